@@ -1,0 +1,104 @@
+//! `info://health`: the state of every Source, from the StatusBoard.
+
+use serde::Serialize;
+
+use super::Facts;
+use crate::{
+    source::SourceId,
+    status::{SourceStatus, State},
+};
+
+/// The state of everything, as `info://health` and `trove status` give it.
+#[derive(Debug, Serialize)]
+pub struct Health {
+    /// `ok` when every Source answers, else `degraded`.
+    pub status: &'static str,
+    /// The program's version.
+    pub version: &'static str,
+    /// Seconds since the start.
+    pub uptime_seconds: u64,
+    /// Every Source, by id.
+    pub sources: Vec<SourceHealth>,
+    /// Resources of all Sources.
+    pub resources: usize,
+    /// Templates of all Sources.
+    pub templates: usize,
+}
+
+/// The state of one Source.
+#[derive(Debug, Serialize)]
+pub struct SourceHealth {
+    /// Its id.
+    pub id: String,
+    /// Where it is in its life.
+    pub state: &'static str,
+    /// How it is reached.
+    pub transport: &'static str,
+    /// The protocol version spoken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<String>,
+    /// What the server calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// How long the last answer took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    /// What went wrong last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_error: Option<String>,
+    /// Failed attempts in a row.
+    pub failures: u32,
+    /// How many times it was connected.
+    pub connects: u32,
+    /// How long its listing has been only a memory.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stale_seconds: Option<u64>,
+    /// Resources listed.
+    pub resources: usize,
+    /// Templates listed.
+    pub templates: usize,
+    /// Tools listed.
+    pub tools: usize,
+    /// Prompts listed.
+    pub prompts: usize,
+    /// What is missing from the lists, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub omissions: Vec<String>,
+}
+
+impl Health {
+    pub(super) fn of(facts: &Facts) -> Health {
+        let all = facts.board.all();
+        let is_ok = all.values().all(|s| s.state == State::Ready && s.stale_since.is_none());
+        Health {
+            status: if is_ok { "ok" } else { "degraded" },
+            version: facts.version,
+            uptime_seconds: facts.started.elapsed().as_secs(),
+            resources: all.values().map(|s| s.counts.resources).sum(),
+            templates: all.values().map(|s| s.counts.templates).sum(),
+            sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),
+        }
+    }
+}
+
+impl SourceHealth {
+    fn of(id: &SourceId, status: SourceStatus) -> SourceHealth {
+        SourceHealth {
+            id: id.to_string(),
+            state: status.state.as_str(),
+            transport: status.transport,
+            protocol: status.protocol,
+            server: status.server,
+            latency_ms: status.latency_us.map(|us| us as f64 / 1000.0),
+            last_error: status.last_error,
+            failures: status.failures,
+            connects: status.connects,
+            stale_seconds: status.stale_since.map(|since| since.elapsed().as_secs()),
+            resources: status.counts.resources,
+            templates: status.counts.templates,
+            tools: status.counts.tools,
+            prompts: status.counts.prompts,
+            omissions: status.omissions,
+        }
+    }
+}

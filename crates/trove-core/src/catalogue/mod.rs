@@ -1,0 +1,161 @@
+//! The catalogue: one current [`Snapshot`], written by one task, read by everybody.
+
+pub mod naming;
+pub mod page;
+pub mod rewrite;
+pub mod shelf;
+
+mod refresh;
+mod snapshot;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use tokio::sync::{broadcast, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+pub use page::{BadCursor, Page};
+pub use snapshot::{Member, NamedEntry, ResourceEntry, Route, RouteError, Snapshot, TemplateEntry};
+
+use crate::{
+    json::Json,
+    resource::ListsChanged,
+    source::{Source, SourceEvent, SourceId},
+    status::StatusBoard,
+    uri::LocalUri,
+};
+use refresh::{Message, Writer};
+use shelf::Shelf;
+
+/// How many events may wait for the writer; a Source that sends more waits.
+const MAX_WAITING_EVENTS: usize = 1024;
+/// How many changes a slow listener may fall behind before it must look for itself.
+const MAX_WAITING_CHANGES: usize = 1024;
+
+/// A change our clients may want to hear of.
+#[derive(Debug, Clone)]
+pub enum Change {
+    /// Lists differ.
+    Lists(ListsChanged),
+    /// A watched resource changed.
+    Updated {
+        /// Its owner.
+        source: SourceId,
+        /// Its name there.
+        uri: LocalUri,
+    },
+    /// A Source wrote a log message; an object.
+    Log {
+        /// Who wrote it.
+        source: SourceId,
+        /// What it wrote.
+        message: Json,
+    },
+}
+
+/// Holds the current Snapshot; readers copy a pointer.
+pub struct Catalogue {
+    current: Arc<ArcSwap<Snapshot>>,
+    changes: broadcast::Sender<Change>,
+    loaded: watch::Receiver<bool>,
+    feed: Feed,
+}
+
+/// Where Sources report to; the way to the one writer.
+#[derive(Clone)]
+pub struct Feed(mpsc::Sender<Message>);
+
+impl Feed {
+    /// Adds a Source, or replaces the one of the same id.
+    pub async fn attach(&self, source: Arc<dyn Source>) {
+        self.send(Message::Attach(source)).await;
+    }
+
+    /// Says that every configured Source has been attached: from now on an empty
+    /// catalogue means that there is nothing, not that nothing has been loaded yet.
+    pub async fn all_attached(&self) {
+        self.send(Message::AllAttached).await;
+    }
+
+    /// Removes a Source and all it listed.
+    pub async fn detach(&self, id: SourceId) {
+        self.send(Message::Detach(id)).await;
+    }
+
+    /// Reports what happened at a Source.
+    pub async fn report(&self, id: &SourceId, event: SourceEvent) {
+        self.send(Message::Event(id.clone(), event)).await;
+    }
+
+    async fn send(&self, message: Message) {
+        // The writer only goes away when the whole gateway does.
+        let _ = self.0.send(message).await;
+    }
+}
+
+impl Catalogue {
+    /// Starts the writer, which ends with `stop`; the task is the caller's to await.
+    pub fn start(
+        board: Arc<StatusBoard>,
+        shelf: Option<Arc<dyn Shelf>>,
+        stop: CancellationToken,
+    ) -> (Catalogue, tokio::task::JoinHandle<()>) {
+        let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty()));
+        let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
+        let (sender, inbox) = mpsc::channel(MAX_WAITING_EVENTS);
+        let (loaded_sender, loaded) = watch::channel(false);
+        let writer = Writer::new(current.clone(), changes.clone(), board, shelf, loaded_sender);
+        let task = tokio::spawn(writer.run(inbox, sender.clone(), stop));
+        (Catalogue { current, changes, loaded, feed: Feed(sender) }, task)
+    }
+
+    /// The Snapshot of this moment.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
+    /// Waits until what was remembered from the last run is in the Snapshot.
+    pub async fn loaded(&self) {
+        if *self.loaded.borrow() {
+            return;
+        }
+        let _ = self.loaded.clone().wait_for(|loaded| *loaded).await;
+    }
+
+    /// Changes from now on.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.changes.subscribe()
+    }
+
+    /// Where Sources report to.
+    pub fn feed(&self) -> Feed {
+        self.feed.clone()
+    }
+}
+
+impl Snapshot {
+    /// A page of resources.
+    pub fn page_of_resources(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        page::cut(&self.resources, cursor, |r| (r.public.as_str(), &r.entry))
+    }
+
+    /// A page of templates.
+    pub fn page_of_templates(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        page::cut(&self.templates, cursor, |t| (t.public.as_str(), &t.entry))
+    }
+
+    /// A page of tools.
+    pub fn page_of_tools(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        page::cut(&self.tools, cursor, |t| (&*t.public, &t.entry))
+    }
+
+    /// A page of prompts.
+    pub fn page_of_prompts(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        page::cut(&self.prompts, cursor, |p| (&*p.public, &p.entry))
+    }
+
+    /// A page of skills.
+    pub fn page_of_skills(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        page::cut(&self.skills, cursor, |s| (&*s.public, &s.entry))
+    }
+}

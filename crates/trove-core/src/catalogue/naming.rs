@@ -1,0 +1,99 @@
+//! PublicUri ⇄ (Source, LocalUri). No name is joined or split anywhere else.
+//!
+//! The native URI is the public name while exactly one Source owns it. The qualified
+//! form `id+uri` always works and is a pure function of the two, so a link made from
+//! it stays good whatever other servers come and go.
+
+use crate::{
+    source::SourceId,
+    uri::{LocalUri, PublicUri, scheme},
+};
+
+/// Schemes of our own: an upstream that uses one is always shown under its qualified name.
+pub const RESERVED_SCHEMES: [&str; 4] = ["guide", "config", "info", "auth"];
+
+/// The name that always works.
+pub fn qualify(id: &SourceId, local: &str) -> PublicUri {
+    PublicUri::new(format!("{id}+{local}"))
+}
+
+/// The id and the rest of a text that could be a qualified name. Whether a Source of
+/// that id exists is for the caller to say.
+pub fn split_qualified(uri: &str) -> Option<(SourceId, LocalUri)> {
+    let (id, local) = uri.split_once('+')?;
+    Some((SourceId::new(id).ok()?, LocalUri::new(local)))
+}
+
+/// Whether the scheme of `uri` is one of our own.
+pub fn is_reserved(uri: &str) -> bool {
+    scheme(uri).is_some_and(|s| RESERVED_SCHEMES.iter().any(|r| r.eq_ignore_ascii_case(s)))
+}
+
+/// Whether clients may fetch `uri` without us, so that it means something to them even
+/// when no Source lists it.
+pub fn is_web(uri: &str) -> bool {
+    scheme(uri).is_some_and(|s| s.eq_ignore_ascii_case("http") || s.eq_ignore_ascii_case("https"))
+}
+
+/// The public name of a tool or prompt.
+pub fn prefixed(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}_{name}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn any_id() -> impl Strategy<Value = SourceId> {
+        "[a-z][a-z0-9-]{0,30}".prop_map(|text| SourceId::new(&text).unwrap())
+    }
+
+    fn any_uri() -> impl Strategy<Value = String> {
+        prop_oneof![
+            "file:///[a-zA-Z0-9 _./%éü#?&=-]{0,40}",
+            "memo:[^\u{0}]{0,20}",
+            "urn:[a-z]{2,8}:[a-z0-9:+]{1,20}",
+            "ui://[a-z]{1,8}/[a-z./]{0,20}",
+            "skill://[a-z-]{1,8}/SKILL.md",
+            "[a-z]{1,6}\\+[a-z]{1,6}://[a-z]{0,10}",
+            "x://%[0-9a-f]{2}%2[fF]\\.\\./#frag\\{id\\}",
+            "\\PC{0,30}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_qualified_name_leads_back_to_its_source_and_uri(id in any_id(), uri in any_uri()) {
+            let public = qualify(&id, &uri);
+            let (back, local) = split_qualified(public.as_str()).unwrap();
+            prop_assert_eq!(back, id);
+            prop_assert_eq!(local.as_str(), uri);
+        }
+
+        #[test]
+        fn different_things_have_different_qualified_names(
+            a in (any_id(), any_uri()), b in (any_id(), any_uri()),
+        ) {
+            prop_assert_eq!(qualify(&a.0, &a.1) == qualify(&b.0, &b.1), a == b);
+        }
+
+        #[test]
+        fn a_qualified_name_of_a_uri_has_a_scheme(id in any_id(), uri in "[a-z][a-z0-9.-]{0,8}:.{0,10}") {
+            let expect = format!("{id}+{}", scheme(&uri).unwrap());
+            let public = qualify(&id, &uri);
+            prop_assert_eq!(scheme(public.as_str()).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn our_own_schemes_are_known_in_any_case() {
+        for uri in ["info://x", "INFO://x", "config:y", "Guide://z", "auth://status"] {
+            assert!(is_reserved(uri), "{uri}");
+        }
+        for uri in ["file:///info", "information://x", "skill://x", "info", "x+info://y"] {
+            assert!(!is_reserved(uri), "{uri}");
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! A part of a list, and the cursor to the next part.
+//!
+//! A cursor remembers the last entry given, so that a list that changes between two
+//! pages goes on after that entry and loses nothing that was there all along.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::json::Json;
+
+/// The most entries of one page.
+pub const PAGE_ENTRIES: usize = 1000;
+/// The most bytes of one page, so that no client's message limit is met.
+pub const PAGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// A part of a list.
+#[derive(Debug)]
+pub struct Page {
+    /// The entries.
+    pub entries: Vec<Json>,
+    /// Where to go on; nothing at the end.
+    pub next: Option<String>,
+}
+
+/// The cursor is not one of ours.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the cursor is not one that was given out here; list again without it")]
+pub struct BadCursor;
+
+/// Cuts the page that follows `cursor` out of a list. `of` gives the key and the entry
+/// of an element.
+pub(super) fn cut<T>(
+    list: &[T],
+    cursor: Option<&str>,
+    of: impl Fn(&T) -> (&str, &Json),
+) -> Result<Page, BadCursor> {
+    let start = match cursor {
+        None | Some("") => 0,
+        Some(cursor) => resume(list, cursor, &of)?,
+    };
+    let mut entries = Vec::new();
+    let mut bytes = 0;
+    for element in &list[start..] {
+        let (_, entry) = of(element);
+        bytes += entry.as_bytes().len();
+        let full = entries.len() == PAGE_ENTRIES || (bytes > PAGE_BYTES && !entries.is_empty());
+        if full {
+            break;
+        }
+        entries.push(entry.clone());
+    }
+    let end = start + entries.len();
+    let next = (end < list.len()).then(|| format!("{end}-{:016x}", digest(of(&list[end - 1]).0)));
+    Ok(Page { entries, next })
+}
+
+/// Where the list goes on: after the remembered entry, or at its old place if it is gone.
+fn resume<T>(
+    list: &[T],
+    cursor: &str,
+    of: &impl Fn(&T) -> (&str, &Json),
+) -> Result<usize, BadCursor> {
+    let (end, last) = cursor.split_once('-').ok_or(BadCursor)?;
+    let end: usize = end.parse().map_err(|_| BadCursor)?;
+    let last = u64::from_str_radix(last, 16).map_err(|_| BadCursor)?;
+    if end == 0 {
+        return Err(BadCursor);
+    }
+    let is_last = |element: &T| digest(of(element).0) == last;
+    if list.get(end - 1).is_some_and(is_last) {
+        return Ok(end);
+    }
+    Ok(list.iter().position(is_last).map_or(end.min(list.len()), |at| at + 1))
+}
+
+fn digest(key: &str) -> u64 {
+    // Fixed keys: a cursor must still be good after a restart.
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(keys: std::ops::Range<usize>) -> Vec<(String, Json)> {
+        keys.map(|n| (format!("k{n}"), Json::of(&n))).collect()
+    }
+
+    fn page(list: &[(String, Json)], cursor: Option<&str>) -> Page {
+        cut(list, cursor, |(key, entry)| (key, entry)).unwrap()
+    }
+
+    #[test]
+    fn pages_put_together_are_the_list() {
+        let all = list(0..2500);
+        let (mut seen, mut cursor) = (Vec::new(), None);
+        loop {
+            let page = page(&all, cursor.as_deref());
+            seen.extend(page.entries.iter().map(|e| e.as_str().to_owned()));
+            cursor = page.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        assert_eq!(seen, (0..2500).map(|n| n.to_string()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn an_entry_added_before_the_cursor_repeats_nothing_and_loses_nothing() {
+        let cursor = page(&list(100..2100), None).next;
+        let next = page(&list(0..2100), cursor.as_deref());
+        assert_eq!(next.entries[0].as_str(), "1100");
+    }
+
+    #[test]
+    fn a_page_is_cut_at_its_bytes_too_but_never_empty() {
+        let big = "x".repeat(PAGE_BYTES);
+        let all: Vec<_> = (0..3).map(|n| (format!("k{n}"), Json::of(&big))).collect();
+        let first = page(&all, None);
+        assert_eq!((first.entries.len(), first.next.is_some()), (1, true));
+    }
+
+    #[test]
+    fn a_foreign_cursor_is_refused() {
+        for bad in ["x", "1", "0-00", "-", "1-zz", "99999999999999999999999-1"] {
+            assert!(cut(&list(0..5), Some(bad), |(k, e)| (k, e)).is_err(), "{bad}");
+        }
+        assert!(page(&list(0..5), Some("4000-0000000000000001")).entries.is_empty());
+    }
+}

@@ -1,0 +1,303 @@
+//! The one writer: events in, Snapshot and Change out.
+//!
+//! A Source is listed at most once a second however often it says that its lists
+//! changed, and never twice at a time. A listing that fails leaves the last one in
+//! place, marked stale.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use tokio::{
+    sync::{broadcast, mpsc, watch},
+    task::JoinSet,
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use super::{Change, Member, Snapshot, shelf::Shelf};
+use crate::{
+    resource::{Listing, ListsChanged},
+    source::{Source, SourceError, SourceEvent, SourceId},
+    status::{Counts, State, StatusBoard},
+};
+
+/// The least time between the starts of two listings of one Source.
+const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
+/// How long to wait before listing again a Source whose listing failed.
+const RETRY_LISTING_AFTER: Duration = Duration::from_secs(5);
+
+/// What the writer is told.
+pub(super) enum Message {
+    Attach(Arc<dyn Source>),
+    Detach(SourceId),
+    Event(SourceId, SourceEvent),
+    /// All Sources of the configuration have been attached.
+    AllAttached,
+    Listed(SourceId, u64, Result<Listing, SourceError>),
+}
+
+pub(super) struct Writer {
+    current: Arc<ArcSwap<Snapshot>>,
+    changes: broadcast::Sender<Change>,
+    board: Arc<StatusBoard>,
+    shelf: Option<Arc<dyn Shelf>>,
+    loaded: watch::Sender<bool>,
+    slots: BTreeMap<SourceId, Slot>,
+    revision: u64,
+    generation: u64,
+    is_dirty: bool,
+    announced: ListsChanged,
+    tasks: JoinSet<()>,
+}
+
+/// What the writer knows of one Source.
+struct Slot {
+    source: Arc<dyn Source>,
+    listing: Arc<Listing>,
+    is_stale: bool,
+    /// Tells this attachment from an earlier one of the same id.
+    generation: u64,
+    listing_since: Option<Instant>,
+    is_listing: bool,
+    /// The lists changed while they were being read.
+    changed_meanwhile: bool,
+    /// What the Source said to have changed since it was last listed.
+    announced: ListsChanged,
+}
+
+impl Writer {
+    pub(super) fn new(
+        current: Arc<ArcSwap<Snapshot>>,
+        changes: broadcast::Sender<Change>,
+        board: Arc<StatusBoard>,
+        shelf: Option<Arc<dyn Shelf>>,
+        loaded: watch::Sender<bool>,
+    ) -> Writer {
+        Writer {
+            current,
+            changes,
+            board,
+            shelf,
+            loaded,
+            slots: BTreeMap::new(),
+            revision: 0,
+            generation: 0,
+            is_dirty: false,
+            announced: ListsChanged::default(),
+            tasks: JoinSet::new(),
+        }
+    }
+
+    pub(super) async fn run(
+        mut self,
+        mut inbox: mpsc::Receiver<Message>,
+        own: mpsc::Sender<Message>,
+        stop: CancellationToken,
+    ) {
+        loop {
+            let message = tokio::select! {
+                () = stop.cancelled() => break,
+                Some(_) = self.tasks.join_next() => continue,
+                message = inbox.recv() => message,
+            };
+            let Some(message) = message else { break };
+            self.handle(message, &own).await;
+            // One Snapshot for all that has arrived by now.
+            while let Ok(message) = inbox.try_recv() {
+                self.handle(message, &own).await;
+            }
+            self.publish();
+        }
+        self.tasks.shutdown().await;
+    }
+
+    async fn handle(&mut self, message: Message, own: &mpsc::Sender<Message>) {
+        match message {
+            Message::Attach(source) => self.attach(source).await,
+            Message::Detach(id) => self.detach(&id),
+            Message::AllAttached => {
+                self.publish();
+                self.loaded.send_replace(true);
+            }
+            Message::Event(id, event) => self.on_event(id, event, own),
+            Message::Listed(id, generation, result) => self.on_listed(id, generation, result, own),
+        }
+    }
+
+    async fn attach(&mut self, source: Arc<dyn Source>) {
+        let id = source.id().clone();
+        let remembered = match self.shelf.clone() {
+            Some(shelf) if !source.is_builtin() => {
+                let id = id.clone();
+                tokio::task::spawn_blocking(move || shelf.load(&id)).await.ok().flatten()
+            }
+            Some(_) | None => None,
+        };
+        let listing = Arc::new(remembered.unwrap_or_default());
+        self.board.update(&id, |status| {
+            status.stale_since = Some(Instant::now());
+            status.counts = counts(&listing);
+        });
+        self.generation += 1;
+        let slot = Slot {
+            source,
+            listing,
+            is_stale: true,
+            generation: self.generation,
+            listing_since: None,
+            is_listing: false,
+            changed_meanwhile: false,
+            announced: ListsChanged::default(),
+        };
+        self.slots.insert(id, slot);
+        self.is_dirty = true;
+    }
+
+    fn detach(&mut self, id: &SourceId) {
+        if self.slots.remove(id).is_some() {
+            self.is_dirty = true;
+            if let Some(shelf) = self.shelf.clone() {
+                let id = id.clone();
+                self.tasks.spawn_blocking(move || shelf.forget(&id));
+            }
+        }
+    }
+
+    fn on_event(&mut self, id: SourceId, event: SourceEvent, own: &mpsc::Sender<Message>) {
+        match event {
+            SourceEvent::Ready => self.start_listing(&id, Duration::ZERO, own),
+            SourceEvent::ListsChanged(lists) => {
+                if let Some(slot) = self.slots.get_mut(&id) {
+                    slot.announced = slot.announced.or(lists);
+                }
+                self.start_listing(&id, Duration::ZERO, own);
+            }
+            SourceEvent::Updated(uri) => {
+                // Nobody listening is no fault.
+                let _ = self.changes.send(Change::Updated { source: id, uri });
+            }
+            SourceEvent::Log(message) => {
+                let _ = self.changes.send(Change::Log { source: id, message });
+            }
+            SourceEvent::Down => self.mark_stale(&id),
+        }
+    }
+
+    fn mark_stale(&mut self, id: &SourceId) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        if !slot.is_stale {
+            slot.is_stale = true;
+            self.is_dirty = true;
+            self.board.update(id, |status| status.stale_since = Some(Instant::now()));
+        }
+    }
+
+    fn start_listing(&mut self, id: &SourceId, delay: Duration, own: &mpsc::Sender<Message>) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        if slot.is_listing {
+            slot.changed_meanwhile = true;
+            return;
+        }
+        let now = Instant::now();
+        let earliest = slot.listing_since.map_or(now, |since| since + MIN_LISTING_INTERVAL);
+        let start = earliest.max(now + delay);
+        (slot.is_listing, slot.listing_since) = (true, Some(start));
+        let (source, own) = (slot.source.clone(), own.clone());
+        let (id, generation) = (id.clone(), slot.generation);
+        self.tasks.spawn(async move {
+            if start > now {
+                tokio::time::sleep_until(start).await;
+            }
+            let result = source.list().await;
+            let _ = own.send(Message::Listed(id, generation, result)).await;
+        });
+    }
+
+    fn on_listed(
+        &mut self,
+        id: SourceId,
+        generation: u64,
+        result: Result<Listing, SourceError>,
+        own: &mpsc::Sender<Message>,
+    ) {
+        let Some(slot) = self.slots.get_mut(&id).filter(|s| s.generation == generation) else {
+            return;
+        };
+        slot.is_listing = false;
+        let again = std::mem::take(&mut slot.changed_meanwhile);
+        match result {
+            Ok(listing) => self.accept(&id, listing),
+            Err(error) => {
+                warn!(source = %id, %error, "listing failed; the last one stands");
+                self.mark_stale(&id);
+                let is_ready = self.board.of(&id).is_some_and(|s| s.state == State::Ready);
+                self.board.update(&id, |status| status.last_error = Some(format!("listing: {error}")));
+                if is_ready {
+                    self.start_listing(&id, RETRY_LISTING_AFTER, own);
+                }
+            }
+        }
+        if again {
+            self.start_listing(&id, Duration::ZERO, own);
+        }
+    }
+
+    fn accept(&mut self, id: &SourceId, listing: Listing) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        let counts = counts(&listing);
+        info!(source = %id, resources = counts.resources, templates = counts.templates, "listed");
+        for omission in &listing.omissions {
+            warn!(source = %id, omission, "listing is not whole");
+        }
+        self.board.update(id, |status| {
+            status.counts = counts;
+            status.stale_since = None;
+            status.omissions.clone_from(&listing.omissions);
+        });
+        slot.listing = Arc::new(listing);
+        slot.is_stale = false;
+        // Said by the Source itself, so passed on even where the entries look the same.
+        self.announced = self.announced.or(std::mem::take(&mut slot.announced));
+        self.is_dirty = true;
+        if let Some(shelf) = self.shelf.clone().filter(|_| !slot.source.is_builtin()) {
+            let (id, listing) = (id.clone(), slot.listing.clone());
+            self.tasks.spawn_blocking(move || {
+                if let Err(error) = shelf.save(&id, &listing) {
+                    warn!(source = %id, %error, "listing not kept for the next start");
+                }
+            });
+        }
+    }
+
+    fn publish(&mut self) {
+        if !std::mem::take(&mut self.is_dirty) {
+            return;
+        }
+        self.revision += 1;
+        let members = self
+            .slots
+            .values()
+            .map(|slot| Member {
+                source: slot.source.clone(),
+                listing: slot.listing.clone(),
+                is_stale: slot.is_stale && !slot.source.is_builtin(),
+            })
+            .collect();
+        let new = Arc::new(Snapshot::build(self.revision, members));
+        let old = self.current.swap(new.clone());
+        let changed = new.differs_from(&old).or(std::mem::take(&mut self.announced));
+        if changed.any() {
+            let _ = self.changes.send(Change::Lists(changed));
+        }
+    }
+}
+
+fn counts(listing: &Listing) -> Counts {
+    Counts {
+        resources: listing.resources.len(),
+        templates: listing.templates.len(),
+        tools: listing.tools.len(),
+        prompts: listing.prompts.len(),
+    }
+}

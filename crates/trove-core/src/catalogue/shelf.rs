@@ -1,0 +1,146 @@
+//! Remembers the last listing of each Source across restarts.
+//!
+//! What lies here is a memory, never the truth: anything unreadable is left out, and
+//! a Source that answers replaces it whole.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+
+use crate::{
+    json::Json,
+    resource::{Listing, Named, Resource, Template},
+    source::SourceId,
+};
+
+/// The largest remembered listing that is read back.
+pub const MAX_REMEMBERED_BYTES: u64 = 1024 * 1024 * 1024;
+
+const HEADER: &str = "trove listing 1";
+
+/// Keeps listings.
+pub trait Shelf: Send + Sync + 'static {
+    /// The last listing kept for a Source.
+    fn load(&self, id: &SourceId) -> Option<Listing>;
+    /// Keeps a listing.
+    fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()>;
+    /// Forgets a Source.
+    fn forget(&self, id: &SourceId);
+}
+
+/// Listings as files, one for each Source, replaced whole.
+#[derive(Debug)]
+pub struct FileShelf {
+    dir: PathBuf,
+}
+
+impl FileShelf {
+    /// Keeps files in `dir`, which is made when the first is kept.
+    pub fn new(dir: impl Into<PathBuf>) -> FileShelf {
+        FileShelf { dir: dir.into() }
+    }
+
+    fn path(&self, id: &SourceId) -> PathBuf {
+        self.dir.join(format!("{id}.listing"))
+    }
+}
+
+impl Shelf for FileShelf {
+    fn load(&self, id: &SourceId) -> Option<Listing> {
+        let path = self.path(id);
+        let size = fs::metadata(&path).ok()?.len();
+        if size > MAX_REMEMBERED_BYTES {
+            return None;
+        }
+        decode(fs::read(&path).ok()?.into())
+    }
+
+    fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()> {
+        fs::create_dir_all(&self.dir)?;
+        replace(&self.path(id), |file| encode(listing, file))
+    }
+
+    fn forget(&self, id: &SourceId) {
+        // Nothing to forget is as good as forgotten.
+        let _ = fs::remove_file(self.path(id));
+    }
+}
+
+/// Writes a file so that a reader sees the old or the new one, never a part.
+fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    let mut file = io::BufWriter::new(fs::File::create(&draft)?);
+    write(&mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    fs::rename(draft, path)
+}
+
+fn encode(listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    let resources = listing.resources.iter().map(|r| ('R', &r.entry));
+    let templates = listing.templates.iter().map(|t| ('T', &t.entry));
+    let tools = listing.tools.iter().map(|t| ('O', &t.entry));
+    let prompts = listing.prompts.iter().map(|p| ('P', &p.entry));
+    let skills = listing.skills.iter().map(|s| ('S', &s.entry));
+    for (kind, entry) in resources.chain(templates).chain(tools).chain(prompts).chain(skills) {
+        // Line ends in JSON text stand between tokens only, so a blank is as good.
+        let line = entry.as_str().replace(['\n', '\r'], " ");
+        writeln!(out, "{kind}{line}")?;
+    }
+    Ok(())
+}
+
+fn decode(file: Bytes) -> Option<Listing> {
+    let mut lines = file.split(|&b| b == b'\n');
+    if lines.next()? != HEADER.as_bytes() {
+        return None;
+    }
+    let mut listing = Listing::default();
+    for line in lines {
+        let Some((&kind, text)) = line.split_first() else { continue };
+        let Ok(entry) = Json::parse(file.slice_ref(text)) else { continue };
+        match kind {
+            b'R' => listing.resources.extend(Resource::new(entry)),
+            b'T' => listing.templates.extend(Template::new(entry)),
+            b'O' => listing.tools.extend(Named::new(entry, "name")),
+            b'P' => listing.prompts.extend(Named::new(entry, "name")),
+            b'S' => listing.skills.extend(Named::new(entry, "uri")),
+            _ => {}
+        }
+    }
+    Some(listing)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing(entries: &[&str]) -> Listing {
+        let resources = entries
+            .iter()
+            .map(|e| Resource::new(Json::parse(e.to_string()).unwrap()).unwrap())
+            .collect();
+        Listing { resources, ..Listing::default() }
+    }
+
+    #[test]
+    fn what_was_kept_comes_back_as_it_was() {
+        let before = listing(&[r#"{"uri":"a:1","name":"x","n":1.0}"#, "{\"uri\":\"a:2\",\n\"name\":\"y\"}"]);
+        let mut file = Vec::new();
+        encode(&before, &mut file).unwrap();
+        let after = decode(file.into()).unwrap();
+        let texts: Vec<_> = after.resources.iter().map(|r| r.entry.as_str()).collect();
+        assert_eq!(texts, [r#"{"uri":"a:1","name":"x","n":1.0}"#, r#"{"uri":"a:2", "name":"y"}"#]);
+    }
+
+    #[test]
+    fn a_damaged_line_costs_only_itself() {
+        let file = format!("{HEADER}\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n");
+        assert_eq!(decode(file.into()).unwrap().resources.len(), 2);
+        assert!(decode("something else\n".into()).is_none());
+    }
+}

@@ -1,0 +1,493 @@
+//! All that all Sources list, as one immutable value.
+//!
+//! Built once per change and then only read: an exact lookup is one hash, a template
+//! match is linear in the URI, and no lock is held by anybody.
+
+use std::{collections::HashMap, sync::Arc};
+
+use super::naming;
+use crate::{
+    json::{Json, Object},
+    resource::{Freshness, ListsChanged, Listing, Named, Scope, Template},
+    source::{Abilities, Source, SourceId},
+    uri::{LocalUri, PublicUri, scheme},
+};
+
+/// Everything all Sources list, under the names our clients see.
+pub struct Snapshot {
+    pub(super) revision: u64,
+    pub(super) members: Vec<Member>,
+    pub(super) resources: Vec<ResourceEntry>,
+    pub(super) templates: Vec<TemplateEntry>,
+    pub(super) tools: Vec<NamedEntry>,
+    pub(super) prompts: Vec<NamedEntry>,
+    pub(super) skills: Vec<NamedEntry>,
+    by_uri: HashMap<PublicUri, u32>,
+    contested: HashMap<PublicUri, Vec<u32>>,
+    /// Indices into `templates`, most specific first.
+    by_specificity: Vec<u32>,
+    /// Which members list anything of a scheme.
+    by_scheme: HashMap<String, Vec<u32>>,
+    by_id: HashMap<SourceId, u32>,
+    by_tool: HashMap<Arc<str>, u32>,
+    by_prompt: HashMap<Arc<str>, u32>,
+}
+
+/// One Source with its listing.
+#[derive(Clone)]
+pub struct Member {
+    /// The Source.
+    pub source: Arc<dyn Source>,
+    /// What it last listed.
+    pub listing: Arc<Listing>,
+    /// Whether the listing is only a memory.
+    pub is_stale: bool,
+}
+
+/// One resource under its public name.
+pub struct ResourceEntry {
+    /// The index of its member.
+    pub member: u32,
+    /// The name our clients see.
+    pub public: PublicUri,
+    /// The name the Source uses.
+    pub local: LocalUri,
+    /// The entry as our clients see it.
+    pub entry: Json,
+}
+
+/// One template under its public name.
+pub struct TemplateEntry {
+    /// The index of its member.
+    pub member: u32,
+    /// The text our clients see.
+    pub public: PublicUri,
+    /// As listed by the Source.
+    pub template: Template,
+    /// The entry as our clients see it.
+    pub entry: Json,
+}
+
+/// One tool or prompt under its public name.
+pub struct NamedEntry {
+    /// The index of its member.
+    pub member: u32,
+    /// The name our clients see.
+    pub public: Arc<str>,
+    /// The name the Source uses.
+    pub local: Arc<str>,
+    /// The entry as our clients see it.
+    pub entry: Json,
+}
+
+/// The Source and the name behind a PublicUri.
+#[derive(Clone)]
+pub struct Route {
+    /// Who owns it.
+    pub source: Arc<dyn Source>,
+    /// What the owner calls it.
+    pub local: LocalUri,
+}
+
+/// Why a name leads nowhere.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RouteError {
+    /// Nobody owns it.
+    #[error("no source serves it")]
+    Unknown,
+    /// Several own it.
+    #[error("several sources serve it")]
+    Ambiguous {
+        /// The names that settle it.
+        candidates: Vec<PublicUri>,
+    },
+}
+
+impl Snapshot {
+    /// Nothing at all.
+    pub fn empty() -> Snapshot {
+        Snapshot::build(0, Vec::new())
+    }
+
+    /// Puts the members' listings together. The same members always give the same names.
+    pub fn build(revision: u64, mut members: Vec<Member>) -> Snapshot {
+        members.sort_by(|a, b| {
+            (!a.source.is_builtin(), a.source.id()).cmp(&(!b.source.is_builtin(), b.source.id()))
+        });
+        let by_id =
+            members.iter().zip(0u32..).map(|(m, n)| (m.source.id().clone(), n)).collect();
+        let mut snapshot = Snapshot {
+            revision,
+            members,
+            resources: Vec::new(),
+            templates: Vec::new(),
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            skills: Vec::new(),
+            by_uri: HashMap::new(),
+            contested: HashMap::new(),
+            by_specificity: Vec::new(),
+            by_scheme: HashMap::new(),
+            by_id,
+            by_tool: HashMap::new(),
+            by_prompt: HashMap::new(),
+        };
+        snapshot.name_resources();
+        snapshot.name_templates();
+        (snapshot.tools, snapshot.by_tool) = snapshot.name_all(|listing| &listing.tools);
+        (snapshot.prompts, snapshot.by_prompt) = snapshot.name_all(|listing| &listing.prompts);
+        snapshot.skills = snapshot.gather_skills();
+        snapshot
+    }
+
+    /// A number that grows with every change.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The Sources, built-in ones first, then by id.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// A Source by its id.
+    pub fn member(&self, id: &SourceId) -> Option<&Member> {
+        self.by_id.get(id).map(|&n| &self.members[n as usize])
+    }
+
+    /// All resources, in listing order.
+    pub fn resources(&self) -> &[ResourceEntry] {
+        &self.resources
+    }
+
+    /// All templates, in listing order.
+    pub fn templates(&self) -> &[TemplateEntry] {
+        &self.templates
+    }
+
+    /// All tools of Sources that show theirs.
+    pub fn tools(&self) -> &[NamedEntry] {
+        &self.tools
+    }
+
+    /// All prompts of Sources that show theirs.
+    pub fn prompts(&self) -> &[NamedEntry] {
+        &self.prompts
+    }
+
+    /// All skills, their URIs public.
+    pub fn skills(&self) -> &[NamedEntry] {
+        &self.skills
+    }
+
+    /// The Source of an entry.
+    pub fn owner(&self, member: u32) -> &Arc<dyn Source> {
+        &self.members[member as usize].source
+    }
+
+    /// The bare names that several Sources claim, each with the qualified names.
+    pub fn collisions(&self) -> Vec<(PublicUri, Vec<PublicUri>)> {
+        let mut all: Vec<_> = self
+            .contested
+            .iter()
+            .map(|(bare, owners)| (bare.clone(), self.qualified(owners, bare.as_str())))
+            .collect();
+        all.sort();
+        all
+    }
+
+    /// What at least one Source can do.
+    pub fn abilities(&self) -> Abilities {
+        self.members.iter().fold(Abilities::default(), |all, m| all.or(m.source.abilities()))
+    }
+
+    /// How long the merged lists may be believed.
+    pub fn freshness(&self) -> Freshness {
+        let whole = Freshness { ttl_ms: u64::MAX, scope: Scope::Public };
+        let merged = self.members.iter().fold(whole, |all, m| all.and(m.listing.freshness));
+        if self.members.is_empty() { Freshness::default() } else { merged }
+    }
+
+    /// The ids of Sources whose listing is only a memory.
+    pub fn stale(&self) -> Vec<&SourceId> {
+        self.members.iter().filter(|m| m.is_stale).map(|m| m.source.id()).collect()
+    }
+
+    /// The owner of a URI and its name there: exact, then qualified, then by template,
+    /// then by the scheme if only one Source uses it.
+    pub fn route(&self, uri: &str) -> Result<Route, RouteError> {
+        if let Some(&n) = self.by_uri.get(uri) {
+            let entry = &self.resources[n as usize];
+            return Ok(self.route_to(entry.member, entry.local.clone()));
+        }
+        if let Some((id, local)) = naming::split_qualified(uri)
+            && let Some(&member) = self.by_id.get(&id)
+        {
+            return Ok(self.route_to(member, local));
+        }
+        if let Some(owners) = self.contested.get(uri) {
+            return Err(RouteError::Ambiguous { candidates: self.qualified(owners, uri) });
+        }
+        self.route_by_template(uri).unwrap_or_else(|| self.route_by_scheme(uri))
+    }
+
+    /// The owner of a template, by the text our clients see.
+    pub fn route_template(&self, text: &str) -> Result<Route, RouteError> {
+        if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
+            return Ok(self.route_to(entry.member, entry.template.text.clone()));
+        }
+        // A client may also name a concrete URI, or a contested template.
+        let owners: Vec<u32> = self
+            .templates
+            .iter()
+            .filter(|t| t.template.text.as_str() == text)
+            .map(|t| t.member)
+            .collect();
+        if owners.len() > 1 {
+            return Err(RouteError::Ambiguous { candidates: self.qualified(&owners, text) });
+        }
+        self.route(text)
+    }
+
+    /// The owner of a tool and its name there.
+    pub fn route_tool(&self, name: &str) -> Option<(&Arc<dyn Source>, &str)> {
+        let entry = &self.tools[*self.by_tool.get(name)? as usize];
+        Some((self.owner(entry.member), &entry.local))
+    }
+
+    /// The owner of a prompt and its name there.
+    pub fn route_prompt(&self, name: &str) -> Option<(&Arc<dyn Source>, &str)> {
+        let entry = &self.prompts[*self.by_prompt.get(name)? as usize];
+        Some((self.owner(entry.member), &entry.local))
+    }
+
+    /// The name our clients use for what `source` calls `local`; nothing when they are
+    /// the same.
+    pub fn public_name(&self, source: &SourceId, local: &str) -> Option<PublicUri> {
+        match self.route(local) {
+            Ok(route) if route.source.id() == source && route.local.as_str() == local => None,
+            Err(RouteError::Unknown) if naming::is_web(local) => None,
+            Ok(_) | Err(_) => Some(naming::qualify(source, local)),
+        }
+    }
+
+    /// Which lists differ from those of an older Snapshot.
+    pub fn differs_from(&self, old: &Snapshot) -> ListsChanged {
+        let named = |a: &[NamedEntry], b: &[NamedEntry]| {
+            a.len() != b.len() || a.iter().zip(b).any(|(a, b)| a.entry != b.entry)
+        };
+        let resources = self.resources.len() != old.resources.len()
+            || self.templates.len() != old.templates.len()
+            || self.resources.iter().zip(&old.resources).any(|(a, b)| a.entry != b.entry)
+            || self.templates.iter().zip(&old.templates).any(|(a, b)| a.entry != b.entry);
+        ListsChanged {
+            resources,
+            tools: named(&self.tools, &old.tools),
+            prompts: named(&self.prompts, &old.prompts),
+        }
+    }
+
+    fn route_to(&self, member: u32, local: LocalUri) -> Route {
+        Route { source: self.owner(member).clone(), local }
+    }
+
+    fn route_by_template(&self, uri: &str) -> Option<Result<Route, RouteError>> {
+        let mut owners: Vec<u32> = Vec::new();
+        let mut best = None;
+        for &n in &self.by_specificity {
+            let entry = &self.templates[n as usize];
+            let Some(compiled) = &entry.template.compiled else { continue };
+            if best.is_some_and(|best| compiled.specificity() != best) {
+                break;
+            }
+            if !owners.contains(&entry.member) && compiled.matches(uri).is_some() {
+                best = Some(compiled.specificity());
+                owners.push(entry.member);
+            }
+        }
+        match owners[..] {
+            [] => None,
+            [member] => Some(Ok(self.route_to(member, LocalUri::new(uri)))),
+            _ => {
+                owners.sort_unstable();
+                Some(Err(RouteError::Ambiguous { candidates: self.qualified(&owners, uri) }))
+            }
+        }
+    }
+
+    /// A URI that nobody lists, such as a link a tool returned: asked of the one Source
+    /// that uses its scheme.
+    fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
+        let scheme = scheme(uri).filter(|_| !naming::is_reserved(uri)).ok_or(RouteError::Unknown)?;
+        match self.by_scheme.get(scheme).map(Vec::as_slice) {
+            Some(&[member]) => Ok(self.route_to(member, LocalUri::new(uri))),
+            _ => Err(RouteError::Unknown),
+        }
+    }
+
+    fn qualified(&self, owners: &[u32], uri: &str) -> Vec<PublicUri> {
+        owners.iter().map(|&n| naming::qualify(self.owner(n).id(), uri)).collect()
+    }
+
+    /// Whether a name of this member may stand bare if nobody else claims it.
+    fn may_stand_bare(&self, member: &Member, local: &str) -> bool {
+        if member.source.is_builtin() {
+            return true;
+        }
+        let looks_qualified = naming::split_qualified(local)
+            .is_some_and(|(id, _)| self.by_id.contains_key(&id));
+        !naming::is_reserved(local) && !looks_qualified
+    }
+
+    fn name_resources(&mut self) {
+        let total = self.members.iter().map(|m| m.listing.resources.len()).sum();
+        let mut owners: HashMap<&str, u32> = HashMap::with_capacity(total);
+        for resource in self.members.iter().flat_map(|m| &m.listing.resources) {
+            *owners.entry(resource.uri.as_str()).or_default() += 1;
+        }
+        let mut resources = Vec::with_capacity(total);
+        let mut contested: HashMap<PublicUri, Vec<u32>> = HashMap::new();
+        let mut by_scheme: HashMap<String, Vec<u32>> = HashMap::new();
+        for (member, n) in self.members.iter().zip(0u32..) {
+            for resource in &member.listing.resources {
+                let local = resource.uri.as_str();
+                note_scheme(&mut by_scheme, local, n);
+                let bare = self.may_stand_bare(member, local);
+                let alone = owners[local] == 1 || member.source.is_builtin();
+                let (public, entry) = if bare && alone {
+                    (PublicUri::new(resource.uri.shared()), resource.entry.clone())
+                } else {
+                    let public = naming::qualify(member.source.id(), local);
+                    (public.clone(), renamed(&resource.entry, "uri", public.as_str()))
+                };
+                if bare && !alone {
+                    contested.entry(PublicUri::new(resource.uri.shared())).or_default().push(n);
+                }
+                resources.push(ResourceEntry { member: n, public, local: resource.uri.clone(), entry });
+            }
+        }
+        let by_uri: HashMap<PublicUri, u32> =
+            resources.iter().zip(0u32..).map(|(r, n)| (r.public.clone(), n)).collect();
+        // A built-in keeps its bare name, so nothing is contested there.
+        contested.retain(|bare, _| !by_uri.contains_key(bare));
+        (self.resources, self.by_uri) = (resources, by_uri);
+        (self.contested, self.by_scheme) = (contested, by_scheme);
+    }
+
+    fn name_templates(&mut self) {
+        let mut owners: HashMap<&str, u32> = HashMap::new();
+        for template in self.members.iter().flat_map(|m| &m.listing.templates) {
+            *owners.entry(template.text.as_str()).or_default() += 1;
+        }
+        let mut templates = Vec::new();
+        let mut by_scheme = std::mem::take(&mut self.by_scheme);
+        for (member, n) in self.members.iter().zip(0u32..) {
+            for template in &member.listing.templates {
+                let local = template.text.as_str();
+                note_scheme(&mut by_scheme, local, n);
+                let alone = owners[local] == 1 || member.source.is_builtin();
+                let (public, entry) = if alone && self.may_stand_bare(member, local) {
+                    (PublicUri::new(template.text.shared()), template.entry.clone())
+                } else {
+                    let public = naming::qualify(member.source.id(), local);
+                    (public.clone(), renamed(&template.entry, "uriTemplate", public.as_str()))
+                };
+                templates.push(TemplateEntry { member: n, public, template: template.clone(), entry });
+            }
+        }
+        let mut order: Vec<u32> = (0u32..)
+            .zip(&templates)
+            .filter(|(_, t)| self.may_stand_bare(&self.members[t.member as usize], t.template.text.as_str()))
+            .map(|(n, _)| n)
+            .collect();
+        order.sort_by_key(|&n| {
+            std::cmp::Reverse(templates[n as usize].template.compiled.as_ref().map(|c| c.specificity()))
+        });
+        (self.templates, self.by_specificity, self.by_scheme) = (templates, order, by_scheme);
+    }
+
+    fn name_all(
+        &self,
+        pick: impl Fn(&Listing) -> &Vec<Named>,
+    ) -> (Vec<NamedEntry>, HashMap<Arc<str>, u32>) {
+        let mut entries: Vec<NamedEntry> = Vec::new();
+        let mut by_name: HashMap<Arc<str>, u32> = HashMap::new();
+        for (member, n) in self.members.iter().zip(0u32..) {
+            for named in pick(&member.listing) {
+                let mut public = naming::prefixed(member.source.tool_prefix(), &named.name);
+                // Nothing is dropped: a taken name is lengthened until it is free.
+                while by_name.contains_key(public.as_str()) {
+                    public = naming::prefixed(member.source.id().as_str(), &public);
+                }
+                let public: Arc<str> = public.into();
+                by_name.insert(public.clone(), u32::try_from(entries.len()).unwrap_or(u32::MAX));
+                let entry = self.tool_entry(member.source.id(), named, &public);
+                entries.push(NamedEntry { member: n, public, local: named.name.clone(), entry });
+            }
+        }
+        (entries, by_name)
+    }
+
+    /// A tool's or prompt's entry under its public name, the page it points to renamed too.
+    fn tool_entry(&self, id: &SourceId, named: &Named, public: &str) -> Json {
+        let Some(mut object) = Object::parse(named.entry.as_str()) else {
+            return named.entry.clone();
+        };
+        if *named.name != *public {
+            object.set_str("name", public);
+        }
+        if let Some(meta) = object.get("_meta").and_then(|meta| self.rename_page(id, meta)) {
+            object.set("_meta", meta);
+        }
+        if object.is_edited() { object.to_json() } else { named.entry.clone() }
+    }
+
+    /// `_meta.ui.resourceUri`, and its older flat spelling, name a `ui://` resource.
+    fn rename_page(&self, id: &SourceId, meta: &str) -> Option<String> {
+        let mut object = Object::parse(meta)?;
+        let flat = object.get_str("ui/resourceUri").and_then(|uri| self.public_name(id, &uri));
+        if let Some(public) = flat {
+            object.set_str("ui/resourceUri", public.as_str());
+        }
+        let nested = object.get("ui").and_then(|ui| {
+            let mut ui = Object::parse(ui)?;
+            let public = self.public_name(id, &ui.get_str("resourceUri")?)?;
+            ui.set_str("resourceUri", public.as_str());
+            Some(ui.to_text())
+        });
+        if let Some(ui) = nested {
+            object.set("ui", ui);
+        }
+        object.is_edited().then(|| object.to_text())
+    }
+
+    fn gather_skills(&self) -> Vec<NamedEntry> {
+        let mut skills = Vec::new();
+        for (member, n) in self.members.iter().zip(0u32..) {
+            for skill in &member.listing.skills {
+                let entry = super::rewrite::skill(self, member.source.id(), &skill.entry);
+                let (public, local) = (skill.name.clone(), skill.name.clone());
+                skills.push(NamedEntry { member: n, public, local, entry });
+            }
+        }
+        skills
+    }
+}
+
+fn note_scheme(by_scheme: &mut HashMap<String, Vec<u32>>, uri: &str, member: u32) {
+    let Some(scheme) = scheme(uri) else { return };
+    match by_scheme.get_mut(scheme) {
+        Some(members) if members.last() == Some(&member) => {}
+        Some(members) if members.contains(&member) => {}
+        Some(members) => members.push(member),
+        None => {
+            by_scheme.insert(scheme.to_owned(), vec![member]);
+        }
+    }
+}
+
+fn renamed(entry: &Json, key: &'static str, public: &str) -> Json {
+    let Some(mut object) = Object::parse(entry.as_str()) else { return entry.clone() };
+    object.set_str(key, public);
+    object.to_json()
+}

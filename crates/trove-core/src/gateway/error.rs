@@ -1,0 +1,72 @@
+//! Why a question got no answer.
+
+use crate::{
+    catalogue::{BadCursor, RouteError},
+    source::{SourceError, SourceId},
+    uri::PublicUri,
+};
+
+/// Why a question got no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AskError {
+    /// No resource or template fits.
+    #[error("no source serves {uri}")]
+    NotFound {
+        /// What was asked for.
+        uri: PublicUri,
+    },
+    /// Several Sources own it, and none is picked silently.
+    #[error("several sources serve {uri}; ask for one of {}", list(candidates))]
+    Ambiguous {
+        /// What was asked for.
+        uri: PublicUri,
+        /// The names that settle it.
+        candidates: Vec<PublicUri>,
+    },
+    /// No tool or prompt of that name.
+    #[error("unknown {what}: {name}")]
+    UnknownName {
+        /// `tool` or `prompt`.
+        what: &'static str,
+        /// What was asked for.
+        name: String,
+    },
+    /// The cursor is not one of ours.
+    #[error(transparent)]
+    BadCursor(#[from] BadCursor),
+    /// The arguments are not what the operation takes.
+    #[error("{what}")]
+    BadArguments {
+        /// What is wrong with them.
+        what: String,
+    },
+    /// Too much is being watched.
+    #[error("{limit} resources are being watched already; unsubscribe from some")]
+    TooManyWatches {
+        /// The limit.
+        limit: usize,
+    },
+    /// The Source failed.
+    #[error("{source_id}: {error}")]
+    Source {
+        /// Who.
+        source_id: SourceId,
+        /// What it was asked for, where that is one resource.
+        uri: Option<PublicUri>,
+        /// Why.
+        error: SourceError,
+    },
+}
+
+impl AskError {
+    pub(super) fn route(uri: &PublicUri, error: RouteError) -> AskError {
+        match error {
+            RouteError::Unknown => AskError::NotFound { uri: uri.clone() },
+            RouteError::Ambiguous { candidates } => AskError::Ambiguous { uri: uri.clone(), candidates },
+        }
+    }
+}
+
+fn list(candidates: &[PublicUri]) -> String {
+    candidates.iter().map(PublicUri::as_str).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,128 @@
+//! The use cases; the only front door.
+//!
+//! Every door, the MCP server and the command line alike, asks here and nowhere else,
+//! so that what holds for one holds for all. The gateway has no state of its own: it
+//! joins the parts.
+
+mod error;
+mod resources;
+mod tools;
+mod watches;
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
+use tokio_util::sync::CancellationToken;
+
+pub use error::AskError;
+pub use resources::{ListAnswer, Watched};
+pub use watches::MAX_WATCHES;
+
+use crate::{
+    about::{About, Facts},
+    catalogue::{Catalogue, Change, Feed, Snapshot, shelf::Shelf},
+    json::Json,
+    source::Source,
+    status::StatusBoard,
+};
+use watches::Watches;
+
+/// How long a question waits for what was remembered from the last run.
+const MAX_LOADING: Duration = Duration::from_secs(2);
+
+/// The parts, joined.
+pub struct Gateway {
+    catalogue: Arc<Catalogue>,
+    board: Arc<StatusBoard>,
+    watches: Watches,
+    stop: CancellationToken,
+    writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Gateway {
+    /// Starts a gateway that serves only what it says about itself.
+    pub async fn start(version: &'static str, shelf: Option<Arc<dyn Shelf>>) -> Arc<Gateway> {
+        let board = Arc::new(StatusBoard::default());
+        let stop = CancellationToken::new();
+        let (catalogue, writer) = Catalogue::start(board.clone(), shelf, stop.clone());
+        let catalogue = Arc::new(catalogue);
+        let gateway = Arc::new(Gateway {
+            catalogue: catalogue.clone(),
+            board: board.clone(),
+            watches: Watches::default(),
+            stop,
+            writer: tokio::sync::Mutex::new(Some(writer)),
+        });
+        // Weak: the catalogue holds About, so About must not hold the catalogue.
+        let catalogue = Arc::downgrade(&catalogue);
+        let snapshot = Box::new(move || catalogue.upgrade().map(|c| capabilities(&c.snapshot())));
+        let facts = Facts { version, started: Instant::now(), board, capabilities: snapshot };
+        gateway.attach_builtin(Arc::new(About::new(facts))).await;
+        gateway
+    }
+
+    /// Adds a Source that is part of the gateway.
+    pub async fn attach_builtin(&self, source: Arc<dyn Source>) {
+        let id = source.id().clone();
+        self.board.add(&id, "builtin");
+        self.board.update(&id, |status| status.state = crate::status::State::Ready);
+        let feed = self.catalogue.feed();
+        feed.attach(source).await;
+        feed.report(&id, crate::source::SourceEvent::Ready).await;
+    }
+
+    /// Where Sources report to.
+    pub fn feed(&self) -> Feed {
+        self.catalogue.feed()
+    }
+
+    /// What each Source says about itself.
+    pub fn board(&self) -> &Arc<StatusBoard> {
+        &self.board
+    }
+
+    /// Changes from now on.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
+        self.catalogue.changes()
+    }
+
+    /// The Snapshot of this moment, once what was remembered is in it.
+    pub async fn snapshot(&self) -> Arc<Snapshot> {
+        // A slow disk must not stop us: after the wait the answer is what there is.
+        let _ = tokio::time::timeout(MAX_LOADING, self.catalogue.loaded()).await;
+        self.catalogue.snapshot()
+    }
+
+    /// Stops the writer and waits for it.
+    pub async fn shutdown(&self) {
+        self.stop.cancel();
+        if let Some(writer) = self.writer.lock().await.take() {
+            let _ = writer.await;
+        }
+    }
+}
+
+/// What the gateway serves, as the tables have it.
+fn capabilities(snapshot: &Snapshot) -> crate::about::Capabilities {
+    use crate::about::{Capabilities, Item, MAX_SHOWN};
+    let named = |name: &str, entry: &Json| Item {
+        uri: None,
+        name: Some(name.to_owned()),
+        description: entry.get_str("description"),
+    };
+    let addressed = |uri: &str, entry: &Json| Item {
+        uri: Some(uri.to_owned()),
+        name: entry.get_str("name"),
+        description: entry.get_str("description"),
+    };
+    let resources = snapshot.resources().iter().take(MAX_SHOWN);
+    let templates = snapshot.templates().iter().take(MAX_SHOWN);
+    Capabilities {
+        tools: snapshot.tools().iter().map(|t| named(&t.public, &t.entry)).collect(),
+        prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
+        resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
+        templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
+        resources_total: snapshot.resources().len(),
+        templates_total: snapshot.templates().len(),
+    }
+}

@@ -1,0 +1,41 @@
+//! How many callers watch each resource: its Source is told of the first and the last.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
+};
+
+use super::{AskError, resources::Watched};
+
+/// The most resources watched at once.
+pub const MAX_WATCHES: usize = 10_000;
+
+#[derive(Default)]
+pub(super) struct Watches {
+    counts: Mutex<HashMap<Watched, u32>>,
+}
+
+impl Watches {
+    /// Counts one more watcher; true for the first.
+    pub(super) fn hold(&self, watched: &Watched) -> Result<bool, AskError> {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        if counts.len() >= MAX_WATCHES && !counts.contains_key(watched) {
+            return Err(AskError::TooManyWatches { limit: MAX_WATCHES });
+        }
+        let count = counts.entry(watched.clone()).or_default();
+        *count += 1;
+        Ok(*count == 1)
+    }
+
+    /// Counts one watcher less; true for the last.
+    pub(super) fn release(&self, watched: &Watched) -> bool {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(count) = counts.get_mut(watched) else { return false };
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(watched);
+            return true;
+        }
+        false
+    }
+}

@@ -1,0 +1,323 @@
+//! JSON kept as its writer wrote it.
+//!
+//! A gateway that parses into types loses what the types do not know: unknown
+//! members, the order of keys, `1.0` against `1`. So values travel as text, and an
+//! edit touches only the members it names. Nothing here builds a tree.
+
+use std::{borrow::Cow, fmt};
+
+use bytes::Bytes;
+use serde::{
+    Deserialize, Deserializer, Serialize,
+    de::{IgnoredAny, MapAccess, Visitor},
+};
+use serde_json::value::RawValue;
+
+/// One JSON value as text; cheap to clone, always valid.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Json(Bytes);
+
+/// The text was not JSON.
+#[derive(Debug, thiserror::Error)]
+#[error("not JSON: {0}")]
+pub struct BadJson(#[from] serde_json::Error);
+
+impl Json {
+    /// Checks that `text` is one JSON value.
+    pub fn parse(text: impl Into<Bytes>) -> Result<Json, BadJson> {
+        let text = text.into();
+        // `RawValue` is asked for because, unlike `IgnoredAny`, it insists on UTF-8.
+        serde_json::from_slice::<&RawValue>(&text)?;
+        Ok(Json(text))
+    }
+
+    /// The JSON of a value of ours.
+    pub fn of(value: &impl Serialize) -> Json {
+        Json(serde_json::to_vec(value).expect("values of ours have string keys and serialise").into())
+    }
+
+    /// A copy of a part of a parsed message.
+    pub fn copy(part: &RawValue) -> Json {
+        Json(Bytes::copy_from_slice(part.get().as_bytes()))
+    }
+
+    /// A part of a parsed message, sharing its memory: `part` must point into `whole`.
+    pub fn share(whole: &Bytes, part: &RawValue) -> Json {
+        Json(whole.slice_ref(part.get().as_bytes()))
+    }
+
+    /// A part of this value, sharing its memory: `part` must point into it.
+    pub fn part(&self, part: &str) -> Json {
+        Json(self.0.slice_ref(part.as_bytes()))
+    }
+
+    /// A copy that shares memory with nothing larger than itself.
+    pub fn compact(&self) -> Json {
+        Json(Bytes::copy_from_slice(&self.0))
+    }
+
+    /// The empty object.
+    pub fn empty_object() -> Json {
+        Json(Bytes::from_static(b"{}"))
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("checked at construction")
+    }
+
+    /// The text as bytes, without a check.
+    pub fn as_bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    /// Reads the value as a type of ours.
+    pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, BadJson> {
+        Ok(serde_json::from_slice(&self.0)?)
+    }
+
+    /// The member `key` of an object.
+    pub fn get(&self, key: &str) -> Option<Json> {
+        let object = Object::parse(self.as_str())?;
+        object.get(key).map(|value| self.part(value))
+    }
+
+    /// The member `key` of an object, if it is a string.
+    pub fn get_str(&self, key: &str) -> Option<String> {
+        Object::parse(self.as_str())?.get_str(key).map(Cow::into_owned)
+    }
+}
+
+impl fmt::Debug for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Contents are not for logs; a size is enough to tell values apart.
+        write!(f, "Json({} bytes)", self.0.len())
+    }
+}
+
+impl Serialize for Json {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+/// The members of one object, in order, to look at and to edit.
+pub struct Object<'a> {
+    members: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    edited: bool,
+}
+
+impl<'a> Object<'a> {
+    /// The members of `text`, or nothing if it is not an object.
+    pub fn parse(text: &'a str) -> Option<Object<'a>> {
+        let Members(members) = serde_json::from_str(text).ok()?;
+        Some(Object { members, edited: false })
+    }
+
+    /// An object without members.
+    pub fn new() -> Object<'static> {
+        Object { members: Vec::new(), edited: true }
+    }
+
+    /// The text of a member.
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.members.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_ref())
+    }
+
+    /// The text of a member, borrowed from what was parsed.
+    pub fn get_original(&self, key: &str) -> Option<&'a str> {
+        self.members.iter().find(|(k, _)| k == key).and_then(|(_, v)| match v {
+            Cow::Borrowed(text) => Some(*text),
+            Cow::Owned(_) => None,
+        })
+    }
+
+    /// A member that is a string.
+    pub fn get_str(&self, key: &str) -> Option<Cow<'_, str>> {
+        string(self.get(key)?)
+    }
+
+    /// Sets a member: in its place if it is there, else at the end.
+    pub fn set(&mut self, key: &'static str, value: impl Into<Cow<'a, str>>) {
+        self.edited = true;
+        match self.members.iter_mut().find(|(k, _)| k == key) {
+            Some((_, slot)) => *slot = value.into(),
+            None => self.members.push((Cow::Borrowed(key), value.into())),
+        }
+    }
+
+    /// Sets a member to a string.
+    pub fn set_str(&mut self, key: &'static str, value: &str) {
+        self.set(key, quote(value));
+    }
+
+    /// Removes a member and gives its text.
+    pub fn remove(&mut self, key: &str) -> Option<Cow<'a, str>> {
+        let at = self.members.iter().position(|(k, _)| k == key)?;
+        self.edited = true;
+        Some(self.members.remove(at).1)
+    }
+
+    /// Keeps only the members that `keep` wants.
+    pub fn retain(&mut self, mut keep: impl FnMut(&str) -> bool) {
+        let before = self.members.len();
+        self.members.retain(|(key, _)| keep(key));
+        self.edited |= self.members.len() != before;
+    }
+
+    /// All members, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.members.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
+    }
+
+    /// Whether it has no members.
+    pub fn is_empty(&self) -> bool {
+        self.members.is_empty()
+    }
+
+    /// Whether anything was set or removed.
+    pub fn is_edited(&self) -> bool {
+        self.edited
+    }
+
+    /// The object as text.
+    pub fn to_text(&self) -> String {
+        let size: usize = self.members.iter().map(|(k, v)| k.len() + v.len() + 4).sum();
+        let mut text = String::with_capacity(size + 2);
+        text.push('{');
+        for (n, (key, value)) in self.members.iter().enumerate() {
+            if n > 0 {
+                text.push(',');
+            }
+            text.push_str(&quote(key));
+            text.push(':');
+            text.push_str(value);
+        }
+        text.push('}');
+        text
+    }
+
+    /// The object as a value.
+    pub fn to_json(&self) -> Json {
+        Json(self.to_text().into())
+    }
+}
+
+impl Default for Object<'_> {
+    fn default() -> Self {
+        Object::new()
+    }
+}
+
+/// The items of an array, or nothing if `text` is not an array.
+pub fn items(text: &str) -> Option<Vec<&str>> {
+    let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
+}
+
+/// Edits the items of an array; nothing if no item changed.
+pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> Option<String> {
+    let items = items(text)?;
+    let edited: Vec<Option<String>> = items.iter().map(|item| edit(item)).collect();
+    if edited.iter().all(Option::is_none) {
+        return None;
+    }
+    let mut out = String::with_capacity(text.len() + 64);
+    out.push('[');
+    for (n, (item, new)) in items.iter().zip(&edited).enumerate() {
+        if n > 0 {
+            out.push(',');
+        }
+        out.push_str(new.as_deref().unwrap_or(item));
+    }
+    out.push(']');
+    Some(out)
+}
+
+/// The value of a JSON string.
+pub fn string(text: &str) -> Option<Cow<'_, str>> {
+    #[derive(Deserialize)]
+    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+    serde_json::from_str::<Text<'_>>(text).ok().map(|Text(value)| value)
+}
+
+/// A string as JSON.
+pub fn quote(value: &str) -> String {
+    serde_json::to_string(value).expect("a string serialises")
+}
+
+/// Whether `text` is one JSON value.
+pub fn is_valid(text: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(text).is_ok()
+}
+
+struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Collect;
+        impl<'de> Visitor<'de> for Collect {
+            type Value = Members<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some(Key(key)) = map.next_key()? {
+                    let value: &'de RawValue = map.next_value()?;
+                    members.push((key, Cow::Borrowed(value.get())));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Collect)
+    }
+}
+
+#[derive(Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_edit_touches_only_the_member_it_names() {
+        let text = r#"{"size":1.0,"uri":"a:b","x":{"n":1e3, "z":null},"big":123456789012345678901234567890}"#;
+        let mut object = Object::parse(text).unwrap();
+        object.set_str("uri", "s+a:b");
+        assert_eq!(
+            object.to_text(),
+            r#"{"size":1.0,"uri":"s+a:b","x":{"n":1e3, "z":null},"big":123456789012345678901234567890}"#
+        );
+    }
+
+    #[test]
+    fn what_is_not_an_object_has_no_members() {
+        for text in ["[]", "1", "null", "\"x\"", "{", ""] {
+            assert!(Object::parse(text).is_none(), "{text}");
+        }
+    }
+
+    #[test]
+    fn escaped_keys_and_strings_are_read_and_written() {
+        let mut object = Object::parse(r#"{"a\"b":"c\nd"}"#).unwrap();
+        assert_eq!(object.get_str("a\"b").unwrap(), "c\nd");
+        object.set_str("e", "\u{1}\"");
+        assert_eq!(object.to_text(), r#"{"a\"b":"c\nd","e":"\u0001\""}"#);
+    }
+
+    #[test]
+    fn an_array_without_a_change_is_left_alone() {
+        assert_eq!(edit_items("[1, 2]", |_| None), None);
+        assert_eq!(edit_items("[1, 2,3]", |i| (i == "2").then(|| "9".into())).unwrap(), "[1,9,3]");
+    }
+
+    #[test]
+    fn invalid_text_is_refused() {
+        for bytes in [&b"{"[..], b"\"\xff\"", b"1 2", b"", b"NaN"] {
+            assert!(Json::parse(bytes.to_vec()).is_err());
+        }
+    }
+}

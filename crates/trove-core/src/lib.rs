@@ -1,0 +1,28 @@
+//! What the gateway is, without any wire.
+//!
+//! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
+//! [`resource`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
+//! ([`catalogue`], [`about`]), and the *use cases* ([`gateway`]). Each layer imports
+//! only what stands before it; parts do not import one another.
+//!
+//! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
+
+pub mod caller;
+pub mod json;
+pub mod resource;
+pub mod status;
+pub mod template;
+pub mod uri;
+
+pub mod source;
+
+pub mod about;
+pub mod catalogue;
+
+pub mod gateway;
+
+pub use caller::Caller;
+pub use gateway::Gateway;
+pub use json::Json;
+pub use source::{BadSourceId, Source, SourceError, SourceId};
+pub use uri::{LocalUri, PublicUri};

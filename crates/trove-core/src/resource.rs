@@ -1,0 +1,174 @@
+//! What a Source lists, and what it says about change.
+
+use std::sync::Arc;
+
+use crate::{
+    json::{Json, Object},
+    template::UriTemplate,
+    uri::LocalUri,
+};
+
+/// One resource as its Source lists it.
+#[derive(Debug, Clone)]
+pub struct Resource {
+    /// Its name at the Source.
+    pub uri: LocalUri,
+    /// The whole entry as listed.
+    pub entry: Json,
+}
+
+/// One template as its Source lists it.
+#[derive(Debug, Clone)]
+pub struct Template {
+    /// The template's text at the Source.
+    pub text: LocalUri,
+    /// The whole entry as listed.
+    pub entry: Json,
+    /// Ready to match; nothing when the text is not a template of RFC 6570, in which
+    /// case it is listed but matches no URI.
+    pub compiled: Option<UriTemplate>,
+}
+
+impl Resource {
+    /// Takes an entry that has a `uri`. A missing `name` is made from it, because strict
+    /// clients would otherwise refuse the whole list.
+    pub fn new(entry: Json) -> Option<Resource> {
+        let (uri, entry) = identified(entry, "uri")?;
+        Some(Resource { uri: LocalUri::new(uri), entry })
+    }
+}
+
+impl Template {
+    /// Takes an entry that has a `uriTemplate`.
+    pub fn new(entry: Json) -> Option<Template> {
+        let (text, entry) = identified(entry, "uriTemplate")?;
+        let compiled = UriTemplate::parse(&text).ok();
+        Some(Template { text: LocalUri::new(text), entry, compiled })
+    }
+}
+
+impl Named {
+    /// Takes an entry that has the member `key`.
+    pub fn new(entry: Json, key: &str) -> Option<Named> {
+        let name = Object::parse(entry.as_str())?.get_str(key)?.into_owned();
+        Some(Named { name: name.into(), entry })
+    }
+}
+
+fn identified(entry: Json, key: &str) -> Option<(String, Json)> {
+    let mut object = Object::parse(entry.as_str())?;
+    let id = object.get_str(key).filter(|id| !id.is_empty())?.into_owned();
+    if object.get_str("name").is_some() {
+        return Some((id, entry));
+    }
+    object.set_str("name", id.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&id));
+    let named = object.to_json();
+    Some((id, named))
+}
+
+/// A tool, prompt or skill as its Source lists it: known by name.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// Its name at the Source.
+    pub name: Arc<str>,
+    /// The whole entry as listed.
+    pub entry: Json,
+}
+
+/// Everything one Source lists.
+#[derive(Debug, Clone, Default)]
+pub struct Listing {
+    /// Its resources, in its order.
+    pub resources: Vec<Resource>,
+    /// Its templates, in its order.
+    pub templates: Vec<Template>,
+    /// Its tools, if they are to be shown.
+    pub tools: Vec<Named>,
+    /// Its prompts, if they are to be shown.
+    pub prompts: Vec<Named>,
+    /// Its skills.
+    pub skills: Vec<Named>,
+    /// How long the lists may be believed.
+    pub freshness: Freshness,
+    /// What was left out of the lists, and why; empty when they are whole.
+    pub omissions: Vec<String>,
+}
+
+/// How long an answer may be believed, and by whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Freshness {
+    /// Milliseconds from the moment it was given.
+    pub ttl_ms: u64,
+    /// Whether it may be shown to others than the one who asked.
+    pub scope: Scope,
+}
+
+impl Default for Freshness {
+    /// What holds when a Source says nothing: believe it once, show it to nobody else.
+    fn default() -> Self {
+        Freshness { ttl_ms: 0, scope: Scope::Private }
+    }
+}
+
+impl Freshness {
+    /// What may be said of two answers put together.
+    pub fn and(self, other: Freshness) -> Freshness {
+        let scope = match (self.scope, other.scope) {
+            (Scope::Public, Scope::Public) => Scope::Public,
+            (Scope::Private, _) | (_, Scope::Private) => Scope::Private,
+        };
+        Freshness { ttl_ms: self.ttl_ms.min(other.ttl_ms), scope }
+    }
+}
+
+/// Who may be shown a kept answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope {
+    /// Anybody who may ask.
+    Public,
+    /// Only the one for whom it was fetched.
+    Private,
+}
+
+/// Which of the lists differ between two Snapshots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ListsChanged {
+    /// Resources or templates.
+    pub resources: bool,
+    /// Tools.
+    pub tools: bool,
+    /// Prompts.
+    pub prompts: bool,
+}
+
+impl ListsChanged {
+    /// Whether any list differs.
+    pub fn any(self) -> bool {
+        self.resources || self.tools || self.prompts
+    }
+
+    /// Whatever differs in either.
+    pub fn or(self, other: ListsChanged) -> ListsChanged {
+        ListsChanged {
+            resources: self.resources || other.resources,
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+        }
+    }
+
+    /// Every list.
+    pub const ALL: ListsChanged = ListsChanged { resources: true, tools: true, prompts: true };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn merged_answers_are_as_fresh_as_the_stalest_and_as_private_as_the_most_private() {
+        let public = Freshness { ttl_ms: 500, scope: Scope::Public };
+        let private = Freshness { ttl_ms: 900, scope: Scope::Private };
+        assert_eq!(public.and(private), Freshness { ttl_ms: 500, scope: Scope::Private });
+        assert_eq!(public.and(public), public);
+    }
+}

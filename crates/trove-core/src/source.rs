@@ -1,0 +1,359 @@
+//! The seam: whatever owns resources is a [`Source`].
+//!
+//! An upstream MCP server is one, local knowledge is one, what the gateway says about
+//! itself is one. A Source knows its own names only; it never sees a public one.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::mpsc;
+
+use crate::{
+    json::Json,
+    resource::{Freshness, Listing, ListsChanged},
+    uri::LocalUri,
+};
+
+/// The longest id a Source may have.
+pub const MAX_SOURCE_ID: usize = 31;
+
+/// The name of a Source, `^[a-z][a-z0-9-]{0,30}$`, so that `id+scheme` is a valid
+/// URI scheme for every parser.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SourceId(Arc<str>);
+
+/// The text cannot name a Source.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -"
+)]
+pub struct BadSourceId(pub String);
+
+impl SourceId {
+    /// Checks the text.
+    pub fn new(text: &str) -> Result<SourceId, BadSourceId> {
+        let mut bytes = text.bytes();
+        let valid = text.len() <= MAX_SOURCE_ID
+            && bytes.next().is_some_and(|b| b.is_ascii_lowercase())
+            && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
+        if valid { Ok(SourceId(text.into())) } else { Err(BadSourceId(text.into())) }
+    }
+
+    /// The nearest valid id: the same text always gives the same id.
+    pub fn normalise(text: &str) -> SourceId {
+        let mut id = String::new();
+        for c in text.to_lowercase().chars() {
+            match c {
+                'a'..='z' | '0'..='9' => id.push(c),
+                _ if !id.is_empty() && !id.ends_with('-') => id.push('-'),
+                _ => {}
+            }
+        }
+        if !id.starts_with(|c: char| c.is_ascii_lowercase()) {
+            id.insert(0, 's');
+        }
+        id.truncate(MAX_SOURCE_ID);
+        SourceId(id.trim_end_matches('-').into())
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for SourceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Owns resources: lists them, reads them, says when they change.
+pub trait Source: Send + Sync + 'static {
+    /// Its name.
+    fn id(&self) -> &SourceId;
+
+    /// Whether it is part of the gateway, so that its names stay bare.
+    fn is_builtin(&self) -> bool {
+        false
+    }
+
+    /// What stands before `_` in the public names of its tools and prompts.
+    fn tool_prefix(&self) -> &str {
+        self.id().as_str()
+    }
+
+    /// What it can do beyond listing and reading.
+    fn abilities(&self) -> Abilities {
+        Abilities::default()
+    }
+
+    /// Everything it has, bounded in size and time by the Source itself.
+    fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>>;
+
+    /// Does one thing and gives the result object as the Source wrote it. Dropping the
+    /// future cancels the work.
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        ask: Ask,
+    ) -> BoxFuture<'a, Result<Reply, SourceError>>;
+
+    /// Begins to report changes of one resource as [`SourceEvent::Updated`].
+    fn watch<'a>(&'a self, _uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
+        Box::pin(async { Err(SourceError::NotOffered { what: "notice of changes" }) })
+    }
+
+    /// Ends what [`Source::watch`] began.
+    fn unwatch<'a>(&'a self, _uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
+    /// Asks it to log at `level` and above, where it can.
+    fn set_log_level<'a>(&'a self, _level: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// What a Source can do beyond listing and reading.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Abilities {
+    /// It reports changes of watched resources.
+    pub watch: bool,
+    /// It completes arguments.
+    pub complete: bool,
+    /// It sends log messages.
+    pub log: bool,
+    /// It has skills and directories.
+    pub skills: bool,
+    /// Its tools and prompts are shown to our clients.
+    pub tools: bool,
+    /// Its prompts are shown to our clients.
+    pub prompts: bool,
+}
+
+impl Abilities {
+    /// What at least one of two can do.
+    pub fn or(self, other: Abilities) -> Abilities {
+        Abilities {
+            watch: self.watch || other.watch,
+            complete: self.complete || other.complete,
+            log: self.log || other.log,
+            skills: self.skills || other.skills,
+            tools: self.tools || other.tools,
+            prompts: self.prompts || other.prompts,
+        }
+    }
+}
+
+/// One thing a Source can be asked to do. Names and URIs in it are the Source's own.
+#[derive(Debug, Clone)]
+pub enum Operation {
+    /// Read a resource.
+    Read {
+        /// Which.
+        uri: LocalUri,
+    },
+    /// List the members of a directory resource.
+    ReadDirectory {
+        /// The arguments, `uri` among them.
+        arguments: Json,
+    },
+    /// Offer values for an argument of a template or prompt.
+    Complete {
+        /// The arguments, `ref` among them.
+        arguments: Json,
+    },
+    /// Call a tool.
+    CallTool {
+        /// The arguments, `name` among them.
+        arguments: Json,
+    },
+    /// Fill a prompt.
+    GetPrompt {
+        /// The arguments, `name` among them.
+        arguments: Json,
+    },
+    /// Describe one skill.
+    GetSkill {
+        /// The arguments, `name` or `uri` among them.
+        arguments: Json,
+    },
+}
+
+/// What travels beside an operation: everything that is not its arguments.
+#[derive(Debug, Default)]
+pub struct Ask {
+    /// The caller's own metadata, to be passed on; an object.
+    pub meta: Option<Json>,
+    /// What the caller's client can be asked for, where the Source may ask back; an object.
+    pub capabilities: Option<Json>,
+    /// The caller's answers to what the Source asked before: members to add to the arguments.
+    pub answers: Option<Json>,
+    /// Where notices about the work go; absent when nobody wants them.
+    pub notices: Option<mpsc::Sender<Notice>>,
+    /// Whether the caller wants progress.
+    pub wants_progress: bool,
+    /// The level of log messages the caller wants, if any.
+    pub log_level: Option<String>,
+}
+
+/// What a Source answered.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The result object as the Source wrote it.
+    pub body: Json,
+    /// How long it may be believed, if the Source said so.
+    pub freshness: Option<Freshness>,
+    /// The Source wants something from the caller before it can answer.
+    pub needs_input: bool,
+    /// The body itself carries members about the exchange, not only the answer.
+    pub is_annotated: bool,
+}
+
+impl Reply {
+    /// An answer about which nothing more is said.
+    pub fn plain(body: Json) -> Reply {
+        Reply { body, freshness: None, needs_input: false, is_annotated: false }
+    }
+
+    /// The same with another body.
+    pub fn with_body(self, body: Json) -> Reply {
+        Reply { body, ..self }
+    }
+}
+
+/// What a Source says while it works.
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// How far it is: `progress`, `total`, `message`; an object without a token.
+    Progress(Json),
+    /// A log message; an object.
+    Log(Json),
+}
+
+/// What happened at a Source.
+#[derive(Debug, Clone)]
+pub enum SourceEvent {
+    /// It can be listed now: it connected, or connected again.
+    Ready,
+    /// It says that some of its lists changed.
+    ListsChanged(ListsChanged),
+    /// A watched resource changed.
+    Updated(LocalUri),
+    /// It cannot be reached now; its last listing stands.
+    Down,
+    /// It wrote a log message that belongs to no request; an object.
+    Log(Json),
+}
+
+/// Why a Source gave no answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum SourceError {
+    /// It is not connected; the text says in what state it is.
+    #[error("not connected: {state}")]
+    Unavailable {
+        /// What it is doing, in words.
+        state: String,
+    },
+    /// The connection was lost before the answer came; nothing is tried twice.
+    #[error("the connection was lost before the answer came")]
+    Lost,
+    /// It took too long.
+    #[error("no answer within {waited:?}")]
+    TimedOut {
+        /// How long we waited.
+        waited: Duration,
+    },
+    /// It answered with an error of its own.
+    #[error("{message}")]
+    Refused {
+        /// Its code.
+        code: i64,
+        /// Its words.
+        message: String,
+        /// Its data.
+        data: Option<Json>,
+    },
+    /// There is no such thing at the Source.
+    #[error("not found")]
+    NotFound,
+    /// Its answer was larger than the limit.
+    #[error("the answer is larger than the limit of {limit} bytes")]
+    TooLarge {
+        /// The limit.
+        limit: usize,
+    },
+    /// Too many requests are waiting for it.
+    #[error("{limit} requests are already waiting for it")]
+    Busy {
+        /// The limit.
+        limit: usize,
+    },
+    /// It cannot do that at all.
+    #[error("it does not offer {what}")]
+    NotOffered {
+        /// What it was asked for.
+        what: &'static str,
+    },
+    /// What it said made no sense.
+    #[error("malformed answer: {what}")]
+    Malformed {
+        /// What was wrong.
+        what: String,
+    },
+}
+
+impl SourceError {
+    /// Whether asking again later may help.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            SourceError::Unavailable { .. }
+            | SourceError::Lost
+            | SourceError::TimedOut { .. }
+            | SourceError::Busy { .. } => true,
+            SourceError::Refused { .. }
+            | SourceError::NotFound
+            | SourceError::TooLarge { .. }
+            | SourceError::NotOffered { .. }
+            | SourceError::Malformed { .. } => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_can_stand_before_a_plus_in_a_scheme() {
+        for good in ["a", "fs", "my-server-2", "a234567890123456789012345678901"] {
+            assert!(SourceId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "A", "1a", "-a", "a_b", "a.b", "é", "a2345678901234567890123456789012"] {
+            assert!(SourceId::new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn any_text_has_a_nearest_id() {
+        let check = |text: &str, id: &str| {
+            let normal = SourceId::normalise(text);
+            assert_eq!(normal.as_str(), id, "{text}");
+            assert_eq!(SourceId::new(id), Ok(normal));
+        };
+        check("fs", "fs");
+        check("My Server", "my-server");
+        check("@scope/thing_v2", "scope-thing-v2");
+        check("3d", "s3d");
+        check("  --  ", "s");
+        check("Ünïcode", "n-code");
+        check(&"x".repeat(50), &"x".repeat(31));
+    }
+}

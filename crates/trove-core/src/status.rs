@@ -1,0 +1,155 @@
+//! The last thing each part said about itself.
+//!
+//! Owners push, readers (`info://`, the command line) read; so all of them tell the
+//! same story and none needs a handle to the parts.
+
+use std::{collections::BTreeMap, sync::RwLock};
+
+use tokio::time::Instant;
+
+use crate::source::SourceId;
+
+/// What every Source last said about itself.
+#[derive(Debug, Default)]
+pub struct StatusBoard {
+    sources: RwLock<BTreeMap<SourceId, SourceStatus>>,
+}
+
+/// The state of one Source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceStatus {
+    /// Where it is in its life.
+    pub state: State,
+    /// How it is reached: `stdio`, `http`, `sse`, `builtin`.
+    pub transport: &'static str,
+    /// The protocol version spoken, once known.
+    pub protocol: Option<String>,
+    /// What the server calls itself.
+    pub server: Option<String>,
+    /// The time the last answer took, in microseconds.
+    pub latency_us: Option<u64>,
+    /// What went wrong last, and what may help.
+    pub last_error: Option<String>,
+    /// How many attempts to connect have failed in a row.
+    pub failures: u32,
+    /// How many times it was connected.
+    pub connects: u32,
+    /// Since when its listing is only a memory.
+    pub stale_since: Option<Instant>,
+    /// How many resources, templates, tools and prompts it lists.
+    pub counts: Counts,
+    /// What is missing from its listing, and why.
+    pub omissions: Vec<String>,
+    /// The process, where it is a child.
+    pub pid: Option<u32>,
+}
+
+/// How much a Source lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// Resources.
+    pub resources: usize,
+    /// Templates.
+    pub templates: usize,
+    /// Tools.
+    pub tools: usize,
+    /// Prompts.
+    pub prompts: usize,
+}
+
+/// Where a Source is in its life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// Known, not started.
+    Idle,
+    /// Being started or spoken to for the first time.
+    Connecting,
+    /// Answering.
+    Ready,
+    /// Waiting before the next attempt.
+    Backoff,
+    /// It failed so often that attempts are rare.
+    CircuitOpen,
+    /// Stopped for good.
+    Stopped,
+}
+
+impl State {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            State::Idle => "idle",
+            State::Connecting => "connecting",
+            State::Ready => "ready",
+            State::Backoff => "backoff",
+            State::CircuitOpen => "circuit-open",
+            State::Stopped => "stopped",
+        }
+    }
+}
+
+impl SourceStatus {
+    /// Known, nothing more.
+    pub fn new(transport: &'static str) -> SourceStatus {
+        SourceStatus {
+            state: State::Idle,
+            transport,
+            protocol: None,
+            server: None,
+            latency_us: None,
+            last_error: None,
+            failures: 0,
+            connects: 0,
+            stale_since: None,
+            counts: Counts::default(),
+            omissions: Vec::new(),
+            pid: None,
+        }
+    }
+
+    /// Whether the first attempt has ended, well or badly.
+    pub fn is_settled(&self) -> bool {
+        match self.state {
+            State::Ready => self.stale_since.is_none(),
+            State::Backoff | State::CircuitOpen | State::Stopped => true,
+            State::Idle | State::Connecting => false,
+        }
+    }
+}
+
+impl StatusBoard {
+    /// Puts a Source on the board.
+    pub fn add(&self, id: &SourceId, transport: &'static str) {
+        self.write().insert(id.clone(), SourceStatus::new(transport));
+    }
+
+    /// Takes a Source off the board.
+    pub fn remove(&self, id: &SourceId) {
+        self.write().remove(id);
+    }
+
+    /// Changes what is said of a Source; a Source not on the board stays off it.
+    pub fn update(&self, id: &SourceId, change: impl FnOnce(&mut SourceStatus)) {
+        if let Some(status) = self.write().get_mut(id) {
+            change(status);
+        }
+    }
+
+    /// What is said of one Source.
+    pub fn of(&self, id: &SourceId) -> Option<SourceStatus> {
+        self.read().get(id).cloned()
+    }
+
+    /// What is said of all, by id.
+    pub fn all(&self) -> BTreeMap<SourceId, SourceStatus> {
+        self.read().clone()
+    }
+
+    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<SourceId, SourceStatus>> {
+        self.sources.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<SourceId, SourceStatus>> {
+        self.sources.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,12 @@
+//! How the gateway speaks MCP, both ways, in both protocol eras.
+//!
+//! [`upstream`] makes a Source of each configured server; [`server`] opens the doors
+//! through which clients come. Nothing outside this crate knows JSON-RPC.
+
+pub mod bounds;
+pub mod server;
+pub mod upstream;
+
+mod era;
+mod sse;
+mod wire;

@@ -1,0 +1,149 @@
+//! Who asks, in which era, and what they want beside the answer.
+
+use tokio::sync::mpsc;
+use trove_core::{
+    Caller, Json,
+    json::{Object, quote, string},
+    source::{Ask, Notice},
+};
+
+use crate::{
+    era::{Version, meta},
+    wire::{RpcError, code},
+};
+
+/// What a request says about itself.
+#[derive(Debug, Clone)]
+pub(crate) struct Asking {
+    pub(crate) version: Version,
+    pub(crate) caller: Caller,
+    /// The request's `_meta`, as it came.
+    pub(crate) meta: Option<Json>,
+    /// What the client can be asked for, if the era says so in each request.
+    pub(crate) capabilities: Option<Json>,
+    pub(crate) log_level: Option<String>,
+    pub(crate) progress_token: Option<Json>,
+}
+
+/// The `_meta` of a request's params.
+pub(crate) fn meta_of(params: Option<&Json>) -> Option<Json> {
+    let params = params?;
+    // Almost no legacy request has one; a search is cheaper than a parse.
+    memchr::memmem::find(params.as_bytes(), b"\"_meta\"")?;
+    params.get("_meta").filter(|meta| meta.as_str().starts_with('{'))
+}
+
+/// The version a request claims, which only modern requests do.
+pub(crate) fn claimed_version(meta: Option<&Json>) -> Option<String> {
+    meta?.get_str(meta::PROTOCOL_VERSION)
+}
+
+impl Asking {
+    /// A request of a client that met us with `initialize`.
+    pub(crate) fn legacy(version: Version, caller: Caller, meta: Option<Json>) -> Asking {
+        let progress_token = meta.as_ref().and_then(|m| m.get(meta::PROGRESS_TOKEN));
+        Asking { version, caller, meta, capabilities: None, log_level: None, progress_token }
+    }
+
+    /// A request that carries everything itself.
+    pub(crate) fn modern(caller: Caller, meta: Option<Json>) -> Result<Asking, RpcError> {
+        let missing = |what: &str| {
+            RpcError::new(code::INVALID_PARAMS, format!("`_meta` lacks {what}, which every request must carry"))
+        };
+        let meta = meta.ok_or_else(|| {
+            RpcError::new(code::INVALID_PARAMS, "`_meta` is missing; every request must say its version and capabilities")
+        })?;
+        let object = Object::parse(meta.as_str()).ok_or_else(|| missing("everything"))?;
+        let version = object.get_str(meta::PROTOCOL_VERSION).ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
+        let version = Version::parse(&version)
+            .filter(|version| version.is_modern())
+            .ok_or_else(|| unsupported(&version))?;
+        let capabilities = object
+            .get_original(meta::CLIENT_CAPABILITIES)
+            .filter(|text| text.starts_with('{'))
+            .ok_or_else(|| missing(meta::CLIENT_CAPABILITIES))?;
+        let client = object
+            .get(meta::CLIENT_INFO)
+            .and_then(Object::parse)
+            .and_then(|info| info.get_str("name").map(|name| name.into_owned()));
+        Ok(Asking {
+            version,
+            caller: Caller { client, ..caller },
+            capabilities: Some(meta.part(capabilities)),
+            log_level: object.get_str(meta::LOG_LEVEL).map(|level| level.into_owned()),
+            progress_token: object.get_original(meta::PROGRESS_TOKEN).map(|text| meta.part(text)),
+            meta: Some(meta.clone()),
+        })
+    }
+
+    /// Whether the client wants to hear of the work while it goes on.
+    pub(crate) fn wants_notices(&self) -> bool {
+        self.progress_token.is_some() || self.log_level.is_some()
+    }
+
+    /// What travels to the Source beside the operation.
+    pub(crate) fn ask(&self, params: Option<&Json>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
+        Ask {
+            meta: self.meta.clone(),
+            capabilities: self.capabilities.clone(),
+            answers: self.answers(params),
+            wants_progress: self.progress_token.is_some() && notices.is_some(),
+            log_level: self.log_level.clone(),
+            notices,
+        }
+    }
+
+    /// A modern client repeats a request with what the Source asked for.
+    fn answers(&self, params: Option<&Json>) -> Option<Json> {
+        let params = params.filter(|_| self.version.is_modern())?;
+        let object = Object::parse(params.as_str())?;
+        let mut answers = Object::new();
+        for key in ["inputResponses", "requestState"] {
+            if let Some(value) = object.get(key) {
+                answers.set(key, value.to_owned());
+            }
+        }
+        (!answers.is_empty()).then(|| answers.to_json())
+    }
+
+    /// A notice as a notification to this client.
+    pub(crate) fn encode_notice(&self, notice: &Notice) -> Option<bytes::Bytes> {
+        match notice {
+            Notice::Progress(params) => {
+                let token = self.progress_token.as_ref()?;
+                let mut object = Object::parse(params.as_str())?;
+                object.set("progressToken", token.as_str());
+                Some(crate::wire::notification("notifications/progress", Some(&object.to_text())))
+            }
+            Notice::Log(params) => {
+                let wanted = level(self.log_level.as_deref()?)?;
+                let is_wanted = params.get_str("level").and_then(|l| level(&l)).is_some_and(|l| l >= wanted);
+                is_wanted.then(|| crate::wire::notification("notifications/message", Some(params.as_str())))
+            }
+        }
+    }
+}
+
+/// The version is one that we do not speak.
+pub(crate) fn unsupported(requested: &str) -> RpcError {
+    let all: Vec<String> = Version::ALL.iter().map(|v| quote(v.as_str())).collect();
+    let data = format!("{{\"supported\":[{}],\"requested\":{}}}", all.join(","), quote(requested));
+    let error = RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version {requested:?} is not supported"));
+    match Json::parse(data) {
+        Ok(data) => error.with_data(data),
+        Err(_) => error,
+    }
+}
+
+/// The rank of a log level; higher is graver.
+pub(crate) fn level(name: &str) -> Option<u8> {
+    let levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+    levels.iter().position(|l| *l == name).and_then(|n| u8::try_from(n).ok())
+}
+
+/// A string member of params, or the error that says it is missing.
+pub(crate) fn required(params: Option<&Json>, key: &str) -> Result<String, RpcError> {
+    params
+        .and_then(|params| Object::parse(params.as_str()).and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned()))))
+        .ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("`{key}` is missing or not a string")))
+}

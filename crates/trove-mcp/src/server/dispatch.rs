@@ -1,0 +1,214 @@
+//! One method, one call to the Gateway.
+
+use tokio::sync::mpsc;
+use trove_core::{
+    Json, PublicUri, SourceError,
+    gateway::AskError,
+    json::{Object, quote},
+    source::{Notice, Reply},
+};
+
+use super::{
+    INSTRUCTIONS, Server,
+    asking::{Asking, required},
+    encode::{self, Keeping},
+    server_info,
+};
+use crate::{
+    bounds::MAX_URI_BYTES,
+    era::{SKILLS, Version},
+    wire::{RpcError, code},
+};
+
+impl Server {
+    /// Answers a request that needs no session.
+    pub(crate) async fn answer(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let version = asking.version;
+        let caller = &asking.caller;
+        let cursor = || params.as_ref().and_then(|params| params.get_str("cursor"));
+        let listed = |key, answer: Result<_, AskError>| {
+            answer.map(|answer| encode::list(key, &answer, version)).map_err(|e| encode::error(e, version))
+        };
+        let gateway = &self.gateway;
+        match method {
+            "resources/read" => self.read(params, asking, notices).await,
+            "resources/list" => {
+                listed("resources", gateway.list_resources(caller, cursor().as_deref()).await)
+            }
+            "resources/templates/list" => {
+                listed("resourceTemplates", gateway.list_templates(caller, cursor().as_deref()).await)
+            }
+            "tools/list" if self.shows_tools().await => {
+                listed("tools", gateway.list_tools(caller, cursor().as_deref()).await)
+            }
+            "prompts/list" if self.shows_prompts().await => {
+                listed("prompts", gateway.list_prompts(caller, cursor().as_deref()).await)
+            }
+            "skills/list" if self.shows_skills().await => {
+                listed("skills", gateway.list_skills(caller, cursor().as_deref()).await)
+            }
+            "tools/call" | "prompts/get" | "skills/get" | "resources/directory/read" => {
+                self.pass_on(method, params, asking, notices).await
+            }
+            "completion/complete" => self.complete(params, asking).await,
+            "server/discover" if version.is_modern() => Ok(self.discover().await),
+            "ping" if !version.is_modern() => Ok(Json::empty_object()),
+            _ => Err(unknown_method(method)),
+        }
+    }
+
+    async fn read(
+        &self,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let uri = required(params.as_ref(), "uri")?;
+        if uri.len() > MAX_URI_BYTES {
+            let text = format!("the URI is longer than {MAX_URI_BYTES} bytes");
+            return Err(RpcError::new(code::INVALID_PARAMS, text));
+        }
+        let belongs_to = format!("resources/read {uri}");
+        let params = self.unsealed(params, &belongs_to, asking)?;
+        let ask = asking.ask(params.as_ref(), notices);
+        let uri = PublicUri::new(uri);
+        let answer = self.gateway.read(&asking.caller, &uri, ask).await;
+        self.sealed(answer, &belongs_to, Keeping::Cacheable, asking.version)
+    }
+
+    async fn pass_on(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let key = if matches!(method, "tools/call" | "prompts/get") { "name" } else { "uri" };
+        let belongs_to = format!("{method} {}", required(params.as_ref(), key)?);
+        let params = self.unsealed(params, &belongs_to, asking)?;
+        let ask = asking.ask(params.as_ref(), notices);
+        let arguments = arguments(params.as_ref());
+        let (gateway, caller) = (&self.gateway, &asking.caller);
+        let (answer, keeping) = match method {
+            "tools/call" => (gateway.call_tool(caller, &arguments, ask).await, Keeping::OnceOnly),
+            "prompts/get" => (gateway.get_prompt(caller, &arguments, ask).await, Keeping::OnceOnly),
+            "skills/get" => (gateway.get_skill(caller, &arguments, ask).await, Keeping::Cacheable),
+            _ => (gateway.read_directory(caller, &arguments, ask).await, Keeping::Cacheable),
+        };
+        self.sealed(answer, &belongs_to, keeping, asking.version)
+    }
+
+    async fn complete(&self, params: Option<Json>, asking: &Asking) -> Result<Json, RpcError> {
+        let arguments = arguments(params.as_ref());
+        let ask = asking.ask(None, None);
+        let answer = match self.gateway.complete(&asking.caller, &arguments, ask).await {
+            Err(AskError::Source { error, .. }) if offers_none(&error) => {
+                let none = r#"{"completion":{"values":[],"total":0,"hasMore":false}}"#;
+                Ok(Reply::plain(Json::parse(none).expect("a literal")))
+            }
+            other => other,
+        };
+        let answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        encode::reply(answer, Keeping::OnceOnly, asking.version)
+    }
+
+    fn unsealed(&self, params: Option<Json>, belongs_to: &str, asking: &Asking) -> Result<Option<Json>, RpcError> {
+        match params {
+            Some(params) if asking.version.is_modern() => self.seal.open(params, belongs_to).map(Some),
+            other => Ok(other),
+        }
+    }
+
+    fn sealed(
+        &self,
+        answer: Result<Reply, AskError>,
+        belongs_to: &str,
+        keeping: Keeping,
+        version: Version,
+    ) -> Result<Json, RpcError> {
+        let answer = answer.map_err(|error| encode::error(error, version))?;
+        let needs_input = answer.needs_input;
+        let result = encode::reply(answer, keeping, version)?;
+        Ok(if needs_input { self.seal.close(result, belongs_to) } else { result })
+    }
+
+    async fn discover(&self) -> Json {
+        let versions: Vec<String> = Version::ALL.iter().map(|v| quote(v.as_str())).collect();
+        let mut object = Object::new();
+        object.set("supportedVersions", format!("[{}]", versions.join(",")));
+        object.set("capabilities", self.capabilities(Version::MODERN).await);
+        object.set("instructions", quote(INSTRUCTIONS));
+        encode::modernise(&mut object, Keeping::Cacheable, None);
+        object.to_json()
+    }
+
+    /// The answer to `initialize`, and the version agreed on.
+    pub(crate) async fn initialize(&self, params: Option<&Json>) -> (Version, Json) {
+        let wanted = params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
+        let version = wanted.filter(|v| !v.is_modern()).unwrap_or(Version::NEWEST_LEGACY);
+        let mut object = Object::new();
+        object.set_str("protocolVersion", version.as_str());
+        object.set("capabilities", self.capabilities(version).await);
+        object.set("serverInfo", server_info());
+        object.set("instructions", quote(INSTRUCTIONS));
+        (version, object.to_json())
+    }
+
+    /// What we offer: the catalogue always, tools and prompts where a server shows its own.
+    async fn capabilities(&self, version: Version) -> String {
+        let mut all = Object::new();
+        all.set("resources", r#"{"subscribe":true,"listChanged":true}"#);
+        all.set("completions", "{}");
+        all.set("logging", "{}");
+        if self.shows_tools().await {
+            all.set("tools", r#"{"listChanged":true}"#);
+        }
+        if self.shows_prompts().await {
+            all.set("prompts", r#"{"listChanged":true}"#);
+        }
+        if version >= Version::V2025_11_25 && self.shows_skills().await {
+            all.set("extensions", format!("{{\"{SKILLS}\":{{\"directoryRead\":true}}}}"));
+        }
+        all.to_text()
+    }
+
+    async fn shows_tools(&self) -> bool {
+        self.gateway.snapshot().await.abilities().tools
+    }
+
+    async fn shows_prompts(&self) -> bool {
+        self.gateway.snapshot().await.abilities().prompts
+    }
+
+    async fn shows_skills(&self) -> bool {
+        self.gateway.snapshot().await.abilities().skills
+    }
+}
+
+pub(crate) fn unknown_method(method: &str) -> RpcError {
+    RpcError::new(code::METHOD_NOT_FOUND, format!("method not found: {method}"))
+}
+
+fn offers_none(error: &SourceError) -> bool {
+    match error {
+        SourceError::NotOffered { .. } => true,
+        SourceError::Refused { code, .. } => *code == code::METHOD_NOT_FOUND,
+        _ => false,
+    }
+}
+
+/// The params without what belongs to this hop only.
+fn arguments(params: Option<&Json>) -> Json {
+    let Some(params) = params else { return Json::empty_object() };
+    let Some(mut object) = Object::parse(params.as_str()) else { return params.clone() };
+    for key in ["_meta", "inputResponses", "requestState"] {
+        object.remove(key);
+    }
+    if object.is_edited() { object.to_json() } else { params.clone() }
+}

@@ -1,0 +1,184 @@
+//! Answers and errors in the words of the client's era.
+
+use trove_core::{
+    Json,
+    gateway::{AskError, ListAnswer},
+    json::{Object, quote},
+    resource::{Freshness, Scope},
+    source::{Reply, SourceError},
+};
+
+use super::server_info;
+use crate::{
+    era::{Version, meta},
+    wire::{RpcError, code},
+};
+
+/// Where a modern result names the upstream that made it.
+const UPSTREAM_INFO: &str = "trove/serverInfo";
+/// Where a list names the Sources whose part of it is only a memory.
+const STALE: &str = "trove/stale";
+
+/// Whether a result may be kept by the client, so that it must say for how long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keeping {
+    Cacheable,
+    OnceOnly,
+}
+
+/// A page of a list under `key`.
+pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> Json {
+    let entries = &answer.page.entries;
+    let size: usize = entries.iter().map(|entry| entry.as_bytes().len() + 1).sum();
+    let mut array = String::with_capacity(size + 2);
+    array.push('[');
+    for (n, entry) in entries.iter().enumerate() {
+        if n > 0 {
+            array.push(',');
+        }
+        array.push_str(entry.as_str());
+    }
+    array.push(']');
+    let mut object = Object::new();
+    object.set(key, array);
+    if let Some(next) = &answer.page.next {
+        object.set_str("nextCursor", next);
+    }
+    let stale = answer.snapshot.stale();
+    if !stale.is_empty() {
+        let ids: Vec<String> = stale.iter().map(|id| quote(id.as_str())).collect();
+        object.set("_meta", format!("{{\"{STALE}\":[{}]}}", ids.join(",")));
+    }
+    if version.is_modern() {
+        modernise(&mut object, Keeping::Cacheable, Some(answer.snapshot.freshness()));
+    }
+    object.to_json()
+}
+
+/// A Source's answer.
+pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Result<Json, RpcError> {
+    if !version.is_modern() {
+        return legacy_reply(reply);
+    }
+    let malformed = || RpcError::new(code::INTERNAL_ERROR, "the server's result was no object");
+    let mut object = Object::parse(reply.body.as_str()).ok_or_else(malformed)?;
+    let keeping = if reply.needs_input { Keeping::OnceOnly } else { keeping };
+    modernise(&mut object, keeping, reply.freshness);
+    Ok(object.to_json())
+}
+
+fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
+    if reply.needs_input {
+        return Err(RpcError::new(
+            code::INTERNAL_ERROR,
+            "the server needs input that this protocol version cannot ask for; use a client of 2026-07-28",
+        ));
+    }
+    if !reply.is_annotated {
+        return Ok(reply.body);
+    }
+    let Some(mut object) = Object::parse(reply.body.as_str()) else { return Ok(reply.body) };
+    for key in ["resultType", "ttlMs", "cacheScope"] {
+        object.remove(key);
+    }
+    let own = object.get("_meta").and_then(|text| {
+        let mut all = Object::parse(text)?;
+        all.remove(meta::SERVER_INFO)?;
+        Some(if all.is_empty() { None } else { Some(all.to_text()) })
+    });
+    match own {
+        Some(Some(text)) => object.set("_meta", text),
+        Some(None) => drop(object.remove("_meta")),
+        None => {}
+    }
+    Ok(object.to_json())
+}
+
+/// What every modern result says.
+pub(crate) fn modernise(object: &mut Object<'_>, keeping: Keeping, freshness: Option<Freshness>) {
+    if object.get("resultType").is_none() {
+        object.set("resultType", "\"complete\"");
+    }
+    if keeping == Keeping::Cacheable {
+        let freshness = freshness.unwrap_or_default();
+        // Larger than any clock: some clients read numbers as doubles.
+        let ttl = freshness.ttl_ms.min(1 << 52);
+        object.set("ttlMs", ttl.to_string());
+        let scope = match freshness.scope {
+            Scope::Public => "\"public\"",
+            Scope::Private => "\"private\"",
+        };
+        object.set("cacheScope", scope);
+    }
+    let text = object.get("_meta").unwrap_or("{}").to_owned();
+    let mut all = Object::parse(&text).unwrap_or_default();
+    if let Some(upstream) = all.remove(meta::SERVER_INFO) {
+        all.set(UPSTREAM_INFO, upstream);
+    }
+    all.set(meta::SERVER_INFO, server_info());
+    let all = all.to_text();
+    object.set("_meta", all);
+}
+
+/// Why a question got no answer.
+pub(crate) fn error(error: AskError, version: Version) -> RpcError {
+    let text = error.to_string();
+    match error {
+        AskError::NotFound { uri } => not_found(text, uri.as_str(), version),
+        AskError::Ambiguous { uri, candidates } => {
+            let names: Vec<&str> = candidates.iter().map(|c| c.as_str()).collect();
+            let data = serde_json::json!({ "uri": uri.as_str(), "candidates": names });
+            RpcError::new(code::INVALID_PARAMS, text).with_data(Json::of(&data))
+        }
+        AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::BadArguments { .. } => {
+            RpcError::new(code::INVALID_PARAMS, text)
+        }
+        AskError::TooManyWatches { .. } => RpcError::new(code::INVALID_REQUEST, text),
+        AskError::Source { source_id, uri, error } => match error {
+            SourceError::NotFound => {
+                let uri = uri.map_or_else(String::new, |uri| uri.to_string());
+                not_found(format!("{source_id} has no resource {uri}"), &uri, version)
+            }
+            SourceError::Refused { code, message, data } => {
+                refused(RpcError { code, message, data }, uri.as_ref().map(|u| u.as_str()), version)
+            }
+            failed => {
+                let data = serde_json::json!({
+                    "source": source_id.as_str(), "retryable": failed.is_retryable(),
+                });
+                RpcError::new(code::INTERNAL_ERROR, text).with_data(Json::of(&data))
+            }
+        },
+    }
+}
+
+fn not_found(text: String, uri: &str, version: Version) -> RpcError {
+    let number = if version.is_modern() { code::INVALID_PARAMS } else { code::RESOURCE_NOT_FOUND };
+    RpcError::new(number, text).with_data(Json::of(&serde_json::json!({ "uri": uri })))
+}
+
+/// A server's own error: its words, with the number and the name our client knows.
+fn refused(mut error: RpcError, uri: Option<&str>, version: Version) -> RpcError {
+    let Some(uri) = uri else { return error };
+    let named = error.data.as_ref().and_then(|data| {
+        let mut data = Object::parse(data.as_str())?;
+        data.get_str("uri")?;
+        data.set_str("uri", uri);
+        Some(data.to_json())
+    });
+    let is_named = named.is_some();
+    match (error.code, version.is_modern()) {
+        (code::RESOURCE_NOT_FOUND, true) => {
+            error.code = code::INVALID_PARAMS;
+            error.data = named.or_else(|| Some(Json::of(&serde_json::json!({ "uri": uri }))));
+        }
+        // With a `uri` in its data this is how 2026-07-28 says that nothing is there.
+        (code::INVALID_PARAMS, false) if is_named => {
+            error.code = code::RESOURCE_NOT_FOUND;
+            error.data = named;
+        }
+        _ if is_named => error.data = named,
+        _ => {}
+    }
+    error
+}

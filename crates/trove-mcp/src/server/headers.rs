@@ -1,0 +1,80 @@
+//! What a modern request repeats in its headers must be what its body says: those who
+//! route by headers would otherwise be deceived.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use http::HeaderMap;
+use trove_core::{Json, json::Object};
+
+use super::asking::{Asking, unsupported};
+use crate::{
+    era::{Version, meta},
+    wire::{Request, RpcError, code},
+};
+
+/// The headers of the protocol.
+pub(crate) const VERSION: &str = "mcp-protocol-version";
+pub(crate) const SESSION: &str = "mcp-session-id";
+const METHOD: &str = "mcp-method";
+const NAME: &str = "mcp-name";
+
+/// The text of a header.
+pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
+}
+
+/// Whether a request is of the modern era: it says so itself, or its header names no
+/// legacy version.
+pub(crate) fn is_modern(headers: &HeaderMap, request_meta: Option<&Json>) -> bool {
+    let claims = request_meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some());
+    let header = text(headers, VERSION);
+    claims || header.is_some_and(|v| Version::parse(v).is_none_or(Version::is_modern))
+}
+
+/// Checks a modern request's headers against its body.
+pub(crate) fn check(headers: &HeaderMap, request: &Request, request_meta: Option<&Json>) -> Result<(), RpcError> {
+    let mismatch = |what: String| RpcError::new(code::HEADER_MISMATCH, what);
+    let claimed = request_meta.and_then(|m| m.get_str(meta::PROTOCOL_VERSION));
+    let header = text(headers, VERSION);
+    if let Some(claimed) = &claimed {
+        let header = header.ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing".into()))?;
+        if header != claimed {
+            return Err(mismatch(format!("the MCP-Protocol-Version header says {header:?}, the body {claimed:?}")));
+        }
+        if Version::parse(claimed).is_none_or(|v| !v.is_modern()) {
+            return Err(unsupported(claimed));
+        }
+    }
+    // What the body lacks is said first: without it the headers mean nothing.
+    Asking::modern(trove_core::Caller::local(), request_meta.cloned())?;
+    match text(headers, METHOD) {
+        Some(method) if method == request.method => {}
+        Some(method) => {
+            return Err(mismatch(format!("the Mcp-Method header says {method:?}, the body {:?}", request.method)));
+        }
+        None => return Err(mismatch("the Mcp-Method header is missing".into())),
+    }
+    check_name(headers, request)
+}
+
+fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
+    let key = match request.method.as_str() {
+        "tools/call" | "prompts/get" => "name",
+        "resources/read" => "uri",
+        _ => return Ok(()),
+    };
+    let params = request.params.as_ref().and_then(|params| Object::parse(params.as_str()));
+    let Some(named) = params.as_ref().and_then(|params| params.get_str(key)) else { return Ok(()) };
+    let mismatch = |what: &str| RpcError::new(code::HEADER_MISMATCH, what);
+    let header = text(headers, NAME).ok_or_else(|| mismatch("the Mcp-Name header is missing"))?;
+    let header = decode(header).ok_or_else(|| mismatch("the Mcp-Name header is not valid base64"))?;
+    if header == named { Ok(()) } else { Err(mismatch("the Mcp-Name header names something else than the body")) }
+}
+
+/// A name that is not plain ASCII travels as base64.
+fn decode(header: &str) -> Option<String> {
+    let header = header.trim();
+    match header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        None => Some(header.to_owned()),
+    }
+}

@@ -1,0 +1,161 @@
+//! A client that met us with `initialize`: what is agreed with it, and what it watches.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+};
+
+use bytes::Bytes;
+use tokio::{sync::mpsc, task::JoinHandle};
+use tokio_util::sync::CancellationToken;
+use trove_core::{Caller, Json, PublicUri, resource::ListsChanged, source::Notice};
+
+use super::{
+    Server,
+    asking::{Asking, level, meta_of, required},
+    encode,
+    listen::Interest,
+};
+use crate::{
+    era::Version,
+    wire::{Request, RpcError, code},
+};
+
+/// One client of a legacy era.
+pub(crate) struct Session {
+    pub(crate) version: Version,
+    pub(crate) caller: Caller,
+    interest: Arc<Interest>,
+    under_way: UnderWay,
+    pump: JoinHandle<()>,
+}
+
+impl Session {
+    /// Begins a session; what the client is to hear unasked goes to `out`.
+    pub(crate) fn begin(
+        server: &Arc<Server>,
+        version: Version,
+        caller: Caller,
+        out: mpsc::Sender<Bytes>,
+    ) -> Session {
+        let interest = Arc::new(Interest::new(ListsChanged::ALL, None));
+        let changes = server.gateway.changes();
+        let pump = tokio::spawn({
+            let interest = interest.clone();
+            async move { interest.pump(changes, &out).await }
+        });
+        Session { version, caller, interest, under_way: UnderWay::default(), pump }
+    }
+
+    /// Answers one request of this client.
+    pub(crate) async fn answer(
+        &self,
+        server: &Server,
+        request: Request,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let asking = self.asking(&request);
+        let work = async {
+            let params = request.params.as_ref();
+            match request.method.as_str() {
+                "resources/subscribe" => {
+                    let uri = PublicUri::new(required(params, "uri")?);
+                    let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
+                    watched.map(|()| Json::empty_object()).map_err(|e| encode::error(e, self.version))
+                }
+                "resources/unsubscribe" => {
+                    let uri = PublicUri::new(required(params, "uri")?);
+                    self.interest.unwatch(&server.gateway, &uri).await;
+                    Ok(Json::empty_object())
+                }
+                "logging/setLevel" => self.set_level(server, params).await,
+                method => server.answer(method, request.params.clone(), &asking, notices).await,
+            }
+        };
+        self.under_way.run(&request.id, work).await
+    }
+
+    pub(crate) fn asking(&self, request: &Request) -> Asking {
+        Asking::legacy(self.version, self.caller.clone(), meta_of(request.params.as_ref()))
+    }
+
+    async fn set_level(&self, server: &Server, params: Option<&Json>) -> Result<Json, RpcError> {
+        let name = required(params, "level")?;
+        let rank = level(&name).ok_or_else(|| {
+            RpcError::new(code::INVALID_PARAMS, format!("`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"))
+        })?;
+        self.interest.log_level.store(rank, Ordering::Relaxed);
+        server.gateway.set_log_level(&self.caller, &name).await;
+        Ok(Json::empty_object())
+    }
+
+    /// Takes a notification from this client.
+    pub(crate) fn take(&self, method: &str, params: Option<&Json>) {
+        if method == "notifications/cancelled"
+            && let Some(id) = params.and_then(|params| params.get("requestId"))
+        {
+            self.under_way.cancel(&id);
+        }
+    }
+
+    /// Ends the session: cancels its requests, lets go of what it watches.
+    pub(crate) async fn end(&self, server: &Server) {
+        self.pump.abort();
+        self.under_way.cancel_all();
+        self.interest.release(&server.gateway).await;
+    }
+}
+
+/// The requests a client is waiting for, so that it can take one back.
+#[derive(Default)]
+pub(crate) struct UnderWay(Mutex<HashMap<Vec<u8>, CancellationToken>>);
+
+impl UnderWay {
+    /// Does the work unless it is cancelled meanwhile.
+    pub(crate) async fn run(
+        &self,
+        id: &Json,
+        work: impl Future<Output = Result<Json, RpcError>>,
+    ) -> Result<Json, RpcError> {
+        let token = CancellationToken::new();
+        let key = id.as_bytes().to_vec();
+        self.table().insert(key.clone(), token.clone());
+        let _entry = Entry { table: self, key };
+        tokio::select! {
+            biased;
+            outcome = work => outcome,
+            () = token.cancelled() => Err(RpcError::new(CANCELLED, "cancelled at the client's request")),
+        }
+    }
+
+    pub(crate) fn cancel(&self, id: &Json) {
+        if let Some(token) = self.table().get(&id.as_bytes().to_vec()) {
+            token.cancel();
+        }
+    }
+
+    pub(crate) fn cancel_all(&self) {
+        for token in self.table().values() {
+            token.cancel();
+        }
+    }
+
+    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The answer to a request its client took back; by the protocol it is never sent.
+pub(crate) const CANCELLED: i64 = -32800;
+
+/// Forgets a request however its work ends.
+struct Entry<'a> {
+    table: &'a UnderWay,
+    key: Vec<u8>,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.table.table().remove(&self.key);
+    }
+}

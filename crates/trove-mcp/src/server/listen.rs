@@ -1,0 +1,249 @@
+//! Tells a client of changes it asked to hear of.
+//!
+//! One loop for both eras: a legacy session hears of all lists and of what it
+//! subscribed to; a modern stream of what its filter names, each message tagged with
+//! the id of the stream.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError, atomic::{AtomicU8, Ordering}},
+};
+
+use bytes::Bytes;
+use tokio::sync::{broadcast, mpsc};
+use trove_core::{
+    Caller, Gateway, Json, PublicUri,
+    catalogue::Change,
+    gateway::{AskError, Watched},
+    json::{Object, items, quote, string},
+    resource::ListsChanged,
+};
+
+use super::asking::level;
+use crate::{bounds::MAX_WATCHES_PER_CLIENT, era::meta, wire};
+
+/// No log messages are wanted.
+pub(crate) const NO_LOGS: u8 = u8::MAX;
+
+/// What one client wants to hear of.
+pub(crate) struct Interest {
+    pub(crate) lists: ListsChanged,
+    /// What it watches, under the name it used.
+    watched: Mutex<HashMap<Watched, PublicUri>>,
+    /// The least grave log message it wants.
+    pub(crate) log_level: AtomicU8,
+    /// The id of the modern stream.
+    pub(crate) stream: Option<Json>,
+}
+
+impl Interest {
+    pub(crate) fn new(lists: ListsChanged, stream: Option<Json>) -> Interest {
+        Interest { lists, watched: Mutex::default(), log_level: AtomicU8::new(NO_LOGS), stream }
+    }
+
+    /// Begins to watch one resource under the name the client used.
+    pub(crate) async fn watch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) -> Result<(), AskError> {
+        if self.watched().len() >= MAX_WATCHES_PER_CLIENT {
+            return Err(AskError::TooManyWatches { limit: MAX_WATCHES_PER_CLIENT });
+        }
+        let watched = gateway.watch(caller, uri).await?;
+        let is_repeat = self.watched().insert(watched.clone(), uri.clone()).is_some();
+        if is_repeat {
+            gateway.unwatch(&watched).await;
+        }
+        Ok(())
+    }
+
+    pub(crate) async fn unwatch(&self, gateway: &Gateway, uri: &PublicUri) {
+        let found = self.watched().iter().find(|(_, name)| *name == uri).map(|(w, _)| w.clone());
+        if let Some(watched) = found {
+            self.watched().remove(&watched);
+            gateway.unwatch(&watched).await;
+        }
+    }
+
+    /// Lets go of everything, at the end.
+    pub(crate) async fn release(&self, gateway: &Gateway) {
+        let all: Vec<Watched> = self.watched().drain().map(|(watched, _)| watched).collect();
+        for watched in all {
+            gateway.unwatch(&watched).await;
+        }
+    }
+
+    /// Writes what the client wants to hear until it or the gateway is gone.
+    pub(crate) async fn pump(&self, mut changes: broadcast::Receiver<Change>, out: &mpsc::Sender<Bytes>) {
+        loop {
+            let messages = match changes.recv().await {
+                Ok(change) => self.messages(&change),
+                Err(broadcast::error::RecvError::Lagged(_)) => self.everything(),
+                Err(broadcast::error::RecvError::Closed) => return,
+            };
+            for message in messages {
+                // A legacy client without a listening stream misses what does not fit.
+                if let Err(mpsc::error::TrySendError::Closed(_)) = out.try_send(message) {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn messages(&self, change: &Change) -> Vec<Bytes> {
+        match change {
+            Change::Lists(lists) => self.list_messages(*lists),
+            Change::Updated { source, uri } => {
+                let key = (source.clone(), uri.clone());
+                let name = self.watched().get(&key).cloned();
+                name.map(|name| self.updated(&name)).into_iter().collect()
+            }
+            Change::Log { message, .. } => {
+                let wanted = self.log_level.load(Ordering::Relaxed);
+                let rank = message.get_str("level").and_then(|l| level(&l)).unwrap_or(0);
+                let is_wanted = wanted != NO_LOGS && rank >= wanted;
+                let log = || wire::notification("notifications/message", Some(message.as_str()));
+                is_wanted.then(log).into_iter().collect()
+            }
+        }
+    }
+
+    /// What to say after changes were missed: look again at all of it.
+    fn everything(&self) -> Vec<Bytes> {
+        let mut all = self.list_messages(ListsChanged::ALL);
+        let names: Vec<PublicUri> = self.watched().values().cloned().collect();
+        all.extend(names.iter().map(|name| self.updated(name)));
+        all
+    }
+
+    fn list_messages(&self, lists: ListsChanged) -> Vec<Bytes> {
+        let mut all = Vec::new();
+        let mut say = |is_wanted: bool, method: &str| {
+            if is_wanted {
+                all.push(wire::notification(method, self.tagged(Object::new()).as_deref()));
+            }
+        };
+        say(lists.resources && self.lists.resources, "notifications/resources/list_changed");
+        say(lists.tools && self.lists.tools, "notifications/tools/list_changed");
+        say(lists.prompts && self.lists.prompts, "notifications/prompts/list_changed");
+        all
+    }
+
+    fn updated(&self, name: &PublicUri) -> Bytes {
+        let mut params = Object::new();
+        params.set_str("uri", name.as_str());
+        wire::notification("notifications/resources/updated", self.tagged(params).as_deref())
+    }
+
+    fn tagged(&self, mut params: Object<'_>) -> Option<String> {
+        if let Some(stream) = &self.stream {
+            params.set("_meta", format!("{{\"{}\":{}}}", meta::SUBSCRIPTION_ID, stream.as_str()));
+        }
+        (!params.is_empty()).then(|| params.to_text())
+    }
+
+    fn watched(&self) -> std::sync::MutexGuard<'_, HashMap<Watched, PublicUri>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Runs one `subscriptions/listen` until the client or the gateway is gone.
+pub(crate) async fn listen(
+    gateway: &Gateway,
+    caller: &Caller,
+    id: Json,
+    params: Option<&Json>,
+    out: mpsc::Sender<Bytes>,
+) {
+    let changes = gateway.changes();
+    let filter = params.and_then(|params| params.get("notifications"));
+    let filter = filter.as_ref().and_then(|filter| Object::parse(filter.as_str())).unwrap_or_default();
+    let wants = |key: &str| filter.get(key) == Some("true");
+    let lists = ListsChanged {
+        resources: wants("resourcesListChanged"),
+        tools: wants("toolsListChanged"),
+        prompts: wants("promptsListChanged"),
+    };
+    let interest = Interest::new(lists, Some(id));
+    let uris = filter.get("resourceSubscriptions").and_then(items).unwrap_or_default();
+    let mut accepted = Vec::new();
+    for uri in uris.iter().filter_map(|text| string(text)) {
+        if interest.watch(gateway, caller, &PublicUri::new(&*uri)).await.is_ok() {
+            accepted.push(quote(&uri));
+        }
+    }
+    let acknowledged = acknowledge(&interest, &accepted, !uris.is_empty());
+    if out.send(acknowledged).await.is_ok() {
+        tokio::select! {
+            () = interest.pump(changes, &out) => {}
+            () = out.closed() => {}
+        }
+    }
+    interest.release(gateway).await;
+}
+
+/// Says which part of the filter is honoured.
+fn acknowledge(interest: &Interest, accepted: &[String], asked_for_resources: bool) -> Bytes {
+    let mut filter = Object::new();
+    for (wanted, key) in [
+        (interest.lists.resources, "resourcesListChanged"),
+        (interest.lists.tools, "toolsListChanged"),
+        (interest.lists.prompts, "promptsListChanged"),
+    ] {
+        if wanted {
+            filter.set(key, "true");
+        }
+    }
+    if asked_for_resources {
+        filter.set("resourceSubscriptions", format!("[{}]", accepted.join(",")));
+    }
+    let mut params = Object::new();
+    params.set("notifications", filter.to_text());
+    let params = interest.tagged(params);
+    wire::notification("notifications/subscriptions/acknowledged", params.as_deref())
+}
+
+#[cfg(test)]
+mod tests {
+    use trove_core::SourceId;
+
+    use super::*;
+
+    fn text(messages: Vec<Bytes>) -> Vec<String> {
+        messages.into_iter().map(|m| String::from_utf8(m.to_vec()).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_stream_hears_only_what_its_filter_names_and_is_tagged() {
+        let lists = ListsChanged { tools: true, ..ListsChanged::default() };
+        let interest = Interest::new(lists, Some(Json::parse("7").unwrap()));
+        let said = text(interest.messages(&Change::Lists(ListsChanged::ALL)));
+        assert_eq!(
+            said,
+            [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}"#]
+        );
+    }
+
+    #[test]
+    fn an_update_carries_the_name_the_client_used() {
+        let interest = Interest::new(ListsChanged::ALL, None);
+        let watched = (SourceId::new("a").unwrap(), "x:1".into());
+        interest.watched().insert(watched, PublicUri::new("a+x:1"));
+        let change = |uri: &str| Change::Updated { source: SourceId::new("a").unwrap(), uri: uri.into() };
+        assert_eq!(
+            text(interest.messages(&change("x:1"))),
+            [r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a+x:1"}}"#]
+        );
+        assert!(interest.messages(&change("x:2")).is_empty());
+    }
+
+    #[test]
+    fn log_messages_below_the_wanted_level_are_not_sent() {
+        let interest = Interest::new(ListsChanged::ALL, None);
+        let log = |l: &str| Change::Log {
+            source: SourceId::new("a").unwrap(),
+            message: Json::parse(format!("{{\"level\":\"{l}\"}}")).unwrap(),
+        };
+        assert!(interest.messages(&log("error")).is_empty());
+        interest.log_level.store(level("warning").unwrap(), Ordering::Relaxed);
+        assert_eq!(interest.messages(&log("error")).len(), 1);
+        assert!(interest.messages(&log("info")).is_empty());
+    }
+}

@@ -1,0 +1,290 @@
+//! The door on stdin and stdout: one client, the local user. stdout is the protocol's.
+
+use std::{collections::HashMap, sync::{Arc, Mutex, PoisonError}};
+
+use bytes::{Bytes, BytesMut};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    sync::{OnceCell, Semaphore, mpsc},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+use trove_core::{Caller, Json, caller::Door, source::Notice};
+
+use super::{
+    Server,
+    asking::{Asking, claimed_version, meta_of},
+    legacy::{CANCELLED, Session},
+    listen::listen,
+};
+use crate::{
+    bounds::{MAX_CONCURRENT_REQUESTS, MAX_NOTICES, MAX_OUTBOX, MAX_REQUEST_BYTES},
+    wire::{self, BadMessage, Message, Request, RpcError, code},
+};
+
+/// Serves one client until its stream ends or `stop` is cancelled.
+pub async fn serve_stdio(
+    server: Arc<Server>,
+    input: impl AsyncRead + Unpin,
+    output: impl AsyncWrite + Unpin + Send + 'static,
+    stop: CancellationToken,
+) {
+    let (out, waiting) = mpsc::channel(MAX_OUTBOX);
+    let writer = tokio::spawn(write(output, waiting));
+    let client = Arc::new(Client {
+        server,
+        out,
+        session: OnceCell::new(),
+        modern: Mutex::default(),
+        places: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),
+    });
+    let mut tasks = JoinSet::new();
+    let mut lines = Lines { input, buffer: BytesMut::new(), searched: 0 };
+    loop {
+        let line = tokio::select! {
+            () = stop.cancelled() => break,
+            line = lines.next() => line,
+        };
+        match line {
+            Some(Line::Text(text)) => client.take(text, &mut tasks).await,
+            Some(Line::TooLong) => {
+                let text = format!("a message may be at most {MAX_REQUEST_BYTES} bytes");
+                let error = RpcError::new(code::INVALID_REQUEST, text);
+                client.send(wire::error_response(None, &error)).await;
+            }
+            None => break,
+        }
+        while tasks.try_join_next().is_some() {}
+    }
+    tasks.shutdown().await;
+    if let Some(session) = client.session.get() {
+        session.end(&client.server).await;
+    }
+    drop(client);
+    let _ = writer.await;
+}
+
+async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Bytes>) {
+    let mut messages = Vec::new();
+    let mut buffer = BytesMut::new();
+    while waiting.recv_many(&mut messages, 64).await > 0 {
+        for message in messages.drain(..) {
+            buffer.extend_from_slice(&message);
+            buffer.extend_from_slice(b"\n");
+        }
+        let written = async {
+            output.write_all(&buffer).await?;
+            output.flush().await
+        };
+        if let Err(error) = written.await {
+            debug!(%error, "the client takes no more messages");
+            return;
+        }
+        buffer.clear();
+    }
+}
+
+struct Client {
+    server: Arc<Server>,
+    out: mpsc::Sender<Bytes>,
+    /// There once the client has sent `initialize`.
+    session: OnceCell<Session>,
+    /// Modern requests under way, to be cancelled by id.
+    modern: Mutex<HashMap<Vec<u8>, CancellationToken>>,
+    places: Arc<Semaphore>,
+}
+
+impl Client {
+    async fn send(&self, message: Bytes) {
+        // A client that is gone needs no answer.
+        let _ = self.out.send(message).await;
+    }
+
+    async fn take(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
+        if let Some(batch) = wire::parse_batch(&text) {
+            for one in batch {
+                self.take_one(one, tasks).await;
+            }
+        } else {
+            self.take_one(text, tasks).await;
+        }
+    }
+
+    async fn take_one(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
+        match wire::parse(&text) {
+            Ok(Message::Request(request)) if request.method == "initialize" => self.initialize(request).await,
+            Ok(Message::Request(request)) => {
+                // Waiting here for a place slows a client that asks too much at once.
+                let Ok(place) = self.places.clone().acquire_owned().await else { return };
+                let client = self.clone();
+                tasks.spawn(async move {
+                    client.answer(request).await;
+                    drop(place);
+                });
+            }
+            Ok(Message::Notification { method, params }) => self.take_notification(&method, params.as_ref()),
+            // We ask clients nothing, so there is nothing they could answer.
+            Ok(Message::Response { .. }) => {}
+            Err(BadMessage::NotJson) => {
+                let error = RpcError::new(code::PARSE_ERROR, "not JSON");
+                self.send(wire::error_response(None, &error)).await;
+            }
+            Err(BadMessage::NotRpc { id }) => {
+                let error = RpcError::new(code::INVALID_REQUEST, "neither request, notification nor response");
+                self.send(wire::error_response(id.as_ref(), &error)).await;
+            }
+        }
+    }
+
+    async fn initialize(&self, request: Request) {
+        let meta = meta_of(request.params.as_ref());
+        let outcome = if claimed_version(meta.as_ref()).is_some() {
+            Err(super::dispatch::unknown_method("initialize"))
+        } else {
+            let params = request.params.as_ref();
+            let (version, result) = self.server.initialize(params).await;
+            let client = client_name(params);
+            let caller = Caller { client, ..Caller::behind(Door::Stdio) };
+            let begin = || async { Session::begin(&self.server, version, caller, self.out.clone()) };
+            self.session.get_or_init(begin).await;
+            Ok(result)
+        };
+        self.send(wire::response(&request.id, &outcome)).await;
+    }
+
+    fn take_notification(&self, method: &str, params: Option<&Json>) {
+        if let Some(session) = self.session.get() {
+            session.take(method, params);
+        }
+        if method == "notifications/cancelled"
+            && let Some(id) = params.and_then(|params| params.get("requestId"))
+            && let Some(token) = self.modern().get(&id.as_bytes().to_vec())
+        {
+            token.cancel();
+        }
+    }
+
+    async fn answer(self: Arc<Self>, request: Request) {
+        let meta = meta_of(request.params.as_ref());
+        if claimed_version(meta.as_ref()).is_some() || request.method == "server/discover" {
+            return self.answer_modern(request, meta).await;
+        }
+        let Some(session) = self.session.get() else {
+            let error = RpcError::new(code::INVALID_REQUEST, "send `initialize` first, or `_meta` with each request");
+            return self.send(wire::error_response(Some(&request.id), &error)).await;
+        };
+        let asking = session.asking(&request);
+        let id = request.id.clone();
+        let outcome = self.with_notices(&asking, |notices| session.answer(&self.server, request, notices)).await;
+        if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
+            self.send(wire::response(&id, &outcome)).await;
+        }
+    }
+
+    async fn answer_modern(&self, request: Request, meta: Option<Json>) {
+        let id = request.id.clone();
+        let asking = match Asking::modern(Caller::behind(Door::Stdio), meta) {
+            Ok(asking) => asking,
+            Err(error) => return self.send(wire::error_response(Some(&id), &error)).await,
+        };
+        let token = CancellationToken::new();
+        self.modern().insert(id.as_bytes().to_vec(), token.clone());
+        let work = async {
+            if request.method == "subscriptions/listen" {
+                let params = request.params.as_ref();
+                listen(&self.server.gateway, &asking.caller, request.id.clone(), params, self.out.clone()).await;
+                return;
+            }
+            let outcome = self
+                .with_notices(&asking, |notices| {
+                    self.server.answer(&request.method, request.params.clone(), &asking, notices)
+                })
+                .await;
+            self.send(wire::response(&id, &outcome)).await;
+        };
+        tokio::select! {
+            biased;
+            () = work => {}
+            () = token.cancelled() => {}
+        }
+        self.modern().remove(&id.as_bytes().to_vec());
+    }
+
+    /// Does the work and passes on what is said about it meanwhile, all before the answer.
+    async fn with_notices<F>(
+        &self,
+        asking: &Asking,
+        work: impl FnOnce(Option<mpsc::Sender<Notice>>) -> F,
+    ) -> Result<Json, RpcError>
+    where
+        F: Future<Output = Result<Json, RpcError>>,
+    {
+        if !asking.wants_notices() {
+            return work(None).await;
+        }
+        let (sender, mut notices) = mpsc::channel(MAX_NOTICES);
+        let work = work(Some(sender));
+        let pass_on = async {
+            while let Some(notice) = notices.recv().await {
+                if let Some(message) = asking.encode_notice(&notice) {
+                    self.send(message).await;
+                }
+            }
+        };
+        // The sender goes with the work, so both end together.
+        let (outcome, ()) = tokio::join!(work, pass_on);
+        outcome
+    }
+
+    fn modern(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
+        self.modern.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What a legacy client calls itself.
+pub(crate) fn client_name(params: Option<&Json>) -> Option<String> {
+    params?.get("clientInfo")?.get_str("name")
+}
+
+enum Line {
+    Text(Bytes),
+    TooLong,
+}
+
+struct Lines<R> {
+    input: R,
+    buffer: BytesMut,
+    searched: usize,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    /// The next line that is not blank. Safe to cancel: what was read stays in the buffer.
+    async fn next(&mut self) -> Option<Line> {
+        loop {
+            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
+                let mut line = self.buffer.split_to(self.searched + at + 1);
+                line.truncate(line.len() - 1);
+                self.searched = 0;
+                if line.len() > MAX_REQUEST_BYTES {
+                    return Some(Line::TooLong);
+                }
+                if !line.trim_ascii().is_empty() {
+                    return Some(Line::Text(line.freeze()));
+                }
+                continue;
+            }
+            if self.buffer.len() > MAX_REQUEST_BYTES {
+                // Keep nothing of it but that it was too long.
+                let kept = MAX_REQUEST_BYTES + 1;
+                self.buffer.truncate(kept);
+            }
+            self.searched = self.buffer.len();
+            self.buffer.reserve(16 * 1024);
+            match self.input.read_buf(&mut self.buffer).await {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+}

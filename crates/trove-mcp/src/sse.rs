@@ -1,0 +1,170 @@
+//! Server-sent events, as far as MCP uses them.
+
+use bytes::{Buf, Bytes, BytesMut};
+
+/// One event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// `message` unless the sender said otherwise.
+    pub(crate) name: String,
+    pub(crate) data: Bytes,
+}
+
+/// The stream grew past the limit without completing an event.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct TooLong;
+
+/// Cuts a byte stream into events, whatever chunks it comes in.
+pub(crate) struct Parser {
+    buffer: BytesMut,
+    /// How much of the buffer was searched for a line end.
+    searched: usize,
+    name: String,
+    data: BytesMut,
+    has_data: bool,
+    limit: usize,
+}
+
+impl Parser {
+    pub(crate) fn new(limit: usize) -> Parser {
+        Parser {
+            buffer: BytesMut::new(),
+            searched: 0,
+            name: String::new(),
+            data: BytesMut::new(),
+            has_data: false,
+            limit,
+        }
+    }
+
+    /// Adds a chunk.
+    pub(crate) fn push(&mut self, chunk: &[u8]) -> Result<(), TooLong> {
+        self.buffer.extend_from_slice(chunk);
+        if self.buffer.len() + self.data.len() > self.limit { Err(TooLong) } else { Ok(()) }
+    }
+
+    /// The next whole event.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        while let Some(line) = self.next_line() {
+            if let Some(event) = self.take_line(&line) {
+                return Some(event);
+            }
+        }
+        None
+    }
+
+    fn next_line(&mut self) -> Option<BytesMut> {
+        let at = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]);
+        let Some(end) = at.map(|at| at + self.searched) else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        // `\r\n` is one line end; a lone `\r` at the end of a chunk may be half of one.
+        let is_cr = self.buffer[end] == b'\r';
+        if is_cr && end + 1 == self.buffer.len() {
+            self.searched = end;
+            return None;
+        }
+        let line = self.buffer.split_to(end);
+        let is_crlf = is_cr && self.buffer.get(1) == Some(&b'\n');
+        self.buffer.advance(if is_crlf { 2 } else { 1 });
+        self.searched = 0;
+        Some(line)
+    }
+
+    fn take_line(&mut self, line: &[u8]) -> Option<Event> {
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        let (field, value) = match memchr::memchr(b':', line) {
+            Some(0) => return None,
+            Some(at) => (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..])),
+            None => (line, &line[..0]),
+        };
+        match field {
+            b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
+            b"data" => {
+                if self.has_data {
+                    self.data.extend_from_slice(b"\n");
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(value);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn dispatch(&mut self) -> Option<Event> {
+        let name = std::mem::take(&mut self.name);
+        if !std::mem::take(&mut self.has_data) {
+            return None;
+        }
+        let name = if name.is_empty() { "message".to_owned() } else { name };
+        Some(Event { name, data: self.data.split().freeze() })
+    }
+}
+
+/// An event that carries a message.
+pub(crate) fn encode(message: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(message.len() + 24);
+    out.extend_from_slice(b"event: message\ndata: ");
+    out.extend_from_slice(message);
+    out.extend_from_slice(b"\n\n");
+    out.freeze()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn events(chunks: &[&[u8]]) -> Vec<(String, String)> {
+        let mut parser = Parser::new(1 << 20);
+        let mut all = Vec::new();
+        for chunk in chunks {
+            parser.push(chunk).unwrap();
+            while let Some(event) = parser.next() {
+                all.push((event.name, String::from_utf8(event.data.to_vec()).unwrap()));
+            }
+        }
+        all
+    }
+
+    const STREAM: &[u8] =
+        b": hi\nevent: endpoint\ndata: /m\n\ndata: a\r\ndata:b\r\n\r\nid: 3\n\nevent: x\rdata: c\r\rretry: 1\ndata\n\ndata: cut";
+
+    fn expected() -> Vec<(String, String)> {
+        [("endpoint", "/m"), ("message", "a\nb"), ("x", "c"), ("message", "")]
+            .map(|(n, d)| (n.to_owned(), d.to_owned()))
+            .to_vec()
+    }
+
+    #[test]
+    fn events_are_cut_by_blank_lines_of_any_kind() {
+        assert_eq!(events(&[STREAM]), expected());
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_do_not_matter(cuts in proptest::collection::vec(0..STREAM.len(), 0..12)) {
+            let mut cuts = cuts;
+            cuts.extend([0, STREAM.len()]);
+            cuts.sort_unstable();
+            let chunks: Vec<&[u8]> = cuts.windows(2).map(|w| &STREAM[w[0]..w[1]]).collect();
+            prop_assert_eq!(events(&chunks), expected());
+        }
+    }
+
+    #[test]
+    fn an_endless_line_is_stopped_at_the_limit() {
+        let mut parser = Parser::new(100);
+        assert_eq!(parser.push(&[b'x'; 101]), Err(TooLong));
+    }
+
+    #[test]
+    fn an_encoded_message_is_one_event() {
+        assert_eq!(events(&[&encode(b"{\"a\":1}")]), [("message".to_owned(), "{\"a\":1}".to_owned())]);
+    }
+}

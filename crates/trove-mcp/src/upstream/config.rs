@@ -1,0 +1,107 @@
+//! What the user says about one upstream server, nothing resolved yet.
+//!
+//! Variables stay unexpanded until the moment of connecting, so a secret lives in
+//! memory no longer than it must and a changed environment is seen at restart.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use trove_core::SourceId;
+
+use super::variables::Text;
+
+/// One upstream server as configured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UpstreamConfig {
+    /// The name of the Source, and the prefix of its qualified URIs.
+    pub id: SourceId,
+    /// How to reach it.
+    pub reach: Reach,
+    /// Which protocol era to speak.
+    pub protocol: Protocol,
+    /// Which of its features our clients see.
+    pub expose: Expose,
+    /// What of it search may read.
+    pub index: Index,
+    /// How changes of a watched resource become known.
+    pub watch: Watch,
+    /// How long one request may take.
+    pub timeout: Duration,
+    /// What stands before `_` in its tools' names; `None`: the id; empty: nothing.
+    pub tool_prefix: Option<String>,
+}
+
+/// The transport to an upstream server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reach {
+    /// A child process that speaks on its stdin and stdout.
+    Stdio {
+        /// The program; never a shell line.
+        command: Text,
+        /// Its arguments, as they are.
+        args: Vec<Text>,
+        /// What it gets besides the allow-list of the environment.
+        env: BTreeMap<String, Text>,
+        /// Its working directory.
+        cwd: Option<PathBuf>,
+    },
+    /// Streamable HTTP.
+    Http(Remote),
+    /// The legacy HTTP+SSE transport of 2024-11-05.
+    Sse(Remote),
+}
+
+/// A server behind a URL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remote {
+    /// The endpoint.
+    pub url: Text,
+    /// Headers sent with each request.
+    pub headers: BTreeMap<String, Text>,
+}
+
+/// Which protocol era to speak with an upstream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Protocol {
+    /// Ask, and remember the answer.
+    #[default]
+    Auto,
+    /// `initialize`; 2025-11-25 and older.
+    Legacy,
+    /// Stateless; 2026-07-28.
+    Modern,
+}
+
+/// Which features of an upstream our clients see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Expose {
+    /// Resources, templates, completions, skills.
+    #[default]
+    Resources,
+    /// Tools and prompts too.
+    All,
+}
+
+/// What of an upstream search may read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Index {
+    /// Names, descriptions and contents.
+    #[default]
+    Content,
+    /// Names and descriptions.
+    Metadata,
+    /// Nothing.
+    Off,
+}
+
+/// How changes of a watched resource become known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Watch {
+    /// The upstream says so.
+    #[default]
+    Notify,
+    /// We read the resource now and then and compare.
+    Poll {
+        /// The time between two reads.
+        every: Duration,
+    },
+}

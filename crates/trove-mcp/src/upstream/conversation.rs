@@ -1,0 +1,147 @@
+//! Talking with one connected server: what was agreed on, and how each request is dressed.
+
+use std::{sync::Arc, time::Duration};
+
+use serde::Deserialize;
+use trove_core::{
+    SourceError,
+    json::{Json, Object, quote},
+    source::Ask,
+};
+
+use super::link::{Call, Link, LinkError, Tickets};
+use crate::era::{OUR_VERSION, SKILLS, Version, meta};
+
+/// One connected server.
+pub(crate) struct Conversation {
+    pub(crate) link: Arc<dyn Link>,
+    pub(crate) tickets: Tickets,
+    pub(crate) hello: Hello,
+}
+
+/// What a server said when we met.
+#[derive(Debug, Clone)]
+pub(crate) struct Hello {
+    pub(crate) version: Version,
+    /// Its name and version, for people.
+    pub(crate) server: Option<String>,
+    pub(crate) offers: Offers,
+}
+
+/// What a server offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Offers {
+    pub(crate) resources: bool,
+    pub(crate) subscribe: bool,
+    pub(crate) list_changed: bool,
+    pub(crate) tools: bool,
+    pub(crate) prompts: bool,
+    pub(crate) completions: bool,
+    pub(crate) logging: bool,
+    pub(crate) skills: bool,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default, rename_all = "camelCase")]
+struct Flags {
+    subscribe: bool,
+    list_changed: bool,
+}
+
+impl Offers {
+    /// Reads a capabilities object, and nothing that is malformed in it.
+    pub(crate) fn parse(capabilities: &Json, version: Version) -> Offers {
+        let Some(all) = Object::parse(capabilities.as_str()) else { return Offers::default() };
+        let flags = |key: &str| all.get(key).and_then(|text| serde_json::from_str::<Flags>(text).ok());
+        let has = |key: &str| all.get(key).is_some_and(|value| value != "null");
+        let extensions = all.get("extensions").and_then(Object::parse);
+        let resources = flags("resources").unwrap_or_default();
+        Offers {
+            resources: has("resources"),
+            subscribe: resources.subscribe,
+            list_changed: resources.list_changed
+                || flags("tools").is_some_and(|f| f.list_changed)
+                || flags("prompts").is_some_and(|f| f.list_changed),
+            tools: has("tools"),
+            prompts: has("prompts"),
+            // The first revision had completions but no word for them.
+            completions: has("completions") || version == Version::V2024_11_05,
+            logging: has("logging"),
+            skills: extensions.is_some_and(|all| all.get(SKILLS).is_some()),
+        }
+    }
+}
+
+impl Conversation {
+    /// Asks one thing; `params` is edited to carry what travels beside it.
+    pub(crate) async fn ask(
+        &self,
+        method: &'static str,
+        mut params: Object<'_>,
+        ask: Ask,
+        timeout: Duration,
+    ) -> Result<Json, SourceError> {
+        let id = self.tickets.next();
+        if let Some(answers) = ask.answers.as_ref().and_then(|a| Object::parse(a.as_str())) {
+            for key in ["inputResponses", "requestState"] {
+                if let Some(value) = answers.get(key) {
+                    params.set(key, value.to_owned());
+                }
+            }
+        }
+        if let Some(meta) = self.dress(id, &ask) {
+            params.set("_meta", meta);
+        }
+        let name = params.get_str("uri").or_else(|| params.get_str("name")).map(|name| name.into_owned());
+        let call = Call { id, method, params: params.to_text(), name, notices: ask.notices };
+        let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
+        Ok(outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?)
+    }
+
+    /// The `_meta` of a request: the caller's own, and what this hop needs.
+    fn dress(&self, id: u64, ask: &Ask) -> Option<String> {
+        let mut all = ask.meta.as_ref().and_then(|m| Object::parse(m.as_str())).unwrap_or_default();
+        all.retain(|key| !meta::is_of_one_hop(key));
+        if ask.wants_progress && ask.notices.is_some() {
+            all.set(meta::PROGRESS_TOKEN, id.to_string());
+        }
+        if self.hello.version.is_modern() {
+            dress_modern(&mut all, ask.capabilities.as_ref());
+            if let Some(level) = ask.log_level.as_ref().filter(|_| self.hello.offers.logging) {
+                all.set_str(meta::LOG_LEVEL, level);
+            }
+        }
+        (!all.is_empty()).then(|| all.to_text())
+    }
+}
+
+/// What every modern request must say about its sender.
+pub(crate) fn dress_modern(meta_object: &mut Object<'_>, capabilities: Option<&Json>) {
+    meta_object.set_str(meta::PROTOCOL_VERSION, Version::MODERN.as_str());
+    meta_object.set(meta::CLIENT_INFO, client_info());
+    let capabilities = capabilities.map_or("{}", Json::as_str).to_owned();
+    meta_object.set(meta::CLIENT_CAPABILITIES, capabilities);
+}
+
+/// Who we are.
+pub(crate) fn client_info() -> String {
+    format!("{{\"name\":\"trove\",\"version\":{}}}", quote(OUR_VERSION))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offers_are_read_leniently() {
+        let read = |text: &str| Offers::parse(&Json::parse(text.to_owned()).unwrap(), Version::V2025_11_25);
+        let all = read(
+            r#"{"resources":{"subscribe":true,"x":1},"tools":{"listChanged":true},"prompts":null,
+               "extensions":{"io.modelcontextprotocol/skills":{}}}"#,
+        );
+        assert!(all.resources && all.subscribe && all.list_changed && all.tools && all.skills);
+        assert!(!all.prompts && !all.completions && !all.logging);
+        assert_eq!(read("[]"), Offers::default());
+        assert!(read(r#"{"resources":{"subscribe":"yes"}}"#).resources);
+    }
+}

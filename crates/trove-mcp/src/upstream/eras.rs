@@ -1,0 +1,70 @@
+//! Remembers which era each server speaks, so that it is asked only once.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+};
+
+use tracing::debug;
+use trove_core::{SourceId, json::Json};
+
+use super::config::Protocol;
+use crate::era::Version;
+
+/// The eras learnt so far, kept in a file where there is one.
+#[derive(Debug, Default)]
+pub struct Eras {
+    file: Option<PathBuf>,
+    known: Mutex<BTreeMap<String, bool>>,
+}
+
+impl Eras {
+    /// Reads what was learnt before; an unreadable file is as good as none.
+    pub fn load(file: Option<PathBuf>) -> Eras {
+        let text = file.as_ref().and_then(|file| std::fs::read(file).ok());
+        let known = text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
+        Eras { file, known: Mutex::new(known) }
+    }
+
+    /// How to greet a server: as configured, else as it was met last time.
+    pub(crate) fn choose(&self, id: &SourceId, configured: Protocol) -> Protocol {
+        if configured != Protocol::Auto {
+            return configured;
+        }
+        match self.known().get(id.as_str()) {
+            Some(true) => Protocol::Modern,
+            Some(false) => Protocol::Legacy,
+            None => Protocol::Auto,
+        }
+    }
+
+    pub(crate) fn remember(&self, id: &SourceId, version: Version) {
+        let mut known = self.known();
+        if known.insert(id.to_string(), version.is_modern()) != Some(version.is_modern()) {
+            self.save(&known);
+        }
+    }
+
+    /// The server did not answer as remembered: ask again next time.
+    pub(crate) fn forget(&self, id: &SourceId) {
+        let mut known = self.known();
+        if known.remove(id.as_str()).is_some() {
+            self.save(&known);
+        }
+    }
+
+    fn save(&self, known: &BTreeMap<String, bool>) {
+        let Some(file) = &self.file else { return };
+        let draft = file.with_extension("draft");
+        let written = std::fs::write(&draft, Json::of(known).as_bytes())
+            .and_then(|()| std::fs::rename(&draft, file));
+        if let Err(error) = written {
+            debug!(%error, "eras not kept for the next start");
+        }
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, bool>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

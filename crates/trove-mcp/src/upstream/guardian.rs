@@ -1,0 +1,90 @@
+//! Ends our children when we cannot: after a `kill -9` of the gateway itself.
+//!
+//! The guardian is this same program, started once in a group of its own, holding the
+//! read end of a pipe. When the pipe closes the gateway is gone, and every process that
+//! carries our mark in its environment is killed. A mark is inherited, so that also a
+//! grandchild that left its process group is found; the parent-death signal reaches
+//! neither.
+
+use std::{
+    io::{self, Read},
+    path::PathBuf,
+    process::{Child, Command, Stdio},
+};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The environment variable that marks our children.
+pub const MARKER: &str = "TROVE_CHILD_OF";
+
+/// How often marked processes are looked for; a process may start another while it dies.
+const SWEEPS: usize = 20;
+
+/// The guardian as seen from the gateway. Dropping it makes the guardian look around and end.
+#[derive(Debug)]
+pub struct Guardian {
+    mark: String,
+    _process: Child,
+}
+
+impl Guardian {
+    /// Starts `program args… MARK`, which must call [`watch_over`] with the mark.
+    pub fn start(program: PathBuf, args: &[&str]) -> io::Result<Guardian> {
+        use std::os::unix::process::CommandExt as _;
+        let mark = format!("{:032x}", rand::random::<u128>());
+        let process = Command::new(program)
+            .args(args)
+            .arg(&mark)
+            .env_clear()
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // A signal to the gateway's group must not take the guardian with it.
+            .process_group(0)
+            .spawn()?;
+        Ok(Guardian { mark, _process: process })
+    }
+
+    /// What children must carry as [`MARKER`].
+    pub(crate) fn mark(&self) -> &str {
+        &self.mark
+    }
+}
+
+/// Waits on stdin until the gateway is gone, then ends every process with its mark.
+pub fn watch_over(mark: &str) {
+    let mut sink = [0u8; 64];
+    let mut stdin = io::stdin().lock();
+    loop {
+        match stdin.read(&mut sink) {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(_) => break,
+        }
+    }
+    let needle = format!("{MARKER}={mark}");
+    for _ in 0..SWEEPS {
+        let marked = marked_processes(needle.as_bytes());
+        if marked.is_empty() {
+            return;
+        }
+        for pid in marked {
+            // It may have ended by itself in the meantime.
+            let _ = kill_process(pid, Signal::KILL);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+fn marked_processes(needle: &[u8]) -> Vec<Pid> {
+    let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
+    all.flatten()
+        .filter_map(|entry| {
+            let pid = entry.file_name().to_str()?.parse::<i32>().ok()?;
+            let environment = std::fs::read(entry.path().join("environ")).ok()?;
+            let is_marked = environment.split(|&b| b == 0).any(|variable| variable == needle);
+            is_marked.then(|| Pid::from_raw(pid)).flatten()
+        })
+        .collect()
+}

@@ -1,0 +1,127 @@
+//! Meeting a server: find out which era it speaks, and agree on a version.
+
+use std::{sync::Arc, time::Duration};
+
+use trove_core::json::{Json, Object, items, quote, string};
+
+use super::{
+    config::Protocol,
+    conversation::{Conversation, Hello, Offers, client_info, dress_modern},
+    link::{Call, Link, LinkError, Tickets},
+};
+use crate::{bounds::MAX_STARTUP, era::Version};
+
+/// How long a server may leave `server/discover` unanswered before it is also greeted
+/// in the old way: some old servers ignore what they do not know.
+const PROBE: Duration = Duration::from_secs(4);
+
+/// Meets the server behind `link`, within the time a server may take to start.
+pub(crate) async fn meet(link: Arc<dyn Link>, protocol: Protocol) -> Result<Conversation, LinkError> {
+    let tickets = Tickets::default();
+    let hello = tokio::time::timeout(MAX_STARTUP, greet(&*link, &tickets, protocol)).await;
+    let hello = hello.unwrap_or(Err(LinkError::TimedOut(MAX_STARTUP)))?;
+    link.agreed(hello.version.as_str());
+    if !hello.version.is_modern() {
+        link.notify("notifications/initialized", None).await?;
+    }
+    Ok(Conversation { link, tickets, hello })
+}
+
+async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result<Hello, LinkError> {
+    match protocol {
+        Protocol::Legacy => initialize(link, tickets).await,
+        Protocol::Modern => discover(link, tickets).await?.ok_or_else(no_modern_version),
+        Protocol::Auto => {
+            let mut modern = std::pin::pin!(discover(link, tickets));
+            match tokio::time::timeout(PROBE, &mut modern).await {
+                Ok(Ok(Some(hello))) => Ok(hello),
+                Ok(Ok(None) | Err(LinkError::Rpc(_) | LinkError::Status(..) | LinkError::Malformed(_))) => {
+                    initialize(link, tickets).await
+                }
+                Ok(Err(error)) => Err(error),
+                Err(_) => either(link, tickets, modern).await,
+            }
+        }
+    }
+}
+
+/// Greets a silent server in the old way too, and takes the first answer that means yes.
+async fn either(
+    link: &dyn Link,
+    tickets: &Tickets,
+    modern: std::pin::Pin<&mut impl Future<Output = Result<Option<Hello>, LinkError>>>,
+) -> Result<Hello, LinkError> {
+    let mut legacy = std::pin::pin!(initialize(link, tickets));
+    tokio::select! {
+        hello = &mut legacy => hello,
+        hello = modern => match hello {
+            Ok(Some(hello)) => Ok(hello),
+            Ok(None) | Err(_) => legacy.await,
+        },
+    }
+}
+
+fn no_modern_version() -> LinkError {
+    LinkError::Malformed(format!(
+        "the server does not speak {}; set protocol = \"auto\" or \"legacy\"",
+        Version::MODERN.as_str()
+    ))
+}
+
+async fn request(link: &dyn Link, tickets: &Tickets, method: &'static str, params: String) -> Result<Json, LinkError> {
+    link.request(Call { id: tickets.next(), method, params, name: None, notices: None }).await
+}
+
+/// Asks a stateless server what it is; nothing if it is one but not of our version.
+async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Hello>, LinkError> {
+    let mut meta = Object::new();
+    dress_modern(&mut meta, None);
+    let params = format!("{{\"_meta\":{}}}", meta.to_text());
+    let result = request(link, tickets, "server/discover", params).await?;
+    let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());
+    let object = Object::parse(result.as_str()).ok_or_else(malformed)?;
+    let versions = object.get("supportedVersions").and_then(items).unwrap_or_default();
+    let is_ours = versions
+        .iter()
+        .any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()));
+    if !is_ours {
+        return Ok(None);
+    }
+    let info = object.get("_meta").and_then(Object::parse).and_then(|meta| {
+        server_name(meta.get(crate::era::meta::SERVER_INFO)?)
+    });
+    let server = info.or_else(|| server_name(object.get("serverInfo")?));
+    Ok(Some(hello(Version::MODERN, &object, &result, server)))
+}
+
+async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Hello, LinkError> {
+    let params = format!(
+        "{{\"protocolVersion\":{},\"capabilities\":{{}},\"clientInfo\":{}}}",
+        quote(Version::NEWEST_LEGACY.as_str()),
+        client_info()
+    );
+    let result = request(link, tickets, "initialize", params).await?;
+    let malformed = |what: String| LinkError::Malformed(what);
+    let object = Object::parse(result.as_str())
+        .ok_or_else(|| malformed("initialize was not answered by an object".into()))?;
+    let text = object.get_str("protocolVersion").unwrap_or_default();
+    let version = Version::parse(&text)
+        .filter(|version| !version.is_modern())
+        .ok_or_else(|| malformed(format!("the server answered with protocol version {text:?}, which we do not speak")))?;
+    let server = object.get("serverInfo").and_then(server_name);
+    Ok(hello(version, &object, &result, server))
+}
+
+fn hello(version: Version, object: &Object<'_>, result: &Json, server: Option<String>) -> Hello {
+    let offers = object.get_original("capabilities").map(|text| Offers::parse(&result.part(text), version));
+    Hello { version, server, offers: offers.unwrap_or_default() }
+}
+
+fn server_name(info: &str) -> Option<String> {
+    let info = Object::parse(info)?;
+    let name = info.get_str("name")?.into_owned();
+    Some(match info.get_str("version") {
+        Some(version) => format!("{name} {version}"),
+        None => name,
+    })
+}

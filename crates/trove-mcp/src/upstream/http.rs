@@ -1,0 +1,315 @@
+//! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
+
+use std::sync::{Arc, OnceLock, RwLock};
+
+use bytes::{Bytes, BytesMut};
+use futures_util::{StreamExt, future::BoxFuture};
+use reqwest::{
+    Client, Response, StatusCode,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+use trove_core::{SourceId, json::Json};
+
+use super::{
+    link::{Call, Inbox, Link, LinkError, notice_of},
+    mux::refuse_or_pong,
+};
+use crate::{
+    bounds::MAX_MESSAGE_BYTES,
+    era::Version,
+    sse::Parser,
+    wire::{self, Message},
+};
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+
+/// How much of a refusal's body is kept to explain it.
+const MAX_REFUSAL_BYTES: usize = 4096;
+
+pub(crate) struct HttpLink {
+    shared: Arc<Shared>,
+    /// The stream on which a legacy server speaks unasked.
+    unasked: OnceLock<tokio::task::JoinHandle<()>>,
+}
+
+struct Shared {
+    source: SourceId,
+    client: Client,
+    url: String,
+    headers: HeaderMap,
+    session: RwLock<Option<HeaderValue>>,
+    version: OnceLock<&'static str>,
+    inbox: Arc<Inbox>,
+    closed: CancellationToken,
+}
+
+impl HttpLink {
+    pub(crate) fn new(source: &SourceId, client: Client, url: String, headers: HeaderMap, inbox: Arc<Inbox>) -> HttpLink {
+        let shared = Shared {
+            source: source.clone(),
+            client,
+            url,
+            headers,
+            session: RwLock::default(),
+            version: OnceLock::new(),
+            inbox,
+            closed: CancellationToken::new(),
+        };
+        HttpLink { shared: Arc::new(shared), unasked: OnceLock::new() }
+    }
+
+    /// Listens to what a legacy server says unasked. One that refuses has nothing to say.
+    pub(crate) fn listen_unasked(&self) {
+        let shared = self.shared.clone();
+        let task = tokio::spawn(async move { shared.run_unasked().await });
+        if let Err(second) = self.unasked.set(task) {
+            second.abort();
+        }
+    }
+}
+
+impl Link for HttpLink {
+    fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
+        Box::pin(self.shared.request(call))
+    }
+
+    fn notify<'a>(
+        &'a self,
+        method: &'static str,
+        params: Option<String>,
+    ) -> BoxFuture<'a, Result<(), LinkError>> {
+        Box::pin(async move {
+            let body = wire::notification(method, params.as_deref());
+            self.shared.post(method, None, body).await.map(|_| ())
+        })
+    }
+
+    fn agreed(&self, version: &'static str) {
+        let _ = self.shared.version.set(version);
+    }
+
+    fn closed(&self) -> &CancellationToken {
+        &self.shared.closed
+    }
+
+    fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            self.shared.closed.cancel();
+            if let Some(task) = self.unasked.get() {
+                task.abort();
+            }
+            if self.shared.session().is_some() {
+                let request = self.shared.client.delete(&self.shared.url).headers(self.shared.common_headers());
+                // A server that does not want to hear of it forgets the session by itself.
+                let _ = tokio::time::timeout(std::time::Duration::from_secs(1), request.send()).await;
+            }
+        })
+    }
+}
+
+impl Drop for HttpLink {
+    fn drop(&mut self) {
+        if let Some(task) = self.unasked.get() {
+            task.abort();
+        }
+    }
+}
+
+impl Shared {
+    fn session(&self) -> Option<HeaderValue> {
+        self.session.read().ok().and_then(|session| session.clone())
+    }
+
+    fn is_modern(&self) -> bool {
+        self.version.get().is_none_or(|v| *v == Version::MODERN.as_str())
+    }
+
+    fn common_headers(&self) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        if let Some(version) = self.version.get() {
+            headers.insert(VERSION, HeaderValue::from_static(version));
+        }
+        if let Some(session) = self.session() {
+            headers.insert(SESSION, session);
+        }
+        headers
+    }
+
+    async fn post(&self, method: &'static str, name: Option<&str>, body: Bytes) -> Result<Response, LinkError> {
+        let mut headers = self.common_headers();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+        if self.is_modern() && method != "initialize" {
+            headers.entry(VERSION).or_insert(HeaderValue::from_static(Version::MODERN.as_str()));
+            headers.insert(METHOD, HeaderValue::from_static(method));
+            if let Some(value) = name.and_then(|name| HeaderValue::from_str(&header_text(name)).ok()) {
+                headers.insert(NAME, value);
+            }
+        }
+        let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
+        let response = sent.map_err(|error| unreachable(&error))?;
+        if let Some(session) = response.headers().get(SESSION)
+            && let Ok(mut slot) = self.session.write()
+        {
+            *slot = Some(session.clone());
+        }
+        Ok(response)
+    }
+
+    async fn request(&self, call: Call) -> Result<Json, LinkError> {
+        let body = wire::request(call.id, call.method, &call.params);
+        let response = self.post(call.method, call.name.as_deref(), body).await?;
+        let status = response.status();
+        if is_event_stream(&response) && status.is_success() {
+            return self.answer_in_stream(response, &call).await;
+        }
+        let limit = if status.is_success() { MAX_MESSAGE_BYTES } else { MAX_REFUSAL_BYTES };
+        let body = match read_body(response, limit).await {
+            Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
+            other => other?,
+        };
+        match wire::parse(&body) {
+            Ok(Message::Response { outcome, .. }) => outcome.map_err(LinkError::Rpc),
+            Ok(_) | Err(_) if status.is_success() => {
+                Err(LinkError::Malformed("the answer to a request was no JSON-RPC response".into()))
+            }
+            Ok(_) | Err(_) => Err(self.refusal(status, &body)),
+        }
+    }
+
+    fn refusal(&self, status: StatusCode, body: &[u8]) -> LinkError {
+        if status == StatusCode::NOT_FOUND && self.session().is_some() {
+            // The server forgot the session: connect anew.
+            self.closed.cancel();
+            return LinkError::Lost;
+        }
+        let text = String::from_utf8_lossy(body).chars().take(200).collect();
+        LinkError::Status(status.as_u16(), text)
+    }
+
+    /// Reads events until the one that answers; all others are handed on in order.
+    async fn answer_in_stream(&self, response: Response, call: &Call) -> Result<Json, LinkError> {
+        let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+        let mut chunks = response.bytes_stream();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|_| LinkError::Lost)?;
+            parser.push(&chunk).map_err(|_| LinkError::TooLarge(MAX_MESSAGE_BYTES))?;
+            while let Some(event) = parser.next() {
+                match wire::parse(&event.data) {
+                    Ok(Message::Response { id, outcome })
+                        if id.as_str().trim_matches('"').parse() == Ok(call.id) =>
+                    {
+                        return outcome.map_err(LinkError::Rpc);
+                    }
+                    Ok(message) => self.take(message, Some(call)).await,
+                    Err(_) => debug!(source = %self.source, "an event that is no message; skipped"),
+                }
+            }
+        }
+        Err(LinkError::Lost)
+    }
+
+    /// Takes a message that is not the answer to the request of this stream.
+    async fn take(&self, message: Message, call: Option<&Call>) {
+        match message {
+            Message::Notification { method, params } => {
+                let wanted = call.and_then(|call| call.notices.as_ref());
+                let notice = params.as_ref().and_then(|params| notice_of(&method, params));
+                match (wanted, notice) {
+                    (Some(wanted), Some((_, notice))) => {
+                        // A client that does not keep up loses notices, not the answer.
+                        let _ = wanted.try_send(notice);
+                    }
+                    (None, Some((Some(_), _))) => {}
+                    _ => self.inbox.take(&method, params.as_ref()).await,
+                }
+            }
+            Message::Request(request) => {
+                let reply = wire::response(&request.id, &refuse_or_pong(&request.method));
+                let _ = self.post("response", None, reply).await;
+            }
+            Message::Response { .. } => debug!(source = %self.source, "an answer nobody asked for"),
+        }
+    }
+
+    /// Keeps the unasked stream open for as long as the server offers it.
+    async fn run_unasked(&self) {
+        let mut failures = 0u32;
+        while failures < 5 {
+            let request = self
+                .client
+                .get(&self.url)
+                .headers(self.common_headers())
+                .header(ACCEPT, HeaderValue::from_static("text/event-stream"));
+            let Ok(response) = request.send().await else { break };
+            if !response.status().is_success() || !is_event_stream(&response) {
+                return;
+            }
+            let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+            let mut chunks = response.bytes_stream();
+            while let Some(Ok(chunk)) = chunks.next().await {
+                failures = 0;
+                if parser.push(&chunk).is_err() {
+                    break;
+                }
+                while let Some(event) = parser.next() {
+                    if let Ok(message) = wire::parse(&event.data) {
+                        self.take(message, None).await;
+                    }
+                }
+            }
+            failures += 1;
+            tokio::time::sleep(std::time::Duration::from_millis(200 << failures)).await;
+        }
+        // The server is not there any more; the life of this upstream begins anew.
+        self.closed.cancel();
+    }
+}
+
+/// Reads a whole body, no longer than the limit.
+pub(crate) async fn read_body(response: Response, limit: usize) -> Result<Bytes, LinkError> {
+    let mut body = BytesMut::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.map_err(|_| LinkError::Lost)?;
+        if body.len() + chunk.len() > limit {
+            return Err(LinkError::TooLarge(limit));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}
+
+pub(crate) fn is_event_stream(response: &Response) -> bool {
+    response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|value| value.as_bytes().to_ascii_lowercase().starts_with(b"text/event-stream"))
+}
+
+/// What went wrong with a connection, without the URL: it may carry a secret.
+pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(next) = cause.source() {
+        cause = next;
+    }
+    let what = if error.is_connect() { "cannot connect" } else { "the request failed" };
+    LinkError::Unreachable(format!("{what}: {cause}"))
+}
+
+/// A header holds visible ASCII only; other names travel in the protocol's base64 form.
+fn header_text(name: &str) -> String {
+    use base64::Engine as _;
+    let is_plain = name.bytes().all(|b| (0x20..0x7f).contains(&b))
+        && name.trim() == name
+        && !name.starts_with("=?base64?");
+    if is_plain {
+        return name.to_owned();
+    }
+    format!("=?base64?{}?=", base64::engine::general_purpose::STANDARD.encode(name))
+}

@@ -1,0 +1,152 @@
+//! The HTTP+SSE transport of 2024-11-05: answers arrive on one long stream, requests
+//! go by POST to the address that the stream names first.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use futures_util::{StreamExt, future::BoxFuture};
+use reqwest::{
+    Client, Response, Url,
+    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
+};
+use tokio::{
+    sync::{Mutex, mpsc, oneshot},
+    task::JoinSet,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+use trove_core::{SourceId, json::Json};
+
+use super::{
+    http::{is_event_stream, read_body, unreachable},
+    link::{Call, Inbox, Link, LinkError},
+    mux::Mux,
+};
+use crate::{bounds::MAX_MESSAGE_BYTES, sse::Parser};
+
+/// How long the server may take to name the address for requests.
+const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
+/// How many requests are posted at once.
+const MAX_POSTS: usize = 16;
+
+pub(crate) struct LegacySseLink {
+    mux: Arc<Mux>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+impl LegacySseLink {
+    pub(crate) async fn connect(
+        source: &SourceId,
+        client: Client,
+        url: &str,
+        headers: HeaderMap,
+        inbox: Arc<Inbox>,
+    ) -> Result<LegacySseLink, LinkError> {
+        let accept = HeaderValue::from_static("text/event-stream");
+        let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
+        let response = sent.map_err(|error| unreachable(&error))?;
+        let status = response.status();
+        if !status.is_success() || !is_event_stream(&response) {
+            let body = read_body(response, 4096).await.unwrap_or_default();
+            let text = String::from_utf8_lossy(&body).chars().take(200).collect();
+            return Err(LinkError::Status(status.as_u16(), text));
+        }
+        let base = response.url().clone();
+        let (mux, out) = Mux::new(source.clone(), inbox);
+        let (found, endpoint) = oneshot::channel();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(receive(response, mux.clone(), found));
+        let endpoint = tokio::time::timeout(MAX_WAIT_FOR_ENDPOINT, endpoint).await;
+        let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
+        let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
+        let target = same_origin(&base, &endpoint)?;
+        let posts = Posts { client, target, headers, mux: mux.clone() };
+        tasks.spawn(posts.run(out));
+        Ok(LegacySseLink { mux, tasks: Mutex::new(tasks) })
+    }
+}
+
+/// The address for requests, which must be on the server we were sent to.
+fn same_origin(base: &Url, endpoint: &str) -> Result<Url, LinkError> {
+    let bad = |what: &str| LinkError::Malformed(format!("the server named {what} as the address for requests"));
+    let target = base.join(endpoint).map_err(|_| bad("no URL"))?;
+    if target.origin() == base.origin() { Ok(target) } else { Err(bad("another server")) }
+}
+
+async fn receive(response: Response, mux: Arc<Mux>, found: oneshot::Sender<String>) {
+    let mut found = Some(found);
+    let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+    let mut chunks = response.bytes_stream();
+    while let Some(Ok(chunk)) = chunks.next().await {
+        if parser.push(&chunk).is_err() {
+            warn!(limit = MAX_MESSAGE_BYTES, "an event is too long; connection given up");
+            break;
+        }
+        while let Some(event) = parser.next() {
+            if event.name == "endpoint" {
+                if let Some(found) = found.take() {
+                    let _ = found.send(String::from_utf8_lossy(&event.data).into_owned());
+                }
+            } else if !mux.deliver(event.data).await {
+                debug!("an event that is no message; skipped");
+            }
+        }
+    }
+    mux.close();
+}
+
+struct Posts {
+    client: Client,
+    target: Url,
+    headers: HeaderMap,
+    mux: Arc<Mux>,
+}
+
+impl Posts {
+    async fn run(self, mut out: mpsc::Receiver<Bytes>) {
+        let mut under_way = JoinSet::new();
+        while let Some(message) = out.recv().await {
+            while under_way.len() >= MAX_POSTS {
+                under_way.join_next().await;
+            }
+            let request = self
+                .client
+                .post(self.target.clone())
+                .headers(self.headers.clone())
+                .header(CONTENT_TYPE, "application/json")
+                .body(message);
+            let mux = self.mux.clone();
+            under_way.spawn(async move {
+                let is_taken = request.send().await.is_ok_and(|r| r.status().is_success());
+                if !is_taken {
+                    mux.close();
+                }
+            });
+        }
+    }
+}
+
+impl Link for LegacySseLink {
+    fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
+        Box::pin(self.mux.request(call))
+    }
+
+    fn notify<'a>(
+        &'a self,
+        method: &'static str,
+        params: Option<String>,
+    ) -> BoxFuture<'a, Result<(), LinkError>> {
+        Box::pin(self.mux.notify(method, params))
+    }
+
+    fn closed(&self) -> &CancellationToken {
+        self.mux.closed()
+    }
+
+    fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            self.mux.close();
+            self.tasks.lock().await.shutdown().await;
+        })
+    }
+}

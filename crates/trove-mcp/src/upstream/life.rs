@@ -1,0 +1,231 @@
+//! One server's life: Connecting → Ready → Backoff → … → Stopped.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use trove_core::{source::SourceEvent, status::State};
+
+use super::{
+    backoff,
+    config::{Protocol, Reach, Remote},
+    conversation::Conversation,
+    handshake,
+    http::HttpLink,
+    legacy_sse::LegacySseLink,
+    link::{Inbox, Link, LinkError},
+    process::{ENV_ALLOW_LIST, Spawn},
+    source::{Shared, Upstream},
+    stdio::StdioLink,
+    variables::Text,
+    watching::Watching,
+};
+
+/// How long connecting to a URL may take.
+const MAX_CONNECT: Duration = Duration::from_secs(10);
+
+/// Lives until told to stop.
+pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
+    let id = &upstream.config.id;
+    let board = &upstream.shared.board;
+    let mut failures = 0u32;
+    loop {
+        board.update(id, |status| status.state = State::Connecting);
+        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone());
+        let met = tokio::select! {
+            met = connect(&upstream, inbox.clone()) => met,
+            () = stop.cancelled() => break,
+        };
+        let error = match met {
+            Ok(conversation) => {
+                let began = Instant::now();
+                serve(&upstream, conversation, inbox, &stop).await;
+                if began.elapsed() >= backoff::STABLE_AFTER {
+                    failures = 0;
+                }
+                "the connection was lost".to_owned()
+            }
+            Err(error) => error.to_string(),
+        };
+        if stop.is_cancelled() {
+            break;
+        }
+        failures += 1;
+        let wait = backoff::delay(failures);
+        warn!(source = %id, %error, failures, ?wait, "not connected");
+        board.update(id, |status| {
+            status.state = if backoff::is_open(failures) { State::CircuitOpen } else { State::Backoff };
+            status.last_error = Some(error);
+            status.failures = failures;
+            status.pid = None;
+        });
+        tokio::select! {
+            () = tokio::time::sleep(wait) => {}
+            () = stop.cancelled() => break,
+        }
+    }
+    board.update(id, |status| status.state = State::Stopped);
+}
+
+/// Serves one connection until it is lost or we are told to stop.
+async fn serve(
+    upstream: &Arc<Upstream>,
+    conversation: Conversation,
+    inbox: Arc<Inbox>,
+    stop: &CancellationToken,
+) {
+    let (id, shared) = (&upstream.config.id, &upstream.shared);
+    let conversation = Arc::new(conversation);
+    let hello = &conversation.hello;
+    info!(source = %id, version = hello.version.as_str(), "connected");
+    shared.board.update(id, |status| {
+        status.state = State::Ready;
+        status.protocol = Some(hello.version.as_str().to_owned());
+        status.server.clone_from(&hello.server);
+        status.last_error = None;
+        status.failures = 0;
+        status.connects += 1;
+        status.pid = conversation.link.pid();
+    });
+    upstream.current.send_replace(Some(conversation.clone()));
+    shared.feed.report(id, SourceEvent::Ready).await;
+    let watching = Watching {
+        source: id.clone(),
+        conversation: conversation.clone(),
+        inbox,
+        feed: shared.feed.clone(),
+        wanted: upstream.wanted.subscribe(),
+        in_force: upstream.in_force.clone(),
+        timeout: upstream.config.timeout,
+        mode: upstream.config.watch,
+    };
+    tokio::select! {
+        () = conversation.link.closed().cancelled() => {}
+        () = stop.cancelled() => {}
+        () = watching.run() => {}
+    }
+    upstream.current.send_replace(None);
+    upstream.in_force.send_replace(Default::default());
+    shared.feed.report(id, SourceEvent::Down).await;
+    conversation.link.close().await;
+}
+
+/// Reaches the server and meets it, in the era it was last met in.
+async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation, LinkError> {
+    let (config, shared) = (&upstream.config, &upstream.shared);
+    let protocol = shared.eras.choose(&config.id, config.protocol);
+    let link = reach(upstream, inbox).await?;
+    match meet(link.clone(), protocol).await {
+        Ok(conversation) => {
+            shared.eras.remember(&config.id, conversation.hello.version);
+            Ok(conversation)
+        }
+        Err(error) => {
+            shared.eras.forget(&config.id);
+            link.as_link().close().await;
+            Err(error)
+        }
+    }
+}
+
+/// A way to the server, of any transport.
+#[derive(Clone)]
+enum AnyLink {
+    Http(Arc<HttpLink>),
+    Other(Arc<dyn Link>),
+}
+
+impl AnyLink {
+    fn as_link(&self) -> Arc<dyn Link> {
+        match self {
+            AnyLink::Http(link) => link.clone(),
+            AnyLink::Other(link) => link.clone(),
+        }
+    }
+}
+
+async fn meet(link: AnyLink, protocol: Protocol) -> Result<Conversation, LinkError> {
+    let conversation = handshake::meet(link.as_link(), protocol).await?;
+    if let AnyLink::Http(http) = link
+        && !conversation.hello.version.is_modern()
+    {
+        http.listen_unasked();
+    }
+    Ok(conversation)
+}
+
+async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkError> {
+    let (config, shared) = (&upstream.config, &upstream.shared);
+    match &config.reach {
+        Reach::Stdio { command, args, env, cwd } => {
+            let args: Result<Vec<String>, LinkError> = args.iter().map(|arg| expand(arg, shared)).collect();
+            let spawn = Spawn {
+                source: config.id.clone(),
+                command: expand(command, shared)?,
+                args: args?,
+                env: environment(env, shared)?,
+                cwd: cwd.clone(),
+                stderr: upstream.stderr.clone(),
+                guardian: shared.guardian.clone(),
+            };
+            Ok(AnyLink::Other(Arc::new(StdioLink::start(&config.id, spawn, inbox)?)))
+        }
+        Reach::Http(remote) => {
+            let (url, headers) = address(remote, shared)?;
+            let link = HttpLink::new(&config.id, client(shared)?, url, headers, inbox);
+            Ok(AnyLink::Http(Arc::new(link)))
+        }
+        Reach::Sse(remote) => {
+            let (url, headers) = address(remote, shared)?;
+            let link = LegacySseLink::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
+            Ok(AnyLink::Other(Arc::new(link)))
+        }
+    }
+}
+
+fn expand(text: &Text, shared: &Shared) -> Result<String, LinkError> {
+    text.expand(&*shared.scope).map_err(|error| LinkError::Unreachable(error.to_string()))
+}
+
+/// The allow-list of our own environment, and what the entry declares.
+fn environment(
+    declared: &BTreeMap<String, Text>,
+    shared: &Shared,
+) -> Result<BTreeMap<String, String>, LinkError> {
+    let inherited = ENV_ALLOW_LIST
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), shared.scope.env(name)?)));
+    let mut all: BTreeMap<String, String> = inherited.collect();
+    for (name, value) in declared {
+        all.insert(name.clone(), expand(value, shared)?);
+    }
+    Ok(all)
+}
+
+fn address(remote: &Remote, shared: &Shared) -> Result<(String, HeaderMap), LinkError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &remote.headers {
+        let bad = |what: &str| LinkError::Unreachable(format!("the {what} of header `{name}` is not valid; correct it in the configuration"));
+        let key = HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
+        let mut value = HeaderValue::try_from(expand(value, shared)?).map_err(|_| bad("value"))?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    Ok((expand(&remote.url, shared)?, headers))
+}
+
+fn client(shared: &Shared) -> Result<reqwest::Client, LinkError> {
+    if let Some(client) = shared.client.get() {
+        return Ok(client.clone());
+    }
+    let made = reqwest::Client::builder()
+        .connect_timeout(MAX_CONNECT)
+        .tcp_nodelay(true)
+        // A redirect could carry our credentials to another server.
+        .redirect(reqwest::redirect::Policy::none())
+        .build();
+    let made = made.map_err(|error| LinkError::Unreachable(format!("no HTTP client: {error}")))?;
+    Ok(shared.client.get_or_init(|| made).clone())
+}

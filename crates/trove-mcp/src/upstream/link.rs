@@ -1,0 +1,200 @@
+//! A way to one server: requests out, answers back, notifications to the [`Inbox`].
+
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::debug;
+use trove_core::{
+    SourceError, SourceId,
+    catalogue::Feed,
+    json::{Json, Object},
+    resource::ListsChanged,
+    source::{Notice, SourceEvent},
+    uri::LocalUri,
+};
+
+use crate::{era::meta, wire::RpcError};
+
+/// A connection to one server, whatever the transport.
+pub(crate) trait Link: Send + Sync + 'static {
+    /// Sends a request and gives its result. Dropping the future cancels the request at
+    /// the server.
+    fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>>;
+
+    /// Sends a notification.
+    fn notify<'a>(
+        &'a self,
+        method: &'static str,
+        params: Option<String>,
+    ) -> BoxFuture<'a, Result<(), LinkError>>;
+
+    /// Told once what was agreed on, for transports that must repeat it.
+    fn agreed(&self, _version: &'static str) {}
+
+    /// Cancelled when the connection is gone.
+    fn closed(&self) -> &CancellationToken;
+
+    /// The process behind it, if there is one.
+    fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    /// Ends the connection, and the process behind it.
+    fn close<'a>(&'a self) -> BoxFuture<'a, ()>;
+}
+
+/// One request.
+pub(crate) struct Call {
+    /// Unique on this connection; also its progress token.
+    pub(crate) id: u64,
+    pub(crate) method: &'static str,
+    /// The params, an object as text.
+    pub(crate) params: String,
+    /// What the request is about, for transports that say it in a header.
+    pub(crate) name: Option<String>,
+    /// Where progress and log messages of this request go.
+    pub(crate) notices: Option<mpsc::Sender<Notice>>,
+}
+
+/// Numbers requests.
+#[derive(Debug, Default)]
+pub(crate) struct Tickets(AtomicU64);
+
+impl Tickets {
+    pub(crate) fn next(&self) -> u64 {
+        self.0.fetch_add(1, Ordering::Relaxed) + 1
+    }
+}
+
+/// Why a request got no result.
+#[derive(Debug, Clone)]
+pub(crate) enum LinkError {
+    /// The server answered with an error.
+    Rpc(RpcError),
+    /// The connection is gone.
+    Lost,
+    /// The transport said no before any JSON-RPC: an HTTP status.
+    Status(u16, String),
+    /// Nothing listens there, or it cannot be started.
+    Unreachable(String),
+    TooLarge(usize),
+    TimedOut(Duration),
+    Busy(usize),
+    Malformed(String),
+}
+
+impl fmt::Display for LinkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LinkError::Rpc(error) => write!(f, "{} (code {})", error.message, error.code),
+            LinkError::Lost => f.write_str("the connection was lost"),
+            LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
+            LinkError::Unreachable(why) | LinkError::Malformed(why) => f.write_str(why),
+            LinkError::TooLarge(limit) => write!(f, "a message was longer than {limit} bytes"),
+            LinkError::TimedOut(waited) => write!(f, "no answer within {waited:?}"),
+            LinkError::Busy(limit) => write!(f, "{limit} requests are already waiting"),
+        }
+    }
+}
+
+impl From<LinkError> for SourceError {
+    fn from(error: LinkError) -> SourceError {
+        match error {
+            LinkError::Rpc(RpcError { code, message, data }) => {
+                SourceError::Refused { code, message, data }
+            }
+            LinkError::Lost => SourceError::Lost,
+            LinkError::TooLarge(limit) => SourceError::TooLarge { limit },
+            LinkError::TimedOut(waited) => SourceError::TimedOut { waited },
+            LinkError::Busy(limit) => SourceError::Busy { limit },
+            LinkError::Malformed(what) => SourceError::Malformed { what },
+            LinkError::Unreachable(state) => SourceError::Unavailable { state },
+            LinkError::Status(..) => SourceError::Unavailable { state: error.to_string() },
+        }
+    }
+}
+
+/// Where a server's notifications go that belong to no request.
+pub(crate) struct Inbox {
+    source: SourceId,
+    feed: Feed,
+    /// The id of the newest subscription the server acknowledged.
+    acknowledged: watch::Sender<u64>,
+}
+
+impl Inbox {
+    pub(crate) fn new(source: SourceId, feed: Feed) -> Arc<Inbox> {
+        Arc::new(Inbox { source, feed, acknowledged: watch::channel(0).0 })
+    }
+
+    pub(crate) fn acknowledged(&self) -> watch::Receiver<u64> {
+        self.acknowledged.subscribe()
+    }
+
+    /// Takes one notification. Waits when the catalogue is behind, which slows the
+    /// sender and nobody else.
+    pub(crate) async fn take(&self, method: &str, params: Option<&Json>) {
+        let event = match method {
+            "notifications/resources/list_changed" => lists_changed(|lists| lists.resources = true),
+            "notifications/tools/list_changed" => lists_changed(|lists| lists.tools = true),
+            "notifications/prompts/list_changed" => lists_changed(|lists| lists.prompts = true),
+            "notifications/resources/updated" => {
+                let Some(uri) = params.and_then(|p| p.get_str("uri")) else { return };
+                SourceEvent::Updated(LocalUri::new(uri))
+            }
+            "notifications/message" => match params {
+                Some(params) => SourceEvent::Log(params.clone()),
+                None => return,
+            },
+            "notifications/subscriptions/acknowledged" => {
+                if let Some(id) = params.and_then(subscription_id) {
+                    self.acknowledged.send_if_modified(|newest| {
+                        let is_newer = id > *newest;
+                        *newest = id.max(*newest);
+                        is_newer
+                    });
+                }
+                return;
+            }
+            _ => {
+                debug!(source = %self.source, method, "notification without a meaning here");
+                return;
+            }
+        };
+        self.feed.report(&self.source, event).await;
+    }
+}
+
+fn lists_changed(which: impl FnOnce(&mut ListsChanged)) -> SourceEvent {
+    let mut lists = ListsChanged::default();
+    which(&mut lists);
+    SourceEvent::ListsChanged(lists)
+}
+
+fn subscription_id(params: &Json) -> Option<u64> {
+    let id = params.get("_meta")?.get(meta::SUBSCRIPTION_ID)?;
+    id.as_str().trim_matches('"').parse().ok()
+}
+
+/// A notice about one request: the id it belongs to, and what it says.
+pub(crate) fn notice_of(method: &str, params: &Json) -> Option<(Option<u64>, Notice)> {
+    match method {
+        "notifications/progress" => {
+            let mut object = Object::parse(params.as_str())?;
+            let token = object.remove("progressToken")?;
+            let id = token.trim_matches('"').parse().ok()?;
+            Some((Some(id), Notice::Progress(object.to_json())))
+        }
+        "notifications/message" => Some((None, Notice::Log(params.clone()))),
+        _ => None,
+    }
+}

@@ -1,0 +1,212 @@
+//! Everything a server lists, page by page, trusting nothing it says about the end.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use tokio::time::Instant;
+use trove_core::{
+    SourceError,
+    json::{Json, Object, items},
+    resource::{Freshness, Listing, Named, Resource, Scope, Template},
+    source::Ask,
+};
+
+use super::{config::Expose, conversation::Conversation};
+use crate::{
+    bounds::{MAX_LIST_BYTES, MAX_LIST_ENTRIES, MAX_LIST_PAGES, MAX_LIST_TIME},
+    wire::code,
+};
+
+/// Lists what our clients are to see of a server.
+pub(crate) async fn list(
+    conversation: &Conversation,
+    expose: Expose,
+    timeout: Duration,
+) -> Result<Listing, SourceError> {
+    let offers = conversation.hello.offers;
+    let deadline = Instant::now() + MAX_LIST_TIME;
+    let pager = |method, key| Pager::new(conversation, method, key, timeout, deadline);
+    let mut gathered = Gathered::default();
+    let mut listing = Listing::default();
+    if offers.resources {
+        let pages = pager("resources/list", "resources").run().await?;
+        listing.resources = gathered.take("resources", pages, Resource::new, |r| r.uri.shared());
+        let pages = optional(pager("resources/templates/list", "resourceTemplates").run().await)?;
+        listing.templates = gathered.take("templates", pages, Template::new, |t| t.text.shared());
+    }
+    let named = |key| move |entry| Named::new(entry, key);
+    if offers.skills {
+        let pages = optional(pager("skills/list", "skills").run().await)?;
+        listing.skills = gathered.take("skills", pages, named("uri"), |s| s.name.clone());
+    }
+    if expose == Expose::All && offers.tools {
+        let pages = optional(pager("tools/list", "tools").run().await)?;
+        listing.tools = gathered.take("tools", pages, named("name"), |t| t.name.clone());
+    }
+    if expose == Expose::All && offers.prompts {
+        let pages = optional(pager("prompts/list", "prompts").run().await)?;
+        listing.prompts = gathered.take("prompts", pages, named("name"), |p| p.name.clone());
+    }
+    listing.freshness = gathered.freshness.unwrap_or_default();
+    listing.omissions = gathered.omissions;
+    Ok(listing)
+}
+
+/// What is said of several lists put together.
+#[derive(Default)]
+struct Gathered {
+    omissions: Vec<String>,
+    freshness: Option<Freshness>,
+}
+
+impl Gathered {
+    /// Reads the entries of one list. One that is malformed or repeated costs only itself.
+    fn take<T>(
+        &mut self,
+        what: &str,
+        pages: Pages,
+        read: impl Fn(Json) -> Option<T>,
+        key: impl Fn(&T) -> Arc<str>,
+    ) -> Vec<T> {
+        self.omissions.extend(pages.omissions);
+        self.freshness = Some(self.freshness.map_or(pages.freshness, |f| f.and(pages.freshness)));
+        let total = pages.entries.len();
+        let mut all: Vec<T> = pages.entries.into_iter().filter_map(read).collect();
+        let readable = all.len();
+        let mut seen = HashSet::with_capacity(readable);
+        all.retain(|one| seen.insert(key(one)));
+        for (count, fault) in [(total - readable, "malformed"), (readable - all.len(), "repeated")] {
+            if count > 0 {
+                self.omissions.push(format!("{count} {fault} {what} left out"));
+            }
+        }
+        all
+    }
+}
+
+/// A list that a server declares but does not know is empty; any other failure counts.
+fn optional(pages: Result<Pages, SourceError>) -> Result<Pages, SourceError> {
+    match pages {
+        Err(SourceError::Refused { code: code::METHOD_NOT_FOUND, .. }) => Ok(Pages::default()),
+        other => other,
+    }
+}
+
+/// The entries of all pages of one list.
+#[derive(Default)]
+struct Pages {
+    entries: Vec<Json>,
+    freshness: Freshness,
+    omissions: Vec<String>,
+}
+
+struct Pager<'a> {
+    conversation: &'a Conversation,
+    method: &'static str,
+    key: &'static str,
+    timeout: Duration,
+    deadline: Instant,
+}
+
+/// What one page says.
+struct PageHead {
+    next: Option<String>,
+    freshness: Freshness,
+}
+
+impl<'a> Pager<'a> {
+    fn new(
+        conversation: &'a Conversation,
+        method: &'static str,
+        key: &'static str,
+        timeout: Duration,
+        deadline: Instant,
+    ) -> Pager<'a> {
+        Pager { conversation, method, key, timeout, deadline }
+    }
+
+    /// Follows the cursors to the end, or to a bound. What was read before a later page
+    /// failed is kept, and the rest is reported as missing.
+    async fn run(self) -> Result<Pages, SourceError> {
+        let mut pages = Pages::default();
+        let mut seen = HashSet::new();
+        let (mut cursor, mut bytes) = (None, 0);
+        for number in 0..MAX_LIST_PAGES {
+            let (head, entries, size) = match self.page(cursor.as_deref()).await {
+                Ok(page) => page,
+                Err(error) if number == 0 => return Err(error),
+                Err(error) => return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1))),
+            };
+            bytes += size;
+            pages.freshness = if number == 0 { head.freshness } else { pages.freshness.and(head.freshness) };
+            pages.entries.extend(entries);
+            let Some(next) = head.next else { return Ok(pages) };
+            if !seen.insert(next.clone()) {
+                return Ok(self.cut(pages, "the server repeated a cursor"));
+            }
+            if pages.entries.len() >= MAX_LIST_ENTRIES {
+                pages.entries.truncate(MAX_LIST_ENTRIES);
+                return Ok(self.cut(pages, &format!("more than {MAX_LIST_ENTRIES} entries")));
+            }
+            if bytes >= MAX_LIST_BYTES {
+                return Ok(self.cut(pages, &format!("more than {MAX_LIST_BYTES} bytes")));
+            }
+            if Instant::now() >= self.deadline {
+                return Ok(self.cut(pages, &format!("listing took longer than {MAX_LIST_TIME:?}")));
+            }
+            cursor = Some(next);
+        }
+        Ok(self.cut(pages, &format!("more than {MAX_LIST_PAGES} pages")))
+    }
+
+    fn cut(&self, mut pages: Pages, why: &str) -> Pages {
+        pages.omissions.push(format!("{} cut after {} entries: {why}", self.method, pages.entries.len()));
+        pages
+    }
+
+    async fn page(&self, cursor: Option<&str>) -> Result<(PageHead, Vec<Json>, usize), SourceError> {
+        let mut params = Object::new();
+        if let Some(cursor) = cursor {
+            params.set_str("cursor", cursor);
+        }
+        let result = self.conversation.ask(self.method, params, Ask::default(), self.timeout).await?;
+        // The entries will be kept: do not keep the reader's larger buffer with them.
+        let result = result.compact();
+        let malformed = |what: &str| SourceError::Malformed { what: format!("{}: {what}", self.method) };
+        let object = Object::parse(result.as_str()).ok_or_else(|| malformed("not an object"))?;
+        let array = object.get(self.key).ok_or_else(|| malformed("the list itself is missing"))?;
+        let entries = items(array).ok_or_else(|| malformed("the list is no array"))?;
+        let entries = entries.into_iter().map(|entry| result.part(entry)).collect();
+        let next = object.get_str("nextCursor").map(|cursor| cursor.into_owned());
+        let head = PageHead { next, freshness: freshness(&object).unwrap_or_default() };
+        Ok((head, entries, result.as_bytes().len()))
+    }
+}
+
+/// What a result says about how long it may be believed. An odd number is rounded down,
+/// a negative one is nothing, an unknown scope is private.
+pub(crate) fn freshness(result: &Object<'_>) -> Option<Freshness> {
+    let ttl = result.get("ttlMs").and_then(|text| text.parse::<f64>().ok());
+    let scope = result.get_str("cacheScope");
+    if ttl.is_none() && scope.is_none() {
+        return None;
+    }
+    let ttl_ms = ttl.filter(|ttl| *ttl > 0.0).map_or(0, |ttl| ttl as u64);
+    let scope = if scope.as_deref() == Some("public") { Scope::Public } else { Scope::Private };
+    Some(Freshness { ttl_ms, scope })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_freshness_is_read_on_the_safe_side() {
+        let read = |text: &str| freshness(&Object::parse(text).unwrap()).map(|f| (f.ttl_ms, f.scope));
+        assert_eq!(read(r#"{"ttlMs":1000,"cacheScope":"public"}"#), Some((1000, Scope::Public)));
+        assert_eq!(read(r#"{"ttlMs":1.9}"#), Some((1, Scope::Private)));
+        assert_eq!(read(r#"{"ttlMs":-5,"cacheScope":""}"#), Some((0, Scope::Private)));
+        assert_eq!(read(r#"{"ttlMs":1e300}"#), Some((u64::MAX, Scope::Private)));
+        assert_eq!(read(r#"{"ttlMs":"x"}"#), None);
+        assert_eq!(read("{}"), None);
+    }
+}

@@ -1,0 +1,137 @@
+//! We are the client: every configured server is a Source with a life of its own.
+
+mod backoff;
+mod config;
+mod conversation;
+mod eras;
+mod guardian;
+mod handshake;
+mod http;
+mod legacy_sse;
+mod life;
+mod link;
+mod listing;
+mod mux;
+mod process;
+mod source;
+mod stdio;
+mod variables;
+mod watching;
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tracing::info;
+use trove_core::{Gateway, SourceId};
+
+pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
+pub use config::{Expose, Index, Protocol, Reach, Remote, UpstreamConfig, Watch};
+pub use eras::Eras;
+pub use guardian::{Guardian, MARKER, watch_over};
+pub use process::ENV_ALLOW_LIST;
+pub use variables::{Dialect, ExpandError, Scope, Text};
+
+use source::{Shared, Upstream};
+
+/// All configured servers, each living in a task of its own.
+pub struct Upstreams {
+    shared: Arc<Shared>,
+    running: tokio::sync::Mutex<BTreeMap<SourceId, Running>>,
+}
+
+struct Running {
+    upstream: Arc<Upstream>,
+    stop: CancellationToken,
+    life: JoinHandle<()>,
+}
+
+impl Upstreams {
+    /// No servers yet. `scope` is where variables in their configuration come from.
+    pub fn new(
+        gateway: &Gateway,
+        scope: Arc<dyn Scope>,
+        eras: Eras,
+        guardian: Option<Guardian>,
+    ) -> Upstreams {
+        let shared = Shared {
+            feed: gateway.feed(),
+            board: gateway.board().clone(),
+            scope,
+            eras,
+            guardian: guardian.map(Arc::new),
+            client: std::sync::OnceLock::new(),
+        };
+        Upstreams { shared: Arc::new(shared), running: tokio::sync::Mutex::default() }
+    }
+
+    /// Makes the running servers those of `configs`: what did not change is left alone,
+    /// what changed is restarted, what is gone is stopped. Waits for no server to answer.
+    pub async fn replace(&self, configs: Vec<UpstreamConfig>) {
+        let mut running = self.running.lock().await;
+        let wanted: BTreeMap<SourceId, UpstreamConfig> =
+            configs.into_iter().map(|config| (config.id.clone(), config)).collect();
+        let unwanted: Vec<SourceId> = running
+            .iter()
+            .filter(|(id, one)| wanted.get(*id) != Some(&one.upstream.config))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in unwanted {
+            if let Some(one) = running.remove(&id) {
+                info!(source = %id, "stopping");
+                one.end().await;
+                if !wanted.contains_key(&id) {
+                    self.shared.feed.detach(id.clone()).await;
+                    self.shared.board.remove(&id);
+                }
+            }
+        }
+        for (id, config) in wanted {
+            if !running.contains_key(&id) {
+                let one = self.start(config).await;
+                running.insert(id, one);
+            }
+        }
+    }
+
+    async fn start(&self, config: UpstreamConfig) -> Running {
+        let id = config.id.clone();
+        self.shared.board.add(&id, config.reach.word());
+        let upstream = Arc::new(Upstream::new(config, self.shared.clone()));
+        self.shared.feed.attach(upstream.clone()).await;
+        let stop = CancellationToken::new();
+        let life = tokio::spawn(life::live(upstream.clone(), stop.clone()));
+        Running { upstream, stop, life }
+    }
+
+    /// The last lines a server wrote to stderr, oldest first.
+    pub async fn stderr(&self, id: &SourceId) -> Vec<String> {
+        let running = self.running.lock().await;
+        running.get(id).map(|one| one.upstream.stderr.lines()).unwrap_or_default()
+    }
+
+    /// Stops all servers, at once, and waits for their ends.
+    pub async fn shutdown(&self) {
+        let all = std::mem::take(&mut *self.running.lock().await);
+        futures_util::future::join_all(all.into_values().map(Running::end)).await;
+    }
+}
+
+impl Running {
+    async fn end(self) {
+        self.stop.cancel();
+        // A life that panicked has ended too.
+        let _ = self.life.await;
+    }
+}
+
+impl Reach {
+    /// The word for the transport.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Reach::Stdio { .. } => "stdio",
+            Reach::Http(_) => "http",
+            Reach::Sse(_) => "sse",
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Many requests over one pair of streams: stdio, and the legacy SSE transport.
+//!
+//! A reader calls [`Mux::deliver`] for each message, in order, so that progress keeps
+//! its order; a writer drains the outbox.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+use trove_core::{SourceId, json::Json, source::Notice};
+
+use super::link::{Call, Inbox, LinkError, notice_of};
+use crate::{
+    bounds::{MAX_OUTBOX, MAX_PENDING},
+    wire::{self, Message, RpcError, code},
+};
+
+/// The requests under way on one connection.
+pub(crate) struct Mux {
+    source: SourceId,
+    pending: Mutex<HashMap<u64, Pending>>,
+    outbox: mpsc::Sender<Bytes>,
+    inbox: Arc<Inbox>,
+    closed: CancellationToken,
+}
+
+struct Pending {
+    reply: oneshot::Sender<Result<Json, LinkError>>,
+    notices: Option<mpsc::Sender<Notice>>,
+}
+
+impl Mux {
+    /// A connection whose messages out appear on the receiver.
+    pub(crate) fn new(source: SourceId, inbox: Arc<Inbox>) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
+        let (outbox, out) = mpsc::channel(MAX_OUTBOX);
+        let mux = Mux {
+            source,
+            pending: Mutex::default(),
+            outbox,
+            inbox,
+            closed: CancellationToken::new(),
+        };
+        (Arc::new(mux), out)
+    }
+
+    pub(crate) fn closed(&self) -> &CancellationToken {
+        &self.closed
+    }
+
+    /// Sends a request and waits for its answer.
+    pub(crate) async fn request(&self, call: Call) -> Result<Json, LinkError> {
+        let (reply, answer) = oneshot::channel();
+        {
+            let mut pending = self.pending();
+            if pending.len() >= MAX_PENDING {
+                return Err(LinkError::Busy(MAX_PENDING));
+            }
+            pending.insert(call.id, Pending { reply, notices: call.notices });
+        }
+        let mut guard = CancelOnDrop { mux: self, id: call.id, is_answered: false };
+        let frame = wire::request(call.id, call.method, &call.params);
+        if self.outbox.send(frame).await.is_err() || self.closed.is_cancelled() {
+            return Err(LinkError::Lost);
+        }
+        let outcome = answer.await;
+        guard.is_answered = true;
+        outcome.unwrap_or(Err(LinkError::Lost))
+    }
+
+    pub(crate) async fn notify(
+        &self,
+        method: &'static str,
+        params: Option<String>,
+    ) -> Result<(), LinkError> {
+        let frame = wire::notification(method, params.as_deref());
+        self.outbox.send(frame).await.map_err(|_| LinkError::Lost)
+    }
+
+    /// Takes one message from the server; false if it was no message at all.
+    pub(crate) async fn deliver(&self, text: Bytes) -> bool {
+        match wire::parse(&text) {
+            Ok(Message::Response { id, outcome }) => self.answer(&id, outcome),
+            Ok(Message::Notification { method, params }) => {
+                let notice = params.as_ref().and_then(|params| notice_of(&method, params));
+                if !notice.is_some_and(|(id, notice)| self.give_notice(id, notice)) {
+                    self.inbox.take(&method, params.as_ref()).await;
+                }
+            }
+            Ok(Message::Request(request)) => {
+                let reply = refuse_or_pong(&request.method);
+                // A full outbox means that the server does not read; it gets no answer.
+                let _ = self.outbox.try_send(wire::response(&request.id, &reply));
+            }
+            Err(_) => return false,
+        }
+        true
+    }
+
+    /// Fails the request whose answer was too long to take, if it can be told which.
+    pub(crate) fn fail_oversized(&self, id: Option<u64>, limit: usize) {
+        if let Some(pending) = id.and_then(|id| self.pending().remove(&id)) {
+            let _ = pending.reply.send(Err(LinkError::TooLarge(limit)));
+        }
+    }
+
+    /// Fails everything that waits: the connection is gone.
+    pub(crate) fn close(&self) {
+        self.closed.cancel();
+        self.pending().clear();
+    }
+
+    fn answer(&self, id: &Json, outcome: Result<Json, RpcError>) {
+        let number = id.as_str().trim_matches('"').parse::<u64>().ok();
+        let Some(pending) = number.and_then(|id| self.pending().remove(&id)) else {
+            debug!(source = %self.source, "answer to a request nobody is waiting for");
+            return;
+        };
+        // Whoever asked may be gone by now.
+        let _ = pending.reply.send(outcome.map_err(LinkError::Rpc));
+    }
+
+    /// Hands a notice to its request; false if no request wants it.
+    fn give_notice(&self, id: Option<u64>, notice: Notice) -> bool {
+        let pending = self.pending();
+        let target = match id {
+            Some(id) => pending.get(&id).and_then(|p| p.notices.as_ref()),
+            // A log message names no request: it is clear whose it is only when one asked.
+            None => {
+                let mut asked = pending.values().filter_map(|p| p.notices.as_ref());
+                asked.next().filter(|_| asked.next().is_none())
+            }
+        };
+        let Some(target) = target else { return id.is_some() };
+        if target.try_send(notice).is_err() {
+            warn!(source = %self.source, "notice dropped: the client does not keep up");
+        }
+        true
+    }
+
+    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Pending>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What we answer to a server that asks us: we are alive, and we offer nothing.
+pub(crate) fn refuse_or_pong(method: &str) -> Result<Json, RpcError> {
+    match method {
+        "ping" => Ok(Json::empty_object()),
+        _ => Err(RpcError::new(code::METHOD_NOT_FOUND, "this client offers no such method")),
+    }
+}
+
+/// Tells the server when the one who asked has gone.
+struct CancelOnDrop<'a> {
+    mux: &'a Mux,
+    id: u64,
+    is_answered: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.is_answered {
+            return;
+        }
+        self.mux.pending().remove(&self.id);
+        let params = format!("{{\"requestId\":{},\"reason\":\"no longer wanted\"}}", self.id);
+        let _ = self.mux.outbox.try_send(wire::notification("notifications/cancelled", Some(&params)));
+    }
+}

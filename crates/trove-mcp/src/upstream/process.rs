@@ -1,0 +1,172 @@
+//! Children: started without a shell, with a small environment, ended with all they
+//! started themselves. Nowhere else is a process made.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    io,
+    path::PathBuf,
+    process::Stdio,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    task::JoinHandle,
+};
+use tracing::debug;
+use trove_core::SourceId;
+
+use super::guardian::Guardian;
+use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
+
+/// What a child inherits of our environment; the rest is what its entry declares.
+pub const ENV_ALLOW_LIST: [&str; 17] = [
+    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "NIX_SSL_CERT_FILE", "PATH", "SHELL",
+    "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+];
+
+/// How long a child may take to end by itself once its stdin is closed.
+const POLITE_WAIT: Duration = Duration::from_millis(300);
+
+/// A child to be started.
+pub(crate) struct Spawn {
+    pub(crate) source: SourceId,
+    pub(crate) command: String,
+    pub(crate) args: Vec<String>,
+    pub(crate) env: BTreeMap<String, String>,
+    pub(crate) cwd: Option<PathBuf>,
+    pub(crate) stderr: Arc<StderrRing>,
+    pub(crate) guardian: Option<Arc<Guardian>>,
+}
+
+/// Why a child could not be started.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SpawnError {
+    #[error("`{0}` is not on the PATH; install it, or give its full path in `command`")]
+    NotFound(String),
+    #[error("`{command}` may not be run: {error}; check its permissions")]
+    Denied { command: String, error: io::Error },
+    #[error("the working directory {0} does not exist; correct `cwd`")]
+    NoSuchDirectory(String),
+    #[error("`{command}` could not be started: {error}")]
+    Other { command: String, error: io::Error },
+}
+
+impl Spawn {
+    /// Starts the child in a process group of its own.
+    pub(crate) fn start(self) -> Result<(Process, ChildStdin, ChildStdout), SpawnError> {
+        let mut command = Command::new(&self.command);
+        command
+            .args(&self.args)
+            .env_clear()
+            .envs(&self.env)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .process_group(0)
+            .kill_on_drop(true);
+        if let Some(guardian) = &self.guardian {
+            command.env(super::guardian::MARKER, guardian.mark());
+        }
+        if let Some(cwd) = &self.cwd {
+            if !cwd.is_dir() {
+                return Err(SpawnError::NoSuchDirectory(cwd.display().to_string()));
+            }
+            command.current_dir(cwd);
+        }
+        let mut child = command.spawn().map_err(|error| self.explain(error))?;
+        debug!(source = %self.source, pid = child.id(), "child started");
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
+            return Err(self.explain(io::Error::other("no pipes")));
+        };
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let drain = child.stderr.take().map(|stderr| tokio::spawn(self.stderr.drain(stderr)));
+        Ok((Process { child, group, drain }, stdin, stdout))
+    }
+
+    fn explain(&self, error: io::Error) -> SpawnError {
+        let command = self.command.clone();
+        match error.kind() {
+            io::ErrorKind::NotFound => SpawnError::NotFound(command),
+            io::ErrorKind::PermissionDenied => SpawnError::Denied { command, error },
+            _ => SpawnError::Other { command, error },
+        }
+    }
+}
+
+/// A running child.
+pub(crate) struct Process {
+    child: Child,
+    group: Option<Pid>,
+    drain: Option<JoinHandle<()>>,
+}
+
+impl Process {
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Ends the child and everything in its group: politely, then not.
+    pub(crate) async fn end(mut self) {
+        let has_ended = tokio::time::timeout(POLITE_WAIT, self.child.wait()).await.is_ok();
+        if !has_ended {
+            self.signal(Signal::TERM);
+            let _ = tokio::time::timeout(CHILD_GRACE, self.child.wait()).await;
+        }
+        // Also after a willing end: a wrapper such as npx may have left its own child.
+        self.signal(Signal::KILL);
+        let _ = tokio::time::timeout(CHILD_GRACE, self.child.wait()).await;
+        if let Some(drain) = self.drain.take() {
+            drain.abort();
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // A group that is gone already is what we want.
+            let _ = kill_process_group(group, signal);
+        }
+    }
+}
+
+/// The last lines a child wrote to stderr.
+#[derive(Debug, Default)]
+pub(crate) struct StderrRing(Mutex<VecDeque<String>>);
+
+impl StderrRing {
+    /// The last lines, oldest first.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Reads to the end, keeping the last lines, so that the child never blocks.
+    fn drain(self: &Arc<Self>, stderr: ChildStderr) -> impl Future<Output = ()> + Send + 'static {
+        let ring = self.clone();
+        async move {
+            let mut reader = BufReader::new(stderr);
+            let mut line = Vec::new();
+            loop {
+                line.clear();
+                let mut limited = (&mut reader).take(MAX_STDERR_LINE as u64);
+                match limited.read_until(b'\n', &mut line).await {
+                    Ok(0) | Err(_) => return,
+                    Ok(_) => ring.push(&line),
+                }
+            }
+        }
+    }
+
+    fn push(&self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if lines.len() == MAX_STDERR_LINES {
+            lines.pop_front();
+        }
+        lines.push_back(text);
+    }
+}

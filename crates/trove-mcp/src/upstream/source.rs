@@ -1,0 +1,259 @@
+//! One configured server as a [`Source`].
+
+use std::{
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use tokio::{sync::watch, time::Instant};
+use trove_core::{
+    Json, LocalUri, Source, SourceError, SourceId,
+    catalogue::Feed,
+    json::Object,
+    resource::Listing,
+    source::{Abilities, Ask, Operation, Reply},
+    status::{State, StatusBoard},
+};
+
+use super::{
+    config::{Expose, UpstreamConfig, Watch},
+    conversation::Conversation,
+    eras::Eras,
+    guardian::Guardian,
+    listing,
+    process::StderrRing,
+    variables::Scope,
+    watching::{MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
+};
+use crate::bounds::MAX_WAIT_FOR_READY;
+
+/// How many answers pass between two updates of the latency on the board.
+const LATENCY_SAMPLE: u32 = 32;
+
+/// What all servers use together.
+pub(crate) struct Shared {
+    pub(crate) feed: Feed,
+    pub(crate) board: Arc<StatusBoard>,
+    pub(crate) scope: Arc<dyn Scope>,
+    pub(crate) eras: Eras,
+    pub(crate) guardian: Option<Arc<Guardian>>,
+    /// Made when the first server behind a URL is met: it takes time and memory.
+    pub(crate) client: OnceLock<reqwest::Client>,
+}
+
+/// One configured server.
+pub(crate) struct Upstream {
+    pub(crate) config: UpstreamConfig,
+    pub(crate) shared: Arc<Shared>,
+    /// The connection of this moment.
+    pub(crate) current: watch::Sender<Option<Arc<Conversation>>>,
+    pub(crate) wanted: watch::Sender<Wanted>,
+    pub(crate) in_force: Arc<watch::Sender<Wanted>>,
+    pub(crate) stderr: Arc<StderrRing>,
+    answers: AtomicU32,
+}
+
+impl Upstream {
+    pub(crate) fn new(config: UpstreamConfig, shared: Arc<Shared>) -> Upstream {
+        Upstream {
+            config,
+            shared,
+            current: watch::channel(None).0,
+            wanted: watch::channel(Wanted::new()).0,
+            in_force: Arc::new(watch::channel(Wanted::new()).0),
+            stderr: Arc::default(),
+            answers: AtomicU32::new(0),
+        }
+    }
+
+    fn conversation(&self) -> Option<Arc<Conversation>> {
+        self.current.borrow().clone()
+    }
+
+    /// The connection, after a wait if it is just being made.
+    async fn ready(&self) -> Result<Arc<Conversation>, SourceError> {
+        if let Some(conversation) = self.conversation() {
+            return Ok(conversation);
+        }
+        let status = self.shared.board.of(&self.config.id);
+        let worth_waiting = status.as_ref().is_some_and(|status| match status.state {
+            State::Connecting | State::Ready => true,
+            // It was there a moment ago and will be tried again at once.
+            State::Backoff => status.connects > 0,
+            State::Idle | State::CircuitOpen | State::Stopped => false,
+        });
+        if worth_waiting {
+            let mut current = self.current.subscribe();
+            let connected = current.wait_for(Option::is_some);
+            if let Ok(Ok(found)) = tokio::time::timeout(MAX_WAIT_FOR_READY, connected).await
+                && let Some(conversation) = found.clone()
+            {
+                return Ok(conversation);
+            }
+        }
+        let status = self.shared.board.of(&self.config.id);
+        Err(SourceError::Unavailable { state: describe(status.as_ref()) })
+    }
+
+    fn note_latency(&self, began: Instant) {
+        if self.answers.fetch_add(1, Ordering::Relaxed).is_multiple_of(LATENCY_SAMPLE) {
+            let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
+            self.shared.board.update(&self.config.id, |status| status.latency_us = Some(took));
+        }
+    }
+
+    async fn ask(&self, operation: Operation, ask: Ask) -> Result<Reply, SourceError> {
+        let conversation = self.ready().await?;
+        let began = Instant::now();
+        let (method, arguments) = spell(&operation);
+        let offers = conversation.hello.offers;
+        match operation {
+            Operation::Complete { .. } if !offers.completions => {
+                return Err(SourceError::NotOffered { what: "completions" });
+            }
+            Operation::GetSkill { .. } | Operation::ReadDirectory { .. } if !offers.skills => {
+                return Err(SourceError::NotOffered { what: "skills" });
+            }
+            _ => {}
+        }
+        let params = Object::parse(&arguments)
+            .ok_or_else(|| SourceError::Malformed { what: "the arguments are no object".into() })?;
+        let body = conversation.ask(method, params, ask, self.config.timeout).await?;
+        self.note_latency(began);
+        if !conversation.hello.version.is_modern() {
+            return Ok(Reply::plain(body));
+        }
+        Ok(annotated(body))
+    }
+
+    async fn watch_one(&self, uri: &LocalUri) -> Result<(), SourceError> {
+        if let Some(conversation) = self.conversation() {
+            let can_notify = conversation.hello.offers.subscribe;
+            if !can_notify && self.config.watch == Watch::Notify {
+                return Err(SourceError::NotOffered {
+                    what: "notice of changes; set watch = \"poll\" for it to be read now and then",
+                });
+            }
+        }
+        let mut in_force = self.in_force.subscribe();
+        self.wanted.send_modify(|wanted| {
+            wanted.insert(uri.clone());
+        });
+        if self.conversation().is_some() {
+            // The client may change the resource right after our answer, so the server
+            // must know first. One that never confirms is believed all the same.
+            let known = in_force.wait_for(|in_force| in_force.contains(uri));
+            let _ = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
+        }
+        Ok(())
+    }
+}
+
+impl Source for Upstream {
+    fn id(&self) -> &SourceId {
+        &self.config.id
+    }
+
+    fn tool_prefix(&self) -> &str {
+        self.config.tool_prefix.as_deref().unwrap_or(self.config.id.as_str())
+    }
+
+    fn abilities(&self) -> Abilities {
+        let shows_all = self.config.expose == Expose::All;
+        let offers = self.conversation().map(|c| c.hello.offers).unwrap_or_default();
+        Abilities {
+            watch: offers.subscribe || self.config.watch != Watch::Notify,
+            complete: offers.completions,
+            log: offers.logging,
+            skills: offers.skills,
+            tools: shows_all,
+            prompts: shows_all,
+        }
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(async {
+            let conversation = self.ready().await?;
+            listing::list(&conversation, self.config.expose, self.config.timeout).await
+        })
+    }
+
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        ask: Ask,
+    ) -> BoxFuture<'a, Result<Reply, SourceError>> {
+        Box::pin(self.ask(operation, ask))
+    }
+
+    fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
+        Box::pin(self.watch_one(uri))
+    }
+
+    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            self.wanted.send_modify(|wanted| {
+                wanted.remove(uri);
+            });
+        })
+    }
+
+    fn set_log_level<'a>(&'a self, level: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Some(conversation) = self.conversation() else { return };
+            let hello = &conversation.hello;
+            if hello.offers.logging && !hello.version.is_modern() {
+                let mut params = Object::new();
+                params.set_str("level", level);
+                let timeout = self.config.timeout.min(Duration::from_secs(5));
+                // A server that does not obey still serves.
+                let _ = conversation.ask("logging/setLevel", params, Ask::default(), timeout).await;
+            }
+        })
+    }
+}
+
+/// The method and the arguments of an operation, in the protocol's words.
+fn spell(operation: &Operation) -> (&'static str, String) {
+    match operation {
+        Operation::Read { uri } => {
+            let mut arguments = Object::new();
+            arguments.set_str("uri", uri.as_str());
+            ("resources/read", arguments.to_text())
+        }
+        Operation::ReadDirectory { arguments } => ("resources/directory/read", arguments.as_str().to_owned()),
+        Operation::Complete { arguments } => ("completion/complete", arguments.as_str().to_owned()),
+        Operation::CallTool { arguments } => ("tools/call", arguments.as_str().to_owned()),
+        Operation::GetPrompt { arguments } => ("prompts/get", arguments.as_str().to_owned()),
+        Operation::GetSkill { arguments } => ("skills/get", arguments.as_str().to_owned()),
+    }
+}
+
+/// A modern result, with what it says about itself read out.
+fn annotated(body: Json) -> Reply {
+    let (freshness, needs_input) = match Object::parse(body.as_str()) {
+        Some(object) => {
+            let kind = object.get_str("resultType");
+            (listing::freshness(&object), kind.as_deref() == Some("input_required"))
+        }
+        None => (None, false),
+    };
+    Reply { body, freshness, needs_input, is_annotated: true }
+}
+
+/// The state of a server in words, with what may help.
+fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
+    let Some(status) = status else { return "it was removed".into() };
+    let cause = status.last_error.as_deref().unwrap_or("it has not answered yet");
+    match status.state {
+        State::Idle | State::Connecting => format!("still connecting; {cause}"),
+        State::Ready => "it is just ready; ask again".into(),
+        State::Backoff => format!("waiting to try again; {cause}"),
+        State::CircuitOpen => format!("it failed {} times in a row and is tried once a minute; {cause}", status.failures),
+        State::Stopped => "stopped".into(),
+    }
+}

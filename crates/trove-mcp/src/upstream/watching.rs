@@ -1,0 +1,184 @@
+//! Keeps a server reporting on what our clients watch.
+//!
+//! The set of watched URIs is the truth; this brings the server in line with it, also
+//! after a restart: by `resources/subscribe`, by one `subscriptions/listen`, or, where a
+//! server cannot notify, by reading and comparing.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    hash::{DefaultHasher, Hash, Hasher},
+    sync::Arc,
+    time::Duration,
+};
+
+use tokio::{sync::watch, task::JoinSet};
+use tracing::debug;
+use trove_core::{
+    SourceId,
+    catalogue::Feed,
+    json::{Object, quote},
+    source::{Ask, SourceEvent},
+    uri::LocalUri,
+};
+
+use super::{
+    config::Watch,
+    conversation::{Conversation, dress_modern},
+    link::{Call, Inbox},
+};
+
+/// How long a server may take to acknowledge a subscription.
+pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
+/// How long to wait before listening again after a stream ended.
+const LISTEN_AGAIN_AFTER: Duration = Duration::from_millis(500);
+
+/// The URIs that somebody watches.
+pub(crate) type Wanted = BTreeSet<LocalUri>;
+
+/// What is needed to keep one connection's subscriptions.
+pub(crate) struct Watching {
+    pub(crate) source: SourceId,
+    pub(crate) conversation: Arc<Conversation>,
+    pub(crate) inbox: Arc<Inbox>,
+    pub(crate) feed: Feed,
+    pub(crate) wanted: watch::Receiver<Wanted>,
+    /// Told which wanted set is in force.
+    pub(crate) in_force: Arc<watch::Sender<Wanted>>,
+    pub(crate) timeout: Duration,
+    pub(crate) mode: Watch,
+}
+
+impl Watching {
+    /// Runs until dropped.
+    pub(crate) async fn run(mut self) {
+        let had = self.wanted.borrow().clone();
+        let is_modern = self.conversation.hello.version.is_modern();
+        if let Watch::Poll { every } = self.mode
+            && !self.conversation.hello.offers.subscribe
+        {
+            return self.poll(every).await;
+        }
+        if is_modern {
+            self.listen(had).await;
+        } else {
+            self.subscribe(had).await;
+        }
+    }
+
+    /// Whoever watched across a restart may have missed a change.
+    async fn report_missed(&self, had: &Wanted) {
+        for uri in had {
+            self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
+        }
+    }
+
+    async fn subscribe(&mut self, had: Wanted) {
+        let mut told = Wanted::new();
+        let mut is_first = true;
+        loop {
+            let wanted = self.wanted.borrow_and_update().clone();
+            for uri in wanted.difference(&told) {
+                self.ask("resources/subscribe", uri).await;
+            }
+            for uri in told.difference(&wanted) {
+                self.ask("resources/unsubscribe", uri).await;
+            }
+            told.clone_from(&wanted);
+            self.in_force.send_replace(wanted);
+            if std::mem::take(&mut is_first) {
+                self.report_missed(&had).await;
+            }
+            if self.wanted.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn ask(&self, method: &'static str, uri: &LocalUri) {
+        let mut params = Object::new();
+        params.set_str("uri", uri.as_str());
+        let asked = self.conversation.ask(method, params, Ask::default(), self.timeout).await;
+        if let Err(error) = asked {
+            debug!(source = %self.source, method, %error, "subscription refused");
+        }
+    }
+
+    /// One stream for everything; a new one replaces it when the set changes, and the
+    /// old one ends only once the new one is acknowledged, so that nothing falls between.
+    async fn listen(&mut self, had: Wanted) {
+        let mut acknowledged = self.inbox.acknowledged();
+        let mut current: Option<JoinSet<()>> = None;
+        let mut is_first = true;
+        loop {
+            let wanted = self.wanted.borrow_and_update().clone();
+            let id = self.conversation.tickets.next();
+            let mut fresh = JoinSet::new();
+            fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(&wanted)));
+            let ready = acknowledged.wait_for(|newest| *newest >= id);
+            let _ = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await;
+            let streams = current.insert(fresh);
+            self.in_force.send_replace(wanted);
+            if std::mem::take(&mut is_first) {
+                self.report_missed(&had).await;
+            }
+            tokio::select! {
+                changed = self.wanted.changed() => if changed.is_err() { return },
+                _ = streams.join_next() => tokio::time::sleep(LISTEN_AGAIN_AFTER).await,
+            }
+        }
+    }
+
+    /// Reads every watched resource now and then, and reports those that differ.
+    async fn poll(&mut self, every: Duration) {
+        let mut seen: BTreeMap<LocalUri, u64> = BTreeMap::new();
+        loop {
+            let wanted = self.wanted.borrow_and_update().clone();
+            seen.retain(|uri, _| wanted.contains(uri));
+            for uri in &wanted {
+                let Some(digest) = self.digest(uri).await else { continue };
+                let before = seen.insert(uri.clone(), digest);
+                if before.is_some_and(|before| before != digest) {
+                    self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
+                }
+            }
+            self.in_force.send_replace(wanted);
+            tokio::select! {
+                changed = self.wanted.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(every) => {}
+            }
+        }
+    }
+
+    async fn digest(&self, uri: &LocalUri) -> Option<u64> {
+        let mut params = Object::new();
+        params.set_str("uri", uri.as_str());
+        let result = self.conversation.ask("resources/read", params, Ask::default(), self.timeout).await.ok()?;
+        let mut hasher = DefaultHasher::new();
+        result.get("contents")?.as_bytes().hash(&mut hasher);
+        Some(hasher.finish())
+    }
+}
+
+/// The stream's filter: all lists, and the watched resources.
+fn listen_params(wanted: &Wanted) -> String {
+    let mut meta = Object::new();
+    dress_modern(&mut meta, None);
+    let uris: Vec<String> = wanted.iter().map(|uri| quote(uri.as_str())).collect();
+    let subscriptions = if uris.is_empty() {
+        String::new()
+    } else {
+        format!(",\"resourceSubscriptions\":[{}]", uris.join(","))
+    };
+    format!(
+        "{{\"notifications\":{{\"toolsListChanged\":true,\"promptsListChanged\":true,\
+         \"resourcesListChanged\":true{subscriptions}}},\"_meta\":{}}}",
+        meta.to_text()
+    )
+}
+
+async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) {
+    let call = Call { id, method: "subscriptions/listen", params, name: None, notices: None };
+    if let Err(error) = conversation.link.request(call).await {
+        debug!(%error, "the stream of changes ended");
+    }
+}

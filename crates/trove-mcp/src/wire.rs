@@ -1,0 +1,278 @@
+//! JSON-RPC messages, parsed no deeper than needed to know where they go.
+
+use std::borrow::Cow;
+
+use bytes::{Bytes, BytesMut};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use trove_core::json::{Json, Object, quote};
+
+/// One message, its payload still text.
+#[derive(Debug)]
+pub(crate) enum Message {
+    Request(Request),
+    Notification { method: String, params: Option<Json> },
+    Response { id: Json, outcome: Result<Json, RpcError> },
+}
+
+/// A request from a peer.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    /// As the peer wrote it, to be echoed.
+    pub(crate) id: Json,
+    pub(crate) method: String,
+    pub(crate) params: Option<Json>,
+}
+
+/// A JSON-RPC error.
+#[derive(Debug, Clone)]
+pub(crate) struct RpcError {
+    pub(crate) code: i64,
+    pub(crate) message: String,
+    pub(crate) data: Option<Json>,
+}
+
+impl RpcError {
+    pub(crate) fn new(code: i64, message: impl Into<String>) -> RpcError {
+        RpcError { code, message: message.into(), data: None }
+    }
+
+    pub(crate) fn with_data(self, data: Json) -> RpcError {
+        RpcError { data: Some(data), ..self }
+    }
+}
+
+/// The numbers of the protocol.
+pub(crate) mod code {
+    pub(crate) const PARSE_ERROR: i64 = -32700;
+    pub(crate) const INVALID_REQUEST: i64 = -32600;
+    pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
+    pub(crate) const INVALID_PARAMS: i64 = -32602;
+    pub(crate) const INTERNAL_ERROR: i64 = -32603;
+    /// Legacy eras only; 2026-07-28 uses invalid params.
+    pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+    pub(crate) const HEADER_MISMATCH: i64 = -32020;
+    pub(crate) const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+    pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
+}
+
+/// A member that may be absent, where `null` is not absence.
+#[derive(Default)]
+enum Field<'a> {
+    #[default]
+    Absent,
+    Present(&'a RawValue),
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        <&RawValue>::deserialize(deserializer).map(Field::Present)
+    }
+}
+
+#[derive(Deserialize)]
+struct Frame<'a> {
+    #[serde(borrow, default)]
+    id: Field<'a>,
+    #[serde(borrow, default)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    params: Field<'a>,
+    #[serde(borrow, default)]
+    result: Field<'a>,
+    #[serde(borrow, default)]
+    error: Field<'a>,
+}
+
+#[derive(Deserialize)]
+struct ErrorBody<'a> {
+    #[serde(default)]
+    code: f64,
+    #[serde(default)]
+    message: String,
+    #[serde(borrow, default)]
+    data: Option<&'a RawValue>,
+}
+
+/// Why a text is no message.
+#[derive(Debug)]
+pub(crate) enum BadMessage {
+    NotJson,
+    /// JSON, but neither request, notification nor response; the id if there is one.
+    NotRpc { id: Option<Json> },
+}
+
+/// Parses one message; its payload shares the memory of `text`.
+pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
+    let frame: Frame<'_> = match serde_json::from_slice(text) {
+        Ok(frame) => frame,
+        Err(error) if error.is_data() => return Err(BadMessage::NotRpc { id: None }),
+        Err(_) => return Err(BadMessage::NotJson),
+    };
+    let share = |raw: &RawValue| Json::share(text, raw);
+    let params = match frame.params {
+        Field::Present(raw) if raw.get() != "null" => Some(share(raw)),
+        Field::Present(_) | Field::Absent => None,
+    };
+    let id = match frame.id {
+        Field::Present(raw) => Some(share(raw)),
+        Field::Absent => None,
+    };
+    match (frame.method, id, frame.result, frame.error) {
+        (Some(method), Some(id), ..) if is_id(&id) => {
+            Ok(Message::Request(Request { id, method: method.into_owned(), params }))
+        }
+        (Some(_), Some(_), ..) => Err(BadMessage::NotRpc { id: None }),
+        (Some(method), None, ..) => {
+            Ok(Message::Notification { method: method.into_owned(), params })
+        }
+        (None, Some(id), _, Field::Present(error)) if error.get() != "null" => {
+            Ok(Message::Response { id, outcome: Err(parse_error(text, error)) })
+        }
+        (None, Some(id), Field::Present(result), _) => {
+            Ok(Message::Response { id, outcome: Ok(share(result)) })
+        }
+        (None, id, ..) => Err(BadMessage::NotRpc { id: id.filter(is_id) }),
+    }
+}
+
+/// An id is a string or a number, never null, an array or an object.
+fn is_id(id: &Json) -> bool {
+    id.as_bytes().first().is_some_and(|b| matches!(b, b'"' | b'-' | b'0'..=b'9'))
+}
+
+fn parse_error(text: &Bytes, error: &RawValue) -> RpcError {
+    match serde_json::from_str::<ErrorBody<'_>>(error.get()) {
+        Ok(body) => RpcError {
+            // Some servers write the code as a float.
+            code: body.code as i64,
+            message: body.message,
+            data: body.data.map(|raw| Json::copy(raw)),
+        },
+        Err(_) => RpcError {
+            code: code::INTERNAL_ERROR,
+            message: "the error itself was malformed".into(),
+            data: Some(Json::share(text, error)),
+        },
+    }
+}
+
+/// The messages of a batch, or the one message there is.
+pub(crate) fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
+    if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'[') {
+        return None;
+    }
+    let items: Vec<&RawValue> = serde_json::from_slice(text).ok()?;
+    Some(items.into_iter().map(|raw| text.slice_ref(raw.get().as_bytes())).collect())
+}
+
+/// A request of ours.
+pub(crate) fn request(id: u64, method: &str, params: &str) -> Bytes {
+    let mut out = BytesMut::with_capacity(params.len() + method.len() + 64);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+    out.extend_from_slice(id.to_string().as_bytes());
+    out.extend_from_slice(b",\"method\":\"");
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(b"\",\"params\":");
+    extend_one_line(&mut out, params.as_bytes());
+    out.extend_from_slice(b"}");
+    out.freeze()
+}
+
+/// A notification of ours.
+pub(crate) fn notification(method: &str, params: Option<&str>) -> Bytes {
+    let mut out = BytesMut::with_capacity(params.map_or(0, str::len) + method.len() + 48);
+    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"method\":\"");
+    out.extend_from_slice(method.as_bytes());
+    out.extend_from_slice(b"\"");
+    if let Some(params) = params {
+        out.extend_from_slice(b",\"params\":");
+        extend_one_line(&mut out, params.as_bytes());
+    }
+    out.extend_from_slice(b"}");
+    out.freeze()
+}
+
+/// The answer to a request.
+pub(crate) fn response(id: &Json, outcome: &Result<Json, RpcError>) -> Bytes {
+    match outcome {
+        Ok(result) => {
+            let mut out = BytesMut::with_capacity(result.as_bytes().len() + 64);
+            out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
+            out.extend_from_slice(id.as_bytes());
+            out.extend_from_slice(b",\"result\":");
+            extend_one_line(&mut out, result.as_bytes());
+            out.extend_from_slice(b"}");
+            out.freeze()
+        }
+        Err(error) => error_response(Some(id), error),
+    }
+}
+
+/// An error answer; to nobody in particular when no id could be read.
+pub(crate) fn error_response(id: Option<&Json>, error: &RpcError) -> Bytes {
+    let mut body = Object::new();
+    body.set("code", error.code.to_string());
+    body.set("message", quote(&error.message));
+    if let Some(data) = &error.data {
+        body.set("data", data.as_str().replace(['\n', '\r'], " "));
+    }
+    let id = id.map_or("null", Json::as_str);
+    format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", body.to_text()).into()
+}
+
+/// Line ends in JSON text stand between tokens only; blanks there mean the same and
+/// keep a message on one line, as stdio and SSE demand.
+fn extend_one_line(out: &mut BytesMut, text: &[u8]) {
+    let start = out.len();
+    out.extend_from_slice(text);
+    if memchr::memchr2(b'\n', b'\r', text).is_some() {
+        for byte in &mut out[start..] {
+            if matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> String {
+        match parse(&Bytes::from(text.to_owned())) {
+            Ok(Message::Request(r)) => format!("request {} {}", r.id.as_str(), r.method),
+            Ok(Message::Notification { method, .. }) => format!("notification {method}"),
+            Ok(Message::Response { id, outcome: Ok(r) }) => format!("result {} {}", id.as_str(), r.as_str()),
+            Ok(Message::Response { id, outcome: Err(e) }) => format!("error {} {}", id.as_str(), e.code),
+            Err(BadMessage::NotJson) => "not json".into(),
+            Err(BadMessage::NotRpc { id }) => format!("not rpc {}", id.is_some()),
+        }
+    }
+
+    #[test]
+    fn messages_are_told_apart() {
+        let check = |text: &str, expect: &str| assert_eq!(kind(text), expect, "{text}");
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"m"}"#, "request 1 m");
+        check(r#"{"method":"m","id":"x"}"#, r#"request "x" m"#);
+        check(r#"{"method":"m"}"#, "notification m");
+        check(r#"{"id":7,"result":null}"#, "result 7 null");
+        check(r#"{"result":{"a": 1.0},"id":7}"#, r#"result 7 {"a": 1.0}"#);
+        check(r#"{"id":7,"error":{"code":-32602.0,"message":"x"}}"#, "error 7 -32602");
+        check(r#"{"id":7,"error":"boom"}"#, "error 7 -32603");
+        check(r#"{"id":7,"error":null,"result":1}"#, "result 7 1");
+        check(r#"{"id":7}"#, "not rpc true");
+        check(r#"{"id":null,"method":"m"}"#, "not rpc false");
+        check(r#"{"id":[1],"method":"m"}"#, "not rpc false");
+        check("[]", "not rpc false");
+        check("hello", "not json");
+        check("{\"id\":1", "not json");
+    }
+
+    #[test]
+    fn a_message_is_always_one_line() {
+        let result = Json::parse("{\n\"a\":\r\n\"b\\n\"}").unwrap();
+        let line = response(&Json::parse("1").unwrap(), &Ok(result));
+        assert_eq!(line, &br#"{"jsonrpc":"2.0","id":1,"result":{ "a":  "b\n"}}"#[..]);
+    }
+}

@@ -1,0 +1,4 @@
+//! Real test servers, fakes and a gateway in a box for the workspace's tests. Never shipped.
+
+pub mod conformance;
+pub mod toy;

@@ -1,0 +1,142 @@
+//! The composition root: Config → parts → running → drained.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use anyhow::Context as _;
+use axum::serve::ListenerExt as _;
+use tokio::{net::TcpListener, task::JoinSet};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use trove_core::{Gateway, catalogue::shelf::FileShelf};
+use trove_mcp::{
+    server::{Guard, Identity, Server},
+    upstream::{Eras, GuardianCommand, Upstreams},
+};
+
+use crate::{
+    commands::GUARDIAN,
+    config::{Config, HostScope, HttpAuth, ProcessEnv},
+    reload, stdio, token,
+};
+
+/// How long requests under way may take to finish once we are told to stop.
+const DRAIN: Duration = Duration::from_secs(5);
+
+/// A running gateway with its servers.
+pub struct App {
+    pub gateway: Arc<Gateway>,
+    pub upstreams: Arc<Upstreams>,
+    state: PathBuf,
+    stop: CancellationToken,
+    doors: JoinSet<()>,
+}
+
+impl App {
+    /// Starts the gateway and all servers; waits for none of them.
+    pub async fn start(config: &Config) -> App {
+        let state = config.state_dir.value.clone();
+        let shelf = FileShelf::new(state.join("catalogue"));
+        let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), Some(Arc::new(shelf))).await;
+        let workspace = std::env::current_dir().unwrap_or_default();
+        let scope = Arc::new(HostScope::new(ProcessEnv, workspace));
+        if let Err(error) = std::fs::create_dir_all(&state) {
+            warn!(%error, "the state folder cannot be made; nothing will be remembered");
+        }
+        let eras = Eras::load(Some(state.join("eras.json")));
+        let guardian = std::env::current_exe().ok().map(|program| GuardianCommand {
+            program,
+            args: vec![GUARDIAN.to_owned()],
+        });
+        let upstreams = Arc::new(Upstreams::new(&gateway, scope, eras, guardian));
+        upstreams.replace(config.upstreams.clone()).await;
+        gateway.feed().all_attached().await;
+        App { gateway, upstreams, state, stop: CancellationToken::new(), doors: JoinSet::new() }
+    }
+
+    /// Opens the HTTP door and gives its address.
+    pub async fn open_http(&mut self, config: &Config) -> anyhow::Result<(SocketAddr, Option<String>)> {
+        let wanted = config.http.addr.value;
+        let listener = TcpListener::bind(wanted).await.with_context(|| {
+            format!("cannot listen on {wanted}; is Trove running already? Use --http with another port, or port 0")
+        })?;
+        let address = listener.local_addr()?;
+        let token = match config.http.auth.value {
+            HttpAuth::None => None,
+            HttpAuth::Token => Some(token::load_or_make(&self.state).with_context(|| {
+                format!("the token in {} can be neither read nor made", token::path(&self.state).display())
+            })?),
+        };
+        let identity = token.clone().map_or(Identity::None, Identity::Token);
+        let guard = Guard::new(identity, address);
+        let server = Server::new(self.gateway.clone());
+        let router = trove_mcp::server::router(server, guard, self.stop.clone());
+        // Without this each event of a stream waits for the client's acknowledgement.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
+        let stop = self.stop.clone();
+        self.doors.spawn(async move {
+            let serve = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
+            if let Err(error) = serve.await {
+                warn!(%error, "HTTP ended");
+            }
+        });
+        Ok((address, token))
+    }
+
+    /// Opens the door on stdin and stdout; when its client goes, so do we.
+    pub fn open_stdio(&mut self) {
+        let server = Server::new(self.gateway.clone());
+        let stop = self.stop.clone();
+        self.doors.spawn(async move {
+            let (input, output) = stdio::open();
+            trove_mcp::server::serve_stdio(server, input, output, stop.clone()).await;
+            stop.cancel();
+        });
+    }
+
+    /// Follows changes of the configuration file.
+    pub fn follow(&mut self, request: reload::Followed) {
+        let (upstreams, stop) = (self.upstreams.clone(), self.stop.clone());
+        self.doors.spawn(reload::follow(request, upstreams, stop));
+    }
+
+    /// Says that we serve.
+    pub async fn announce(&self, http: Option<SocketAddr>) {
+        let snapshot = self.gateway.snapshot().await;
+        let http = http.map_or_else(|| "off".to_owned(), |address| format!("http://{address}/mcp"));
+        info!(http, sources = snapshot.members().len(), resources = snapshot.resources().len(), "ready");
+    }
+
+    /// Serves until a signal comes or the stdio client goes, then drains.
+    pub async fn run(self) {
+        tokio::select! {
+            () = self.stop.cancelled() => {}
+            () = signal() => info!("stopping"),
+        }
+        self.shutdown().await;
+    }
+
+    /// Finishes what is under way, then stops all servers.
+    pub async fn shutdown(mut self) {
+        self.stop.cancel();
+        let drained = async { while self.doors.join_next().await.is_some() {} };
+        if tokio::time::timeout(DRAIN, drained).await.is_err() {
+            warn!("requests still under way were given up");
+        }
+        self.doors.shutdown().await;
+        self.upstreams.shutdown().await;
+        self.gateway.shutdown().await;
+    }
+}
+
+async fn signal() {
+    use tokio::signal::unix::{SignalKind, signal};
+    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+}

@@ -1,0 +1,128 @@
+//! The command line as types; the doc comments are the help.
+
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::exit;
+
+/// One door to every MCP resource: many MCP servers, one catalogue.
+#[derive(Debug, Parser)]
+#[command(name = "trove", version, arg_required_else_help = true, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command takes.
+#[derive(Debug, Clone, Args)]
+pub struct Global {
+    /// The configuration: trove.toml, or any client's own file
+    #[arg(long, short, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// How much to say on stderr: error, warn, info, debug, trace
+    #[arg(long, global = true, value_name = "LEVEL")]
+    pub log: Option<String>,
+    /// How to say it
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    pub log_format: LogFormat,
+}
+
+/// The form of log lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// One JSON object a line
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start with what is there, and say how to connect a client
+    Up(Http),
+    /// Serve MCP on stdin and stdout, over HTTP, or both
+    Serve(Serve),
+    /// List every resource and template
+    Ls(Output),
+    /// Read one resource
+    Read(Read),
+    /// Show the state of every server
+    Status(Status),
+    /// Look at the configuration
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// Where and to whom HTTP is served.
+#[derive(Debug, Clone, Args)]
+pub struct Http {
+    /// The address to serve HTTP on; port 0 takes a free one
+    #[arg(long, value_name = "ADDR")]
+    pub http: Option<SocketAddr>,
+    /// Let anybody on this machine in, without a token
+    #[arg(long)]
+    pub no_auth: bool,
+}
+
+/// `trove serve`.
+#[derive(Debug, Clone, Args)]
+pub struct Serve {
+    /// Speak MCP on stdin and stdout
+    #[arg(long)]
+    pub stdio: bool,
+    #[command(flatten)]
+    pub http: Http,
+}
+
+/// How to print.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Output {
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `trove read`.
+#[derive(Debug, Clone, Args)]
+pub struct Read {
+    /// A URI as listed, a filled template, or `server+uri`
+    pub uri: String,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove status`.
+#[derive(Debug, Clone, Args)]
+pub struct Status {
+    #[command(flatten)]
+    pub output: Output,
+    /// How many seconds to wait for servers to answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub wait: u64,
+}
+
+/// `trove config`.
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum ConfigCommand {
+    /// Report every problem
+    Check(Output),
+    /// Show the settings in force, secrets masked
+    Show(Output),
+    /// Print the JSON Schema of trove.toml
+    Schema,
+}
+
+impl Cli {
+    /// Parses the command line; help and mistakes are printed and become an exit code.
+    pub fn parse_or_explain() -> Result<Cli, ExitCode> {
+        Cli::try_parse().map_err(|error| {
+            // Nothing can be done if even this cannot be printed.
+            let _ = error.print();
+            if error.use_stderr() { exit::USAGE.into() } else { ExitCode::SUCCESS }
+        })
+    }
+}

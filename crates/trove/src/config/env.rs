@@ -1,0 +1,141 @@
+//! Every environment variable the configuration reads, and the folders that follow.
+//!
+//! Nothing else in the program looks at the environment for settings. What servers
+//! refer to by `${env:NAME}` is the user's choice and not listed here.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+};
+
+use trove_mcp::upstream::Scope;
+
+/// A variable we read, and what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EnvVar {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does, in a sentence.
+    pub meaning: &'static str,
+}
+
+/// The configuration file, unless `--config` names one.
+pub const TROVE_CONFIG: &str = "TROVE_CONFIG";
+/// The folder of everything Trove keeps.
+pub const TROVE_HOME: &str = "TROVE_HOME";
+/// The user's home folder.
+pub const HOME: &str = "HOME";
+/// The folder of the user's configuration files.
+pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
+/// The folder of what programs keep between runs.
+pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
+
+/// All of them.
+pub const VARIABLES: &[EnvVar] = &[
+    EnvVar { name: TROVE_CONFIG, meaning: "The configuration file, unless --config names one." },
+    EnvVar {
+        name: TROVE_HOME,
+        meaning: "Where Trove keeps its snapshot, index, token and audit; \
+                  else $XDG_STATE_HOME/trove.",
+    },
+    EnvVar { name: HOME, meaning: "The home folder, for ${home} and for the folders below." },
+    EnvVar {
+        name: XDG_CONFIG_HOME,
+        meaning: "Where trove/trove.toml is sought last; else ~/.config.",
+    },
+    EnvVar {
+        name: XDG_STATE_HOME,
+        meaning: "Where the folder trove is made; else ~/.local/state.",
+    },
+];
+
+/// The most a file named by a variable may hold.
+const MAX_VALUE_FILE: u64 = 1 << 20;
+
+/// Looks up environment variables.
+pub trait EnvLookup: Send + Sync {
+    /// The value, unless it is unset or no text.
+    fn get(&self, name: &str) -> Option<String>;
+}
+
+/// The environment of this process.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ProcessEnv;
+
+impl EnvLookup for ProcessEnv {
+    fn get(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+}
+
+impl<E: EnvLookup + ?Sized> EnvLookup for &E {
+    fn get(&self, name: &str) -> Option<String> {
+        (**self).get(name)
+    }
+}
+
+/// What variables mean on this machine, in one project.
+#[derive(Debug, Clone)]
+pub struct HostScope<E> {
+    env: E,
+    workspace: PathBuf,
+}
+
+impl<E: EnvLookup> HostScope<E> {
+    /// For a gateway started in the folder `workspace`.
+    pub fn new(env: E, workspace: PathBuf) -> HostScope<E> {
+        HostScope { env, workspace }
+    }
+}
+
+impl<E: EnvLookup> Scope for HostScope<E> {
+    fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name)
+    }
+
+    fn home(&self) -> Option<PathBuf> {
+        folder(&self.env, HOME)
+    }
+
+    fn workspace(&self) -> Option<PathBuf> {
+        Some(self.workspace.clone())
+    }
+
+    fn read(&self, path: &Path) -> io::Result<String> {
+        read_bounded(&self.workspace.join(path), MAX_VALUE_FILE)
+    }
+}
+
+/// Where `trove.toml` is sought last.
+pub(super) fn config_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
+    let base =
+        folder(&env, XDG_CONFIG_HOME).or_else(|| Some(folder(&env, HOME)?.join(".config")))?;
+    Some(base.join("trove"))
+}
+
+/// Where state is kept if `TROVE_HOME` does not say.
+pub(super) fn state_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
+    let of_home = || Some(folder(&env, HOME)?.join(".local/state"));
+    Some(folder(&env, XDG_STATE_HOME).or_else(of_home)?.join("trove"))
+}
+
+/// A value that says something.
+pub(super) fn non_empty(env: &dyn EnvLookup, name: &str) -> Option<String> {
+    env.get(name).filter(|value| !value.is_empty())
+}
+
+/// The XDG rules: a relative path counts as unset.
+fn folder(env: &dyn EnvLookup, name: &str) -> Option<PathBuf> {
+    non_empty(env, name).map(PathBuf::from).filter(|path| path.is_absolute())
+}
+
+/// A text file of at most `limit` bytes.
+pub(super) fn read_bounded(path: &Path, limit: u64) -> io::Result<String> {
+    let mut text = String::new();
+    let length = File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
+    if length as u64 > limit {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large"));
+    }
+    Ok(text)
+}

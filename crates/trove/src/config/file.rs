@@ -1,0 +1,294 @@
+//! `trove.toml` as written: nothing resolved, no default filled in.
+//!
+//! These types are also the JSON Schema of the file; the comments on them are what an
+//! editor shows. They have no `Debug`, since what they hold may be secret.
+
+use trove_mcp::upstream;
+
+use super::read::{Key, Spot, Table, choice, section};
+
+section! {
+    /// The configuration of Trove, `trove.toml`.
+    ConfigFile {
+        /// The MCP servers whose resources are served, by id.
+        #[schemars(extend("propertyNames" = { "pattern": "^[a-z][a-z0-9-]{0,30}$" }))]
+        servers: Table<Server>,
+        /// How Trove is served over HTTP.
+        http: Http,
+        /// Local knowledge under `guide://`.
+        guide: Guide,
+        /// Finding and caching resources.
+        discovery: Discovery,
+        /// Who may read what.
+        policy: Vec<Spot<Policy>>,
+        /// Who the caller is.
+        auth: Auth,
+        /// Tools for clients whose model cannot open resources.
+        bridge: Bridge,
+        /// Which tools clients see.
+        tools: Tools,
+        /// Sandboxed programs over resources.
+        code: Code,
+    }
+}
+
+section! {
+    /// One MCP server: either `command` (stdio) or `url` (HTTP).
+    Server {
+        /// The program to start; never a shell line. Variables: `${env:NAME}`,
+        /// `${env:NAME:-default}`, `${home}`; `$$` is a dollar sign.
+        command: Key<String>,
+        /// Its arguments.
+        args: Key<Vec<Spot<String>>>,
+        /// What its environment has besides a small allow-list.
+        env: Key<Table<Spot<String>>>,
+        /// Its working directory, from the folder of this file.
+        cwd: Key<String>,
+        /// The endpoint of a server that is already running.
+        url: Key<String>,
+        /// How to speak with `url`.
+        #[schemars(extend("default" = "http"))]
+        transport: Key<Transport>,
+        /// Headers sent with each request to `url`.
+        headers: Key<Table<Spot<String>>>,
+        /// Which protocol era to speak.
+        #[schemars(extend("default" = "auto"))]
+        protocol: Key<Protocol>,
+        /// Which of its features clients see.
+        #[schemars(extend("default" = "resources"))]
+        expose: Key<Expose>,
+        /// What of it search may read.
+        #[schemars(extend("default" = "content"))]
+        index: Key<Index>,
+        /// How long one request may take, in milliseconds.
+        #[schemars(extend("default" = 30000, "minimum" = 1))]
+        timeout_ms: Key<u64>,
+        /// How changes of a watched resource become known.
+        #[schemars(extend("default" = "notify"))]
+        watch: Key<Watch>,
+        /// The time between two looks with `watch = "poll"`, in milliseconds.
+        #[schemars(extend("default" = 5000, "minimum" = 1))]
+        poll_interval_ms: Key<u64>,
+        /// What stands before `_` in the names of its tools; the id unless written.
+        tool_prefix: Key<String>,
+    }
+}
+
+section! {
+    /// How Trove is served over HTTP.
+    Http {
+        /// The address to listen on.
+        #[schemars(extend("default" = "127.0.0.1:7420"))]
+        addr: Key<String>,
+        /// How a client proves who it is.
+        #[schemars(extend("default" = "token"))]
+        auth: Key<AuthWord>,
+    }
+}
+
+section! {
+    /// Local knowledge under `guide://`.
+    Guide {
+        /// Its folder, from the folder of this file.
+        #[schemars(extend("default" = "guide"))]
+        root: Key<String>,
+    }
+}
+
+section! {
+    /// Finding and caching resources.
+    Discovery {
+        /// How long contents are believed where their server does not say, in milliseconds.
+        #[schemars(extend("default" = 300000))]
+        cache_ttl_ms: Key<u64>,
+    }
+}
+
+section! {
+    /// One rule on who may read what.
+    #[schemars(extend("required" = ["match", "roles"]))]
+    Policy {
+        /// The resources it is about, as in `admin://*`.
+        r#match: Key<String>,
+        /// The roles of which a caller needs one.
+        roles: Key<Vec<String>>,
+        /// Whether callers without the role see that the resource exists.
+        #[schemars(extend("default" = true))]
+        visible: Key<bool>,
+    }
+}
+
+section! {
+    /// Who the caller is.
+    Auth {
+        /// The roles of whoever starts Trove over stdio or on the command line.
+        local_roles: Key<Vec<String>>,
+    }
+}
+
+section! {
+    /// Tools for clients whose model cannot open resources.
+    Bridge {
+        /// When these tools are offered.
+        #[schemars(extend("default" = "auto"))]
+        mode: Key<BridgeMode>,
+    }
+}
+
+section! {
+    /// Which tools clients see.
+    Tools {
+        /// The groups of tools that are offered.
+        #[schemars(extend("default" = ["resources", "health", "guide", "flags"]))]
+        toolsets: Key<Vec<Toolset>>,
+        /// How much a tool says about itself.
+        #[schemars(extend("default" = "short"))]
+        descriptions: Key<Descriptions>,
+    }
+}
+
+section! {
+    /// Sandboxed programs over resources.
+    Code {
+        /// Whether `run_code` is offered.
+        #[schemars(extend("default" = false))]
+        enabled: Key<bool>,
+    }
+}
+
+choice! {
+    /// How to speak with a server behind a URL.
+    pub(super) Transport {
+        /// Streamable HTTP.
+        Http = "http",
+        /// The legacy HTTP+SSE transport.
+        Sse = "sse",
+    }
+}
+
+choice! {
+    /// Which protocol era to speak with a server.
+    pub(super) Protocol {
+        /// Ask, and remember the answer.
+        Auto = "auto",
+        /// 2025-11-25 and older.
+        Legacy = "legacy",
+        /// 2026-07-28.
+        Modern = "modern",
+    }
+}
+
+choice! {
+    /// Which features of a server clients see.
+    pub(super) Expose {
+        /// Resources, templates, completions, skills.
+        Resources = "resources",
+        /// Tools and prompts too.
+        All = "all",
+    }
+}
+
+choice! {
+    /// What of a server search may read.
+    pub(super) Index {
+        /// Names, descriptions and contents.
+        Content = "content",
+        /// Names and descriptions.
+        Metadata = "metadata",
+        /// Nothing.
+        Off = "off",
+    }
+}
+
+choice! {
+    /// How changes of a watched resource become known.
+    pub(super) Watch {
+        /// The server says so.
+        Notify = "notify",
+        /// Trove reads it now and then.
+        Poll = "poll",
+    }
+}
+
+choice! {
+    /// How an HTTP client proves who it is, as a word of the file.
+    pub(super) AuthWord {
+        /// It need not; only on a loopback address.
+        None = "none",
+        /// By the token Trove made.
+        Token = "token",
+        /// By a signed token of an identity provider. Not available yet.
+        Jwt = "jwt",
+        /// By OAuth. Not available yet.
+        Oauth = "oauth",
+    }
+}
+
+choice! {
+    /// When clients get the bridge tools.
+    pub BridgeMode {
+        /// When their model cannot open resources by itself.
+        Auto = "auto",
+        /// Always.
+        Always = "always",
+        /// Never.
+        Never = "never",
+    }
+}
+
+choice! {
+    /// A group of tools.
+    pub Toolset {
+        /// Finding and reading resources.
+        Resources = "resources",
+        /// The state of the gateway.
+        Health = "health",
+        /// Reading local knowledge.
+        Guide = "guide",
+        /// Changing local knowledge.
+        GuideAdmin = "guide_admin",
+        /// Switches.
+        Flags = "flags",
+        /// Tools of their own for each server.
+        PerServer = "per_server",
+        /// Sandboxed programs.
+        Code = "code",
+        /// An example for those who write tools.
+        Example = "example",
+    }
+}
+
+choice! {
+    /// How much a tool says about itself.
+    pub Descriptions {
+        /// What fits every client.
+        Short = "short",
+        /// Everything.
+        Full = "full",
+    }
+}
+
+/// Words of the file and what they stand for, both ways.
+macro_rules! stands_for {
+    ($($name:ident { $($variant:ident),* })*) => {
+        $(
+            impl From<$name> for upstream::$name {
+                fn from(word: $name) -> upstream::$name {
+                    match word { $($name::$variant => upstream::$name::$variant),* }
+                }
+            }
+
+            impl From<upstream::$name> for $name {
+                fn from(value: upstream::$name) -> $name {
+                    match value { $(upstream::$name::$variant => $name::$variant),* }
+                }
+            }
+        )*
+    };
+}
+
+stands_for! {
+    Protocol { Auto, Legacy, Modern }
+    Expose { Resources, All }
+    Index { Content, Metadata, Off }
+}

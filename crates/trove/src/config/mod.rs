@@ -1,0 +1,157 @@
+//! What the user told the program: files, environment and flags become one [`Config`].
+//!
+//! [`load`] finds the file, reads it whatever its kind and reports every problem at
+//! once. It starts nothing, changes nothing and expands no secret.
+
+use std::path::{Path, PathBuf};
+
+pub use env::{EnvLookup, EnvVar, HostScope, ProcessEnv, VARIABLES};
+use file::ConfigFile;
+pub use import::Client;
+use problem::Problems;
+pub use problem::{Problem, Severity};
+use read::Read as _;
+pub use read::Word;
+use resolve::{Surroundings, resolve};
+pub use schema::schema;
+pub use settings::{
+    BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
+    Toolset,
+};
+pub use show::{show, show_text};
+
+pub mod env;
+mod file;
+mod import;
+mod problem;
+mod read;
+mod report;
+mod resolve;
+mod schema;
+mod server;
+mod settings;
+mod show;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+/// The most a configuration file may hold. Claude Code keeps whole histories in its own.
+const MAX_FILE: u64 = 64 << 20;
+
+/// What to load, and where from.
+pub struct Request<'a> {
+    /// `--config FILE`.
+    pub explicit: Option<PathBuf>,
+    /// Where the program was started, absolute.
+    pub cwd: PathBuf,
+    /// The environment.
+    pub env: &'a dyn EnvLookup,
+    /// What the command line decides.
+    pub flags: Overrides,
+}
+
+/// A configuration and all there is to say about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Loaded {
+    /// What was understood; of a file with errors, as much as could be.
+    pub config: Config,
+    /// What was found, in the order of the file.
+    pub problems: Vec<Problem>,
+    /// The file, absolute; `None`: there is none.
+    pub origin: Option<PathBuf>,
+    /// Whose file it is, if it is not ours.
+    pub client: Option<Client>,
+    is_usable: bool,
+}
+
+impl Loaded {
+    /// Whether to go on with it. An error in `trove.toml` says no; in another client's
+    /// file it costs only the entry it stands in.
+    pub fn is_usable(&self) -> bool {
+        self.is_usable
+    }
+}
+
+/// Finds and reads the configuration.
+pub fn load(request: &Request<'_>) -> Loaded {
+    let origin = locate(request);
+    let shown = origin.as_deref().map(|path| path.strip_prefix(&request.cwd).unwrap_or(path));
+    let mut problems = Problems::of(shown.map(Path::to_owned));
+    let text = origin.as_deref().and_then(|path| read(path, &mut problems));
+    let folder = origin.as_deref().and_then(Path::parent).unwrap_or(&request.cwd);
+    let around =
+        Surroundings { folder, cwd: &request.cwd, env: request.env, flags: &request.flags };
+    let Contents { file, upstreams, client, entry_errors } = match (&origin, &text) {
+        (Some(path), Some(text)) => contents(text, path, &around, &mut problems),
+        _ => Contents::default(),
+    };
+    // What a client's file leaves open starts where the user is, not where it lies.
+    let folder = if client.is_some() { &request.cwd } else { folder };
+    let config = resolve(file, upstreams, &Surroundings { folder, ..around }, &mut problems);
+    let is_usable = problems.errors() == entry_errors;
+    Loaded { config, problems: problems.into_sorted(), origin, client, is_usable }
+}
+
+/// The first file that is named or there.
+fn locate(request: &Request<'_>) -> Option<PathBuf> {
+    let from_env = || env::non_empty(request.env, env::TROVE_CONFIG).map(PathBuf::from);
+    if let Some(named) = request.explicit.clone().or_else(from_env) {
+        return Some(request.cwd.join(named));
+    }
+    let folders = [Some(request.cwd.clone()), env::config_folder(request.env)];
+    let files = folders.into_iter().flatten().map(|folder| folder.join("trove.toml"));
+    files.into_iter().find(|file| file.is_file())
+}
+
+fn read(path: &Path, problems: &mut Problems) -> Option<String> {
+    match env::read_bounded(path, MAX_FILE) {
+        Ok(text) => Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
+        Err(error) => {
+            let message = format!("the file cannot be read: {error}");
+            problems
+                .unreadable(message, "name a file Trove may read, with --config or TROVE_CONFIG");
+            None
+        }
+    }
+}
+
+/// What a file says.
+#[derive(Default)]
+struct Contents {
+    file: ConfigFile,
+    upstreams: Vec<trove_mcp::upstream::UpstreamConfig>,
+    client: Option<Client>,
+    /// Errors that cost an entry, not the file.
+    entry_errors: usize,
+}
+
+fn contents(
+    text: &str,
+    path: &Path,
+    around: &Surroundings<'_>,
+    problems: &mut Problems,
+) -> Contents {
+    let (format, root) = match tree::parse(text, path) {
+        Ok(parsed) => parsed,
+        Err(errors) => {
+            for error in errors {
+                problems.error(error.at, error.message, "mend the syntax here");
+            }
+            return Contents::default();
+        }
+    };
+    if let Some(found) = import::recognise(format, &root, path, around.cwd) {
+        let here = Surroundings { folder: around.cwd, ..*around };
+        let upstreams = import::upstreams(&found, around.folder, &here, problems);
+        let (client, entry_errors) = (Some(found.client), problems.errors());
+        return Contents { upstreams, client, entry_errors, ..Contents::default() };
+    }
+    if format != tree::Format::Toml {
+        let hint = format!("servers are sought under {}", import::KNOWN_KEYS);
+        problems.error(tree::TOP, "no client Trove knows writes such a file", hint);
+        return Contents::default();
+    }
+    let mut file = ConfigFile::read(&root, "", problems).unwrap_or_default();
+    let upstreams = server::upstreams(std::mem::take(&mut file.servers), around, problems);
+    Contents { file, upstreams, ..Contents::default() }
+}

@@ -1,0 +1,164 @@
+//! File, environment and flags become one [`Config`]; all errors are reported at once.
+//!
+//! A flag beats the environment, the environment the file, the file the default. A value
+//! that is wrong is reported and its default taken, so that the rest can be checked too.
+
+use std::{
+    net::{Ipv4Addr, SocketAddr},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
+
+use super::{
+    env::{EnvLookup, HostScope, TROVE_HOME, non_empty, state_folder},
+    file::{AuthWord, ConfigFile, Policy},
+    problem::Problems,
+    read::{Key, Spot, Word},
+    settings::{
+        BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
+        Toolset,
+    },
+    tree::At,
+};
+
+const DEFAULT_ADDR: SocketAddr =
+    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)), 7420);
+const DEFAULT_CACHE_TTL: Duration = Duration::from_secs(300);
+const DEFAULT_TOOLSETS: [Toolset; 4] =
+    [Toolset::Resources, Toolset::Health, Toolset::Guide, Toolset::Flags];
+
+/// What surrounds a file while it is resolved.
+pub(super) struct Surroundings<'a> {
+    /// The folder of the file; paths in it start there.
+    pub(super) folder: &'a Path,
+    /// Where the program was started.
+    pub(super) cwd: &'a Path,
+    pub(super) env: &'a dyn EnvLookup,
+    pub(super) flags: &'a Overrides,
+}
+
+impl Surroundings<'_> {
+    /// A path of the file made absolute. Its variables are expanded now: a path is no
+    /// secret, and where it leads from is known only here.
+    pub(super) fn path(&self, at: At, path: &Text, problems: &mut Problems) -> Option<PathBuf> {
+        match path.expand(&HostScope::new(self.env, self.cwd.to_owned())) {
+            Ok(path) => Some(self.folder.join(path).components().collect()),
+            Err(error) => {
+                problems.error(at, error.to_string(), error.hint());
+                None
+            }
+        }
+    }
+}
+
+/// Everything but the servers, which are resolved already.
+pub(super) fn resolve(
+    file: ConfigFile,
+    upstreams: Vec<UpstreamConfig>,
+    around: &Surroundings<'_>,
+    problems: &mut Problems,
+) -> Config {
+    let flags = around.flags.clone();
+    let cache_ttl = file.discovery.cache_ttl_ms.take().map(Duration::from_millis);
+    Config {
+        upstreams,
+        http: http(file.http, &flags, problems),
+        guide_root: guide_root(&file.guide.root, around, problems),
+        cache_ttl: pick(None, cache_ttl, DEFAULT_CACHE_TTL),
+        policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
+        local_roles: pick(None, file.auth.local_roles.take(), Vec::new()),
+        bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
+        toolsets: pick(flags.toolsets, file.tools.toolsets.take(), DEFAULT_TOOLSETS.into()),
+        descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
+        code_enabled: pick(None, file.code.enabled.take(), false),
+        state_dir: state_dir(around, problems),
+    }
+}
+
+fn pick<T>(flag: Option<T>, written: Option<T>, default: T) -> Setting<T> {
+    match (flag, written) {
+        (Some(value), _) => Setting { value, origin: Origin::Flag },
+        (None, Some(value)) => Setting { value, origin: Origin::File },
+        (None, None) => Setting { value: default, origin: Origin::Default },
+    }
+}
+
+fn http(file: super::file::Http, flags: &Overrides, problems: &mut Problems) -> Http {
+    let written = file.addr.get().and_then(|addr| parse_addr(addr, problems));
+    let addr = pick(flags.http_addr, written, DEFAULT_ADDR);
+    let no_auth = flags.no_auth.then_some(HttpAuth::None);
+    let written = file.auth.get().and_then(|auth| available(auth, problems));
+    let auth = pick(no_auth, written, HttpAuth::Token);
+    if auth.value == HttpAuth::None && !addr.ip().is_loopback() {
+        let message = format!("without authentication, {} would be open to everyone", addr.value);
+        let hint = "use the address 127.0.0.1, or the authentication `token`";
+        match file.auth.get() {
+            Some(spot) if auth.origin == Origin::File => problems.error(spot.at, message, hint),
+            _ => problems.error_outside(message, hint),
+        }
+    }
+    Http { addr, auth }
+}
+
+fn parse_addr(addr: &Spot<String>, problems: &mut Problems) -> Option<SocketAddr> {
+    let parsed = addr.value.parse().ok();
+    if parsed.is_none() {
+        let message = format!("`{}` is no IP address with a port", addr.value);
+        problems.error(addr.at, message, "write it as in `127.0.0.1:7420`");
+    }
+    parsed
+}
+
+fn available(auth: &Spot<AuthWord>, problems: &mut Problems) -> Option<HttpAuth> {
+    match auth.value {
+        AuthWord::None => Some(HttpAuth::None),
+        AuthWord::Token => Some(HttpAuth::Token),
+        AuthWord::Jwt | AuthWord::Oauth => {
+            let message = format!("`{}` is not available yet", auth.value.as_str());
+            problems.error(auth.at, message, "use `token` or `none`, the only two for now");
+            None
+        }
+    }
+}
+
+fn guide_root(
+    root: &Key<String>,
+    around: &Surroundings<'_>,
+    problems: &mut Problems,
+) -> Setting<PathBuf> {
+    let written = root
+        .get()
+        .and_then(|root| around.path(root.at, &Text::new(&root.value, Dialect::Trove), problems));
+    pick(None, written, around.folder.join("guide"))
+}
+
+fn policy_rule(rule: &Spot<Policy>, problems: &mut Problems) -> Option<PolicyRule> {
+    let Policy { r#match, roles, visible } = &rule.value;
+    if r#match.is_absent() || r#match.get().is_some_and(|pattern| pattern.value.is_empty()) {
+        let hint = "add the resources it is about: match = \"admin://*\"";
+        problems.error(rule.at, "a [[policy]] has no `match`", hint);
+    }
+    if roles.is_absent() {
+        let hint = "add the roles of which a caller needs one: roles = [\"admin\"]";
+        problems.error(rule.at, "a [[policy]] has no `roles`", hint);
+    }
+    let visible = visible.get().is_none_or(|visible| visible.value);
+    let (pattern, roles) = (r#match.get()?.value.clone(), roles.get()?.value.clone());
+    Some(PolicyRule { pattern, roles, visible })
+}
+
+fn state_dir(around: &Surroundings<'_>, problems: &mut Problems) -> Setting<PathBuf> {
+    if let Some(folder) = non_empty(around.env, TROVE_HOME) {
+        return Setting { value: around.cwd.join(folder), origin: Origin::Env };
+    }
+    let value = state_folder(around.env).unwrap_or_else(|| {
+        let fallback = around.cwd.join(".trove");
+        let message =
+            format!("no home folder is known, so state is kept in {}", fallback.display());
+        problems.warning_outside(message, "set `TROVE_HOME` or `HOME`");
+        fallback
+    });
+    Setting { value, origin: Origin::Default }
+}

@@ -1,0 +1,129 @@
+//! The configuration in force: every value typed, checked and filled in.
+//!
+//! Made by `resolve` alone. Servers keep their variables unexpanded.
+
+use std::{fmt, net::SocketAddr, ops::Deref, path::PathBuf, time::Duration};
+
+use trove_mcp::upstream::UpstreamConfig;
+
+pub use super::file::{BridgeMode, Descriptions, Toolset};
+
+/// Everything the program was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The servers, in the order of the file.
+    pub upstreams: Vec<UpstreamConfig>,
+    /// How Trove is served over HTTP.
+    pub http: Http,
+    /// The folder of local knowledge, absolute.
+    pub guide_root: Setting<PathBuf>,
+    /// How long contents are believed where their Source does not say.
+    pub cache_ttl: Setting<Duration>,
+    /// Who may read what.
+    pub policy: Vec<PolicyRule>,
+    /// The roles of whoever starts us over stdio or on the command line.
+    pub local_roles: Setting<Vec<String>>,
+    /// When clients get the bridge tools.
+    pub bridge: Setting<BridgeMode>,
+    /// The groups of tools that are offered.
+    pub toolsets: Setting<Vec<Toolset>>,
+    /// How much a tool says about itself.
+    pub descriptions: Setting<Descriptions>,
+    /// Whether programs may be run.
+    pub code_enabled: Setting<bool>,
+    /// Where everything is kept that outlives the process, absolute.
+    pub state_dir: Setting<PathBuf>,
+}
+
+/// How Trove is served over HTTP.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Http {
+    /// The address to listen on.
+    pub addr: Setting<SocketAddr>,
+    /// How a client proves who it is.
+    pub auth: Setting<HttpAuth>,
+}
+
+/// How an HTTP client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpAuth {
+    /// It need not. The address is then a loopback one.
+    None,
+    /// By the token in the state folder.
+    Token,
+}
+
+/// One rule on who may read what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PolicyRule {
+    /// The resources it is about, as in `admin://*`.
+    pub pattern: String,
+    /// The roles of which a caller needs one.
+    pub roles: Vec<String>,
+    /// Whether callers without the role see that the resource exists.
+    pub visible: bool,
+}
+
+/// A value, and who decided it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// What it is.
+    pub value: T,
+    /// Who decided it.
+    pub origin: Origin,
+}
+
+/// Who decided a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody: it is as documented.
+    Default,
+    /// The configuration file.
+    File,
+    /// An environment variable.
+    Env,
+    /// The command line.
+    Flag,
+}
+
+/// What the command line decides, above file and environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `--http ADDR`
+    pub http_addr: Option<SocketAddr>,
+    /// `--no-auth`
+    pub no_auth: bool,
+    /// `--bridge MODE`
+    pub bridge: Option<BridgeMode>,
+    /// `--toolsets LIST`
+    pub toolsets: Option<Vec<Toolset>>,
+}
+
+impl HttpAuth {
+    /// The word for it in the file.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HttpAuth::None => "none",
+            HttpAuth::Token => "token",
+        }
+    }
+}
+
+impl<T> Deref for Setting<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.value
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Origin::Default => "default",
+            Origin::File => "file",
+            Origin::Env => "env",
+            Origin::Flag => "flag",
+        })
+    }
+}

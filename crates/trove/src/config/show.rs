@@ -1,0 +1,227 @@
+//! What `config show` prints: the configuration in force, secrets masked.
+//!
+//! Values of `env` and `headers` are shown only if they are nothing but variables. An
+//! argument is masked where it follows or holds what sounds like a secret; of a URL,
+//! the user and the query are.
+
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
+
+use serde_json::{Map, Value, json};
+use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
+
+use super::{Config, Origin, file, read::Word};
+
+const MASK: &str = "***";
+
+/// What a flag or header that carries a secret has in its name.
+const SECRETIVE: [&str; 8] =
+    ["token", "key", "secret", "password", "passwd", "auth", "credential", "header"];
+
+/// The configuration in force as an object: `config` in the shape of `trove.toml`,
+/// `state_dir`, and `origins`, who decided each setting.
+pub fn show(config: &Config) -> Value {
+    let mut by_key = Map::new();
+    for (key, origin) in origins(config) {
+        by_key.insert(key.into(), json!(origin.to_string()));
+    }
+    json!({
+        "config": in_force(config),
+        "state_dir": path(&config.state_dir),
+        "origins": by_key,
+    })
+}
+
+/// The same as TOML, with who decided each setting behind it.
+pub fn show_text(config: &Config) -> String {
+    let plain = toml::to_string(&in_force(config)).unwrap_or_default();
+    let origins = BTreeMap::from(origins(config));
+    let state = &config.state_dir;
+    let mut text = format!("# state: {} ({})\n\n", state.display(), state.origin);
+    let mut section = "";
+    for line in plain.lines() {
+        text.push_str(line);
+        if line.starts_with('[') {
+            section = line.trim_matches(['[', ']']);
+        } else if let Some((key, _)) = line.split_once(" = ")
+            && let Some(origin) = origins.get(format!("{section}.{key}").as_str())
+        {
+            let _ = write!(text, "  # {origin}");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Servers and rules come from the file alone, so they are not listed.
+fn origins(config: &Config) -> [(&'static str, Origin); 10] {
+    [
+        ("http.addr", config.http.addr.origin),
+        ("http.auth", config.http.auth.origin),
+        ("guide.root", config.guide_root.origin),
+        ("discovery.cache_ttl_ms", config.cache_ttl.origin),
+        ("auth.local_roles", config.local_roles.origin),
+        ("bridge.mode", config.bridge.origin),
+        ("tools.toolsets", config.toolsets.origin),
+        ("tools.descriptions", config.descriptions.origin),
+        ("code.enabled", config.code_enabled.origin),
+        ("state_dir", config.state_dir.origin),
+    ]
+}
+
+fn in_force(config: &Config) -> Value {
+    let mut servers = Map::new();
+    for upstream in &config.upstreams {
+        servers.insert(upstream.id.to_string(), server(upstream));
+    }
+    let mut policy = Vec::new();
+    for rule in &config.policy {
+        let (roles, visible) = (&rule.roles, rule.visible);
+        policy.push(json!({ "match": rule.pattern, "roles": roles, "visible": visible }));
+    }
+    let toolsets: Vec<&str> = config.toolsets.iter().map(|set| set.as_str()).collect();
+    json!({
+        "servers": servers,
+        "http": { "addr": config.http.addr.value, "auth": config.http.auth.as_str() },
+        "guide": { "root": path(&config.guide_root) },
+        "discovery": { "cache_ttl_ms": millis(config.cache_ttl.value) },
+        "policy": policy,
+        "auth": { "local_roles": config.local_roles.value },
+        "bridge": { "mode": config.bridge.as_str() },
+        "tools": { "toolsets": toolsets, "descriptions": config.descriptions.as_str() },
+        "code": { "enabled": config.code_enabled.value },
+    })
+}
+
+fn server(upstream: &UpstreamConfig) -> Value {
+    let mut shown = reach(&upstream.reach);
+    let mut add = |key: &str, value: Value| shown.insert(key.into(), value);
+    add("protocol", json!(file::Protocol::from(upstream.protocol).as_str()));
+    add("expose", json!(file::Expose::from(upstream.expose).as_str()));
+    add("index", json!(file::Index::from(upstream.index).as_str()));
+    add("timeout_ms", millis(upstream.timeout));
+    match upstream.watch {
+        Watch::Notify => add("watch", json!("notify")),
+        Watch::Poll { every } => {
+            add("watch", json!("poll"));
+            add("poll_interval_ms", millis(every))
+        }
+    };
+    if let Some(prefix) = &upstream.tool_prefix {
+        add("tool_prefix", json!(prefix));
+    }
+    Value::Object(shown)
+}
+
+fn reach(reach: &Reach) -> Map<String, Value> {
+    let mut shown = Map::new();
+    let mut add = |key: &str, value: Value| shown.insert(key.into(), value);
+    match reach {
+        Reach::Stdio { command, args, env, cwd } => {
+            add("command", json!(command.written()));
+            add("args", json!(masked_args(args)));
+            if let Some(cwd) = cwd {
+                add("cwd", json!(path(cwd)));
+            }
+            if !env.is_empty() {
+                add("env", masked_values(env));
+            }
+        }
+        Reach::Http(remote) => add_remote("http", remote, &mut shown),
+        Reach::Sse(remote) => add_remote("sse", remote, &mut shown),
+    }
+    shown
+}
+
+fn add_remote(transport: &str, remote: &Remote, shown: &mut Map<String, Value>) {
+    shown.insert("url".into(), json!(masked_url(remote.url.written())));
+    shown.insert("transport".into(), json!(transport));
+    if !remote.headers.is_empty() {
+        shown.insert("headers".into(), masked_values(&remote.headers));
+    }
+}
+
+fn masked_values(values: &BTreeMap<String, Text>) -> Value {
+    let mut shown = Map::new();
+    for (name, text) in values {
+        shown.insert(name.clone(), json!(text.masked()));
+    }
+    Value::Object(shown)
+}
+
+/// Masks `--api-key=VALUE`, what follows `--api-key`, and the query of any URL.
+fn masked_args(args: &[Text]) -> Vec<String> {
+    let mut shown = Vec::new();
+    let mut follows_secret = false;
+    for arg in args {
+        let written = arg.written();
+        let (name, value) = written.split_once('=').unwrap_or((written, ""));
+        let is_secret = name.starts_with('-') && is_secretive(name);
+        shown.push(match (follows_secret, is_secret && !value.is_empty()) {
+            (true, _) if !written.starts_with('-') => arg.masked().into(),
+            (_, true) => format!("{name}={MASK}"),
+            _ if written.to_lowercase().starts_with("authorization:") => MASK.into(),
+            _ if written.contains("://") => masked_url(written),
+            _ => written.into(),
+        });
+        follows_secret = is_secret && value.is_empty();
+    }
+    shown
+}
+
+fn is_secretive(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRETIVE.iter().any(|word| name.contains(word))
+}
+
+fn masked_url(url: &str) -> String {
+    let (before_query, query) = match url.split_once('?') {
+        Some((before, _)) => (before, "?***"),
+        None => (url, ""),
+    };
+    let Some((scheme, rest)) = before_query.split_once("://") else {
+        return format!("{before_query}{query}");
+    };
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    match authority.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{MASK}@{host}{path}{query}"),
+        None => format!("{before_query}{query}"),
+    }
+}
+
+/// Paths need not be UTF-8; what is shown must be.
+fn path(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn millis(time: Duration) -> Value {
+    json!(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_hide_what_sounds_secret() {
+        let args = [
+            "-y",
+            "--api-key=hunter2",
+            "--token",
+            "hunter2",
+            "--token",
+            "--verbose",
+            "--header",
+            "Authorization: Bearer hunter2",
+            "Authorization: Bearer hunter2",
+            "https://ann:hunter2@example.com/mcp?key=hunter2",
+            "docs",
+        ]
+        .map(Text::plain);
+        let shown = masked_args(&args);
+        assert_eq!(
+            shown.join(" "),
+            "-y --api-key=*** --token *** --token --verbose --header *** *** \
+             https://***@example.com/mcp?*** docs"
+        );
+    }
+}

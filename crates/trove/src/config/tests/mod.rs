@@ -1,0 +1,56 @@
+//! The configuration as a user meets it: files on disk, an environment, flags.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use tempfile::TempDir;
+
+use super::*;
+
+mod errors;
+mod places;
+mod values;
+
+/// An environment that holds just this.
+#[derive(Default)]
+pub(super) struct Env(BTreeMap<&'static str, String>);
+
+impl Env {
+    pub(super) fn with(mut self, name: &'static str, value: impl Into<String>) -> Env {
+        self.0.insert(name, value.into());
+        self
+    }
+}
+
+impl EnvLookup for Env {
+    fn get(&self, name: &str) -> Option<String> {
+        self.0.get(name).cloned()
+    }
+}
+
+/// What a `trove.toml` in the current folder gives.
+fn load_toml(text: &str) -> Loaded {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("trove.toml"), text).unwrap();
+    load_in(folder.path(), Overrides::default())
+}
+
+fn load_in(cwd: &Path, flags: Overrides) -> Loaded {
+    let env = Env::default().with("HOME", "/home/ann").with("KEY", "k3y");
+    load(&Request { explicit: None, cwd: cwd.to_owned(), env: &env, flags })
+}
+
+/// All problems, each as the user reads it.
+pub(super) fn shown(problems: &[Problem]) -> String {
+    let all: Vec<String> = problems.iter().map(Problem::to_string).collect();
+    all.join("\n")
+}
+
+/// A text without the indentation it has in the source of a test.
+pub(super) fn dedent(text: &str) -> String {
+    let lines = || text.lines().skip_while(|line| line.trim().is_empty());
+    let indentation = |line: &str| line.len() - line.trim_start().len();
+    let margin = lines().filter(|line| !line.trim().is_empty()).map(indentation).min();
+    let cut: Vec<&str> =
+        lines().map(|line| line.get(margin.unwrap_or(0)..).unwrap_or_default()).collect();
+    cut.join("\n").trim_end().to_owned()
+}

@@ -1,0 +1,222 @@
+//! What a sound configuration gives.
+
+use std::{net::SocketAddr, time::Duration};
+
+use serde_json::json;
+use trove_mcp::upstream::{Expose, Index, Protocol, Reach, Watch};
+
+use super::*;
+
+const CONTRACT: &str = r#"
+[servers.fs]
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-filesystem", "docs"]
+env = { KEY = "${env:KEY}" }
+cwd = "."
+[servers.wiki]
+url = "https://wiki.example/mcp"
+headers = { Authorization = "Bearer ${env:KEY}" }
+protocol = "legacy"
+expose = "all"
+index = "metadata"
+timeout_ms = 1500
+watch = "poll"
+poll_interval_ms = 250
+tool_prefix = ""
+[servers.old]
+url = "http://localhost:9/sse"
+transport = "sse"
+
+[http]
+addr = "127.0.0.1:7420"
+auth = "token"
+[guide]
+root = "guide"
+[discovery]
+cache_ttl_ms = 300000
+[[policy]]
+match = "admin://*"
+roles = ["admin"]
+visible = true
+[auth]
+local_roles = []
+[bridge]
+mode = "auto"
+[tools]
+toolsets = ["resources", "health", "guide", "flags"]
+descriptions = "short"
+[code]
+enabled = false
+"#;
+
+#[test]
+fn the_whole_contract_is_understood() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("trove.toml"), CONTRACT).unwrap();
+    let Loaded { config, problems, origin, client, .. } =
+        load_in(folder.path(), Overrides::default());
+    assert_eq!(shown(&problems), "");
+    assert_eq!((origin, client), (Some(folder.path().join("trove.toml")), None));
+    assert_eq!(config.guide_root.value, folder.path().join("guide"));
+    assert_eq!(config.http.addr.to_string(), "127.0.0.1:7420");
+    assert_eq!(config.cache_ttl.value, Duration::from_secs(300));
+    assert_eq!(config.policy[0].pattern, "admin://*");
+
+    let [fs, wiki, old] = &config.upstreams[..] else { panic!("three servers") };
+    let Reach::Stdio { command, args, env, cwd } = &fs.reach else { panic!("stdio") };
+    assert_eq!((command.written(), args.len()), ("npx", 3));
+    assert_eq!(env["KEY"].written(), "${env:KEY}");
+    assert_eq!(cwd.as_deref(), Some(folder.path()));
+    assert_eq!((fs.protocol, fs.expose, fs.index), Default::default());
+    assert_eq!((fs.watch, fs.timeout), (Watch::Notify, Duration::from_secs(30)));
+
+    assert!(matches!(&wiki.reach, Reach::Http(remote) if remote.headers.len() == 1));
+    let words = (wiki.protocol, wiki.expose, wiki.index);
+    assert_eq!(words, (Protocol::Legacy, Expose::All, Index::Metadata));
+    assert_eq!(wiki.watch, Watch::Poll { every: Duration::from_millis(250) });
+    assert_eq!(
+        (wiki.timeout, wiki.tool_prefix.as_deref()),
+        (Duration::from_millis(1500), Some(""))
+    );
+    assert!(matches!(&old.reach, Reach::Sse(_)));
+}
+
+#[test]
+fn an_empty_file_gives_the_defaults() {
+    let config = load_toml("").config;
+    assert_eq!(config.upstreams, []);
+    assert_eq!(config.http.auth, Setting { value: HttpAuth::Token, origin: Origin::Default });
+    assert_eq!(config.bridge.value, BridgeMode::Auto);
+    assert_eq!(config.state_dir.value, Path::new("/home/ann/.local/state/trove"));
+}
+
+#[test]
+fn flags_beat_the_file() {
+    let folder = TempDir::new().unwrap();
+    let text = "[http]\naddr = '127.0.0.1:1'\n[bridge]\nmode = 'never'\n[code]\nenabled = true\n";
+    fs::write(folder.path().join("trove.toml"), text).unwrap();
+    let addr: SocketAddr = "[::1]:2".parse().unwrap();
+    let flags = Overrides {
+        http_addr: Some(addr),
+        no_auth: true,
+        bridge: Some(BridgeMode::Always),
+        toolsets: Some(vec![Toolset::Code]),
+    };
+    let config = load_in(folder.path(), flags).config;
+    assert_eq!(config.http.addr, Setting { value: addr, origin: Origin::Flag });
+    assert_eq!(config.http.auth, Setting { value: HttpAuth::None, origin: Origin::Flag });
+    assert_eq!(config.bridge, Setting { value: BridgeMode::Always, origin: Origin::Flag });
+    assert_eq!(config.toolsets, Setting { value: vec![Toolset::Code], origin: Origin::Flag });
+    assert_eq!(config.code_enabled, Setting { value: true, origin: Origin::File });
+}
+
+const SHOWN: &str = r#"
+# state: /home/ann/.local/state/trove (default)
+
+[servers.fs]
+command = "npx"
+args = ["-y", "@modelcontextprotocol/server-filesystem", "docs"]
+cwd = "DIR"
+protocol = "auto"
+expose = "resources"
+index = "content"
+timeout_ms = 30000
+watch = "notify"
+
+[servers.fs.env]
+KEY = "${env:KEY}"
+
+[servers.wiki]
+url = "https://***@b/mcp"
+transport = "http"
+protocol = "legacy"
+expose = "all"
+index = "metadata"
+timeout_ms = 1500
+watch = "poll"
+poll_interval_ms = 250
+tool_prefix = ""
+
+[servers.wiki.headers]
+Authorization = "***"
+
+[servers.old]
+url = "http://localhost:9/sse"
+transport = "sse"
+protocol = "auto"
+expose = "resources"
+index = "content"
+timeout_ms = 30000
+watch = "notify"
+
+[http]
+addr = "127.0.0.1:7420"  # file
+auth = "token"  # file
+
+[guide]
+root = "DIR/guide"  # file
+
+[discovery]
+cache_ttl_ms = 300000  # file
+
+[[policy]]
+match = "admin://*"
+roles = ["admin"]
+visible = true
+
+[auth]
+local_roles = []  # file
+
+[bridge]
+mode = "never"  # flag
+
+[tools]
+toolsets = ["resources", "health", "guide", "flags"]  # file
+descriptions = "short"  # file
+
+[code]
+enabled = false  # file
+"#;
+
+#[test]
+fn what_is_shown_has_origins_and_no_secret() {
+    let text =
+        CONTRACT.replace("Bearer ${env:KEY}", "hunter2").replace("wiki.example/", "a:hunter2@b/");
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("trove.toml"), text).unwrap();
+    let flags = Overrides { bridge: Some(BridgeMode::Never), ..Overrides::default() };
+    let config = load_in(folder.path(), flags).config;
+    let text = show_text(&config).replace(folder.path().to_str().unwrap(), "DIR");
+    assert_eq!(text, SHOWN.trim_start());
+    let value = show(&config);
+    assert_eq!(value["origins"]["bridge.mode"], "flag");
+    assert_eq!(value["config"]["servers"]["wiki"]["headers"]["Authorization"], "***");
+    assert!(!value.to_string().contains("hunter2"));
+    assert!(!format!("{config:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_schema_knows_every_section_and_refuses_others() {
+    let schema = schema();
+    let sections: Vec<&str> =
+        schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
+    assert_eq!(
+        sections,
+        ["servers", "http", "guide", "discovery", "policy", "auth", "bridge", "tools", "code"]
+    );
+    assert_eq!(schema["additionalProperties"], false);
+    assert_eq!(schema.get("required"), None);
+    let server = &schema["$defs"]["Server"];
+    assert_eq!(server["additionalProperties"], false);
+    assert_eq!(server["properties"]["timeout_ms"]["default"], 30000);
+    assert_eq!(server["properties"]["timeout_ms"]["minimum"], 1);
+    assert_eq!(schema["$defs"]["Policy"]["required"], json!(["match", "roles"]));
+    let undocumented = |section: &serde_json::Value| {
+        let keys = section["properties"].as_object().into_iter().flatten();
+        keys.filter(|(_, key)| key.get("description").is_none()).count()
+    };
+    assert_eq!(undocumented(&schema), 0);
+    for section in schema["$defs"].as_object().unwrap().values() {
+        assert_eq!(undocumented(section), 0, "{section}");
+    }
+}

@@ -1,0 +1,12 @@
+//! The program: process, environment, terminal. Everything it knows of resources it
+//! asks of the Gateway.
+
+pub mod app;
+pub mod cli;
+pub mod commands;
+pub mod config;
+
+mod reload;
+mod stdio;
+mod telemetry;
+mod token;

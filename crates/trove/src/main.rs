@@ -1,0 +1,18 @@
+//! One door to every MCP resource: parse, run, exit code.
+
+use std::process::ExitCode;
+
+use trove::{cli::Cli, commands};
+
+fn main() -> ExitCode {
+    // The guardian must stay small: it starts before anything else does.
+    let mut args = std::env::args();
+    if args.nth(1).as_deref() == Some(commands::GUARDIAN) {
+        trove_mcp::upstream::watch_over(&args.next().unwrap_or_default());
+        return ExitCode::SUCCESS;
+    }
+    match Cli::parse_or_explain() {
+        Ok(cli) => commands::run(cli),
+        Err(code) => code,
+    }
+}

@@ -1,0 +1,71 @@
+//! Follows the configuration file: a good change is taken over, a broken one changes
+//! nothing and is reported.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use notify::{RecursiveMode, Watcher as _};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use trove_mcp::upstream::Upstreams;
+
+use crate::config::{self, Overrides, ProcessEnv, Request};
+
+/// Editors write a file in several steps; this long after the last one it is read.
+const SETTLE: Duration = Duration::from_millis(150);
+
+/// The file to follow, and how it was loaded.
+pub struct Followed {
+    pub file: PathBuf,
+    pub cwd: PathBuf,
+    pub flags: Overrides,
+}
+
+/// Follows the file until told to stop.
+pub(crate) async fn follow(followed: Followed, upstreams: Arc<Upstreams>, stop: CancellationToken) {
+    let (changed, mut changes) = mpsc::channel(1);
+    let name = followed.file.file_name().map(ToOwned::to_owned);
+    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let is_ours = event.is_ok_and(|event| {
+            !event.kind.is_access() && event.paths.iter().any(|path| path.file_name() == name.as_deref())
+        });
+        if is_ours {
+            // One waiting change is enough to look again.
+            let _ = changed.try_send(());
+        }
+    });
+    // The folder, not the file: editors replace the file, and a watch would stay with the old one.
+    let folder = followed.file.parent().unwrap_or(&followed.file).to_owned();
+    let watching = watcher.and_then(|mut w| w.watch(&folder, RecursiveMode::NonRecursive).map(|()| w));
+    let _watcher = match watching {
+        Ok(watcher) => watcher,
+        Err(error) => return warn!(%error, "changes of the configuration will not be seen; restart to take them over"),
+    };
+    loop {
+        tokio::select! {
+            () = stop.cancelled() => return,
+            change = changes.recv() => if change.is_none() { return },
+        }
+        tokio::time::sleep(SETTLE).await;
+        let _ = changes.try_recv();
+        take_over(&followed, &upstreams).await;
+    }
+}
+
+async fn take_over(followed: &Followed, upstreams: &Upstreams) {
+    let loaded = config::load(&Request {
+        explicit: Some(followed.file.clone()),
+        cwd: followed.cwd.clone(),
+        env: &ProcessEnv,
+        flags: followed.flags.clone(),
+    });
+    for problem in &loaded.problems {
+        warn!("{problem}");
+    }
+    if !loaded.is_usable() {
+        return warn!(file = %followed.file.display(), "the changed configuration has errors; nothing was changed");
+    }
+    let servers = loaded.config.upstreams.len();
+    upstreams.replace(loaded.config.upstreams).await;
+    info!(file = %followed.file.display(), servers, "configuration taken over");
+}

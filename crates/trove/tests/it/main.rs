@@ -1,0 +1,1 @@
+//! The real program against real servers.

@@ -1,0 +1,58 @@
+//! The chores of this repository, as one command: `cargo xtask <chore>`.
+//!
+//! Nothing here ships. A chore may run other programs and talk to its user; it
+//! never changes the checkout, except `generate`, which says what it wrote.
+
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command-line tool speaks to the person who started it"
+)]
+
+mod bench;
+mod generate;
+mod peers;
+mod steps;
+mod test;
+mod tidy;
+
+use clap::{Parser, Subcommand};
+
+/// Chores of the Trove repository.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", version)]
+struct Cli {
+    #[command(subcommand)]
+    chore: Chore,
+}
+
+#[derive(Debug, Subcommand)]
+enum Chore {
+    /// Set everything up, then run every check and every test
+    Test(test::Options),
+    /// Everything a change must pass: tidy, generated files, documentation, tests
+    Ci(test::Options),
+    /// Check the rules of the source tree that no compiler checks
+    Tidy,
+    /// Write the files that are made from the program itself
+    Generate(generate::Options),
+    /// Measure the program and print the figures
+    Bench(bench::Options),
+    /// Install the peers the tests talk to, and print where they are
+    Peers(peers::Options),
+}
+
+fn main() -> anyhow::Result<()> {
+    match Cli::parse().chore {
+        Chore::Test(options) => test::test(&options),
+        Chore::Ci(options) => test::ci(&options),
+        Chore::Tidy => tidy::tidy(),
+        Chore::Generate(options) => generate::generate(&options),
+        Chore::Bench(options) => bench::bench(&options),
+        Chore::Peers(options) => {
+            let environment = peers::install(&options)?;
+            println!("{}", environment.display());
+            Ok(())
+        }
+    }
+}

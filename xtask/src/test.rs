@@ -1,0 +1,69 @@
+//! Runs every check and every test, after setting up what they need.
+//!
+//! The order is by price: what fails fast comes first. Nothing is skipped when a
+//! tool is missing, except that `cargo test` stands in for `cargo nextest`.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use clap::Args;
+
+use crate::{generate, peers, steps, tidy};
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    #[command(flatten)]
+    peers: peers::Options,
+    /// Run only the tests whose name contains this, and no other check
+    filter: Option<String>,
+}
+
+pub(crate) fn test(options: &Options) -> anyhow::Result<()> {
+    let environment = peers::install(&options.peers)?;
+    if options.filter.is_none() {
+        steps::run("format", &mut steps::cargo(&["fmt", "--all", "--check"]))?;
+        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        steps::run("clippy", &mut steps::cargo(&clippy))?;
+    }
+    // The tests start programs of other packages in this workspace, which a test run
+    // alone would not build.
+    steps::run("build", &mut steps::cargo(&["build", "--workspace", "--all-targets"]))?;
+    run_tests(options, &environment)
+}
+
+pub(crate) fn ci(options: &Options) -> anyhow::Result<()> {
+    tidy::tidy()?;
+    test(options)?;
+    let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
+    steps::run("documentation", steps::cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
+    generate::generate(&generate::Options { check: true })
+}
+
+fn run_tests(options: &Options, environment: &Path) -> anyhow::Result<()> {
+    let with_peers = |mut command: Command| {
+        command.env("TROVE_PEERS", environment);
+        if options.peers.all_peers {
+            command.env("TROVE_ALL_PEERS", "1");
+        }
+        command
+    };
+    let runner: &[&str] = if has_nextest() { &["nextest", "run"] } else { &["test"] };
+    let mut tests = with_peers(steps::cargo(runner));
+    tests.args(["--workspace", "--all-targets", "--no-fail-fast"]);
+    tests.args(&options.filter);
+    steps::run("tests", &mut tests)?;
+
+    if options.filter.is_none() {
+        // Neither runner covers the examples in the documentation when given targets.
+        steps::run("doctests", &mut with_peers(steps::cargo(&["test", "--workspace", "--doc"])))?;
+    }
+    Ok(())
+}
+
+fn has_nextest() -> bool {
+    steps::cargo(&["nextest", "--version"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
