@@ -16,6 +16,8 @@ mod steps;
 mod test;
 mod tidy;
 
+use std::process::ExitCode;
+
 use clap::{Parser, Subcommand};
 
 /// Chores of the Trove repository.
@@ -42,8 +44,19 @@ enum Chore {
     Peers(peers::Options),
 }
 
-fn main() -> anyhow::Result<()> {
-    match Cli::parse().chore {
+fn main() -> ExitCode {
+    match run(Cli::parse().chore) {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads it wants the failed step, not the way to it through this program.
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(chore: Chore) -> anyhow::Result<()> {
+    match chore {
         Chore::Test(options) => test::test(&options),
         Chore::Ci(options) => test::ci(&options),
         Chore::Tidy => tidy::tidy(),
@@ -54,5 +67,15 @@ fn main() -> anyhow::Result<()> {
             println!("{}", environment.display());
             Ok(())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
     }
 }

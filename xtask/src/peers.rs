@@ -19,6 +19,8 @@ use crate::steps;
 const KEPT_ENVIRONMENTS: usize = 3;
 
 #[derive(Debug, Args)]
+// Flattened into the options of another chore, whose group has the same name.
+#[group(skip)]
 pub(crate) struct Options {
     /// Install the large optional peers too (about 600 MB more)
     #[arg(long)]

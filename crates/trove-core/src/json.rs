@@ -33,7 +33,11 @@ impl Json {
 
     /// The JSON of a value of ours.
     pub fn of(value: &impl Serialize) -> Json {
-        Json(serde_json::to_vec(value).expect("values of ours have string keys and serialise").into())
+        Json(
+            serde_json::to_vec(value)
+                .expect("values of ours have string keys and serialise")
+                .into(),
+        )
     }
 
     /// A copy of a part of a parsed message.
@@ -97,7 +101,8 @@ impl fmt::Debug for Json {
 
 impl Serialize for Json {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
+        let raw: &RawValue =
+            serde_json::from_str(self.as_str()).map_err(serde::ser::Error::custom)?;
         raw.serialize(serializer)
     }
 }

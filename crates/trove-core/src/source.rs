@@ -24,9 +24,7 @@ pub struct SourceId(Arc<str>);
 
 /// The text cannot name a Source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -"
-)]
+#[error("`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -")]
 pub struct BadSourceId(pub String);
 
 impl SourceId {

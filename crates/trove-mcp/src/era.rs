@@ -57,7 +57,8 @@ pub(crate) mod meta {
 
     /// Keys that belong to one hop and are never passed on.
     pub(crate) fn is_of_one_hop(key: &str) -> bool {
-        [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN].contains(&key)
+        [PROTOCOL_VERSION, CLIENT_INFO, CLIENT_CAPABILITIES, LOG_LEVEL, PROGRESS_TOKEN]
+            .contains(&key)
     }
 }
 

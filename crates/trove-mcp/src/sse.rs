@@ -165,6 +165,9 @@ mod tests {
 
     #[test]
     fn an_encoded_message_is_one_event() {
-        assert_eq!(events(&[&encode(b"{\"a\":1}")]), [("message".to_owned(), "{\"a\":1}".to_owned())]);
+        assert_eq!(
+            events(&[&encode(b"{\"a\":1}")]),
+            [("message".to_owned(), "{\"a\":1}".to_owned())]
+        );
     }
 }

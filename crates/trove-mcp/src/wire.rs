@@ -99,7 +99,9 @@ struct ErrorBody<'a> {
 pub(crate) enum BadMessage {
     NotJson,
     /// JSON, but neither request, notification nor response; the id if there is one.
-    NotRpc { id: Option<Json> },
+    NotRpc {
+        id: Option<Json>,
+    },
 }
 
 /// Parses one message; its payload shares the memory of `text`.
@@ -243,8 +245,12 @@ mod tests {
         match parse(&Bytes::from(text.to_owned())) {
             Ok(Message::Request(r)) => format!("request {} {}", r.id.as_str(), r.method),
             Ok(Message::Notification { method, .. }) => format!("notification {method}"),
-            Ok(Message::Response { id, outcome: Ok(r) }) => format!("result {} {}", id.as_str(), r.as_str()),
-            Ok(Message::Response { id, outcome: Err(e) }) => format!("error {} {}", id.as_str(), e.code),
+            Ok(Message::Response { id, outcome: Ok(r) }) => {
+                format!("result {} {}", id.as_str(), r.as_str())
+            }
+            Ok(Message::Response { id, outcome: Err(e) }) => {
+                format!("error {} {}", id.as_str(), e.code)
+            }
             Err(BadMessage::NotJson) => "not json".into(),
             Err(BadMessage::NotRpc { id }) => format!("not rpc {}", id.is_some()),
         }

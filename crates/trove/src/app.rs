@@ -43,10 +43,9 @@ impl App {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
         let eras = Eras::load(Some(state.join("eras.json")));
-        let guardian = std::env::current_exe().ok().map(|program| GuardianCommand {
-            program,
-            args: vec![GUARDIAN.to_owned()],
-        });
+        let guardian = std::env::current_exe()
+            .ok()
+            .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let upstreams = Arc::new(Upstreams::new(&gateway, scope, eras, guardian));
         upstreams.replace(config.upstreams.clone()).await;
         gateway.feed().all_attached().await;
@@ -54,7 +53,10 @@ impl App {
     }
 
     /// Opens the HTTP door and gives its address.
-    pub async fn open_http(&mut self, config: &Config) -> anyhow::Result<(SocketAddr, Option<String>)> {
+    pub async fn open_http(
+        &mut self,
+        config: &Config,
+    ) -> anyhow::Result<(SocketAddr, Option<String>)> {
         let wanted = config.http.addr.value;
         let listener = TcpListener::bind(wanted).await.with_context(|| {
             format!("cannot listen on {wanted}; is Trove running already? Use --http with another port, or port 0")
@@ -63,7 +65,10 @@ impl App {
         let token = match config.http.auth.value {
             HttpAuth::None => None,
             HttpAuth::Token => Some(token::load_or_make(&self.state).with_context(|| {
-                format!("the token in {} can be neither read nor made", token::path(&self.state).display())
+                format!(
+                    "the token in {} can be neither read nor made",
+                    token::path(&self.state).display()
+                )
             })?),
         };
         let identity = token.clone().map_or(Identity::None, Identity::Token);
@@ -76,7 +81,8 @@ impl App {
         });
         let stop = self.stop.clone();
         self.doors.spawn(async move {
-            let serve = axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
+            let serve =
+                axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
             if let Err(error) = serve.await {
                 warn!(%error, "HTTP ended");
             }
@@ -105,7 +111,12 @@ impl App {
     pub async fn announce(&self, http: Option<SocketAddr>) {
         let snapshot = self.gateway.snapshot().await;
         let http = http.map_or_else(|| "off".to_owned(), |address| format!("http://{address}/mcp"));
-        info!(http, sources = snapshot.members().len(), resources = snapshot.resources().len(), "ready");
+        info!(
+            http,
+            sources = snapshot.members().len(),
+            resources = snapshot.resources().len(),
+            "ready"
+        );
     }
 
     /// Serves until a signal comes or the stdio client goes, then drains.

@@ -27,7 +27,8 @@ pub(crate) async fn follow(followed: Followed, upstreams: Arc<Upstreams>, stop: 
     let name = followed.file.file_name().map(ToOwned::to_owned);
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| {
-            !event.kind.is_access() && event.paths.iter().any(|path| path.file_name() == name.as_deref())
+            !event.kind.is_access()
+                && event.paths.iter().any(|path| path.file_name() == name.as_deref())
         });
         if is_ours {
             // One waiting change is enough to look again.
@@ -36,10 +37,13 @@ pub(crate) async fn follow(followed: Followed, upstreams: Arc<Upstreams>, stop: 
     });
     // The folder, not the file: editors replace the file, and a watch would stay with the old one.
     let folder = followed.file.parent().unwrap_or(&followed.file).to_owned();
-    let watching = watcher.and_then(|mut w| w.watch(&folder, RecursiveMode::NonRecursive).map(|()| w));
+    let watching =
+        watcher.and_then(|mut w| w.watch(&folder, RecursiveMode::NonRecursive).map(|()| w));
     let _watcher = match watching {
         Ok(watcher) => watcher,
-        Err(error) => return warn!(%error, "changes of the configuration will not be seen; restart to take them over"),
+        Err(error) => {
+            return warn!(%error, "changes of the configuration will not be seen; restart to take them over");
+        }
     };
     loop {
         tokio::select! {

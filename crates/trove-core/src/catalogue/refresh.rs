@@ -232,7 +232,8 @@ impl Writer {
                 warn!(source = %id, %error, "listing failed; the last one stands");
                 self.mark_stale(&id);
                 let is_ready = self.board.of(&id).is_some_and(|s| s.state == State::Ready);
-                self.board.update(&id, |status| status.last_error = Some(format!("listing: {error}")));
+                self.board
+                    .update(&id, |status| status.last_error = Some(format!("listing: {error}")));
                 if is_ready {
                     self.start_listing(&id, RETRY_LISTING_AFTER, own);
                 }

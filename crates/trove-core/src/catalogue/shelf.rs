@@ -129,7 +129,8 @@ mod tests {
 
     #[test]
     fn what_was_kept_comes_back_as_it_was() {
-        let before = listing(&[r#"{"uri":"a:1","name":"x","n":1.0}"#, "{\"uri\":\"a:2\",\n\"name\":\"y\"}"]);
+        let before =
+            listing(&[r#"{"uri":"a:1","name":"x","n":1.0}"#, "{\"uri\":\"a:2\",\n\"name\":\"y\"}"]);
         let mut file = Vec::new();
         encode(&before, &mut file).unwrap();
         let after = decode(file.into()).unwrap();
@@ -139,7 +140,9 @@ mod tests {
 
     #[test]
     fn a_damaged_line_costs_only_itself() {
-        let file = format!("{HEADER}\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n");
+        let file = format!(
+            "{HEADER}\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n"
+        );
         assert_eq!(decode(file.into()).unwrap().resources.len(), 2);
         assert!(decode("something else\n".into()).is_none());
     }

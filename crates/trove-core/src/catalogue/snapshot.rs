@@ -8,7 +8,7 @@ use std::{collections::HashMap, sync::Arc};
 use super::naming;
 use crate::{
     json::{Json, Object},
-    resource::{Freshness, ListsChanged, Listing, Named, Scope, Template},
+    resource::{Freshness, Listing, ListsChanged, Named, Scope, Template},
     source::{Abilities, Source, SourceId},
     uri::{LocalUri, PublicUri, scheme},
 };
@@ -114,8 +114,7 @@ impl Snapshot {
         members.sort_by(|a, b| {
             (!a.source.is_builtin(), a.source.id()).cmp(&(!b.source.is_builtin(), b.source.id()))
         });
-        let by_id =
-            members.iter().zip(0u32..).map(|(m, n)| (m.source.id().clone(), n)).collect();
+        let by_id = members.iter().zip(0u32..).map(|(m, n)| (m.source.id().clone(), n)).collect();
         let mut snapshot = Snapshot {
             revision,
             members,
@@ -318,7 +317,8 @@ impl Snapshot {
     /// A URI that nobody lists, such as a link a tool returned: asked of the one Source
     /// that uses its scheme.
     fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
-        let scheme = scheme(uri).filter(|_| !naming::is_reserved(uri)).ok_or(RouteError::Unknown)?;
+        let scheme =
+            scheme(uri).filter(|_| !naming::is_reserved(uri)).ok_or(RouteError::Unknown)?;
         match self.by_scheme.get(scheme).map(Vec::as_slice) {
             Some(&[member]) => Ok(self.route_to(member, LocalUri::new(uri))),
             _ => Err(RouteError::Unknown),
@@ -334,8 +334,8 @@ impl Snapshot {
         if member.source.is_builtin() {
             return true;
         }
-        let looks_qualified = naming::split_qualified(local)
-            .is_some_and(|(id, _)| self.by_id.contains_key(&id));
+        let looks_qualified =
+            naming::split_qualified(local).is_some_and(|(id, _)| self.by_id.contains_key(&id));
         !naming::is_reserved(local) && !looks_qualified
     }
 
@@ -363,7 +363,12 @@ impl Snapshot {
                 if bare && !alone {
                     contested.entry(PublicUri::new(resource.uri.shared())).or_default().push(n);
                 }
-                resources.push(ResourceEntry { member: n, public, local: resource.uri.clone(), entry });
+                resources.push(ResourceEntry {
+                    member: n,
+                    public,
+                    local: resource.uri.clone(),
+                    entry,
+                });
             }
         }
         let by_uri: HashMap<PublicUri, u32> =
@@ -392,16 +397,25 @@ impl Snapshot {
                     let public = naming::qualify(member.source.id(), local);
                     (public.clone(), renamed(&template.entry, "uriTemplate", public.as_str()))
                 };
-                templates.push(TemplateEntry { member: n, public, template: template.clone(), entry });
+                templates.push(TemplateEntry {
+                    member: n,
+                    public,
+                    template: template.clone(),
+                    entry,
+                });
             }
         }
         let mut order: Vec<u32> = (0u32..)
             .zip(&templates)
-            .filter(|(_, t)| self.may_stand_bare(&self.members[t.member as usize], t.template.text.as_str()))
+            .filter(|(_, t)| {
+                self.may_stand_bare(&self.members[t.member as usize], t.template.text.as_str())
+            })
             .map(|(n, _)| n)
             .collect();
         order.sort_by_key(|&n| {
-            std::cmp::Reverse(templates[n as usize].template.compiled.as_ref().map(|c| c.specificity()))
+            std::cmp::Reverse(
+                templates[n as usize].template.compiled.as_ref().map(|c| c.specificity()),
+            )
         });
         (self.templates, self.by_specificity, self.by_scheme) = (templates, order, by_scheme);
     }

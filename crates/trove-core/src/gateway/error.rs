@@ -62,7 +62,9 @@ impl AskError {
     pub(super) fn route(uri: &PublicUri, error: RouteError) -> AskError {
         match error {
             RouteError::Unknown => AskError::NotFound { uri: uri.clone() },
-            RouteError::Ambiguous { candidates } => AskError::Ambiguous { uri: uri.clone(), candidates },
+            RouteError::Ambiguous { candidates } => {
+                AskError::Ambiguous { uri: uri.clone(), candidates }
+            }
         }
     }
 }

@@ -44,7 +44,12 @@ impl Gateway {
     }
 
     /// Reads one resource: the result object as its Source wrote it, names made public.
-    pub async fn read(&self, _caller: &Caller, uri: &PublicUri, ask: Ask) -> Result<Reply, AskError> {
+    pub async fn read(
+        &self,
+        _caller: &Caller,
+        uri: &PublicUri,
+        ask: Ask,
+    ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
         let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
         let operation = Operation::Read { uri: route.local.clone() };
@@ -101,7 +106,8 @@ impl Gateway {
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
         let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
-        let mut object = Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
+        let mut object =
+            Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
         let reference = object.get("ref").and_then(Object::parse);
         let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
         let kind = reference.get_str("type").map(|kind| kind.into_owned());
@@ -109,7 +115,8 @@ impl Gateway {
             Some("ref/resource") => {
                 let text = reference.get_str("uri").ok_or_else(|| bad("`ref.uri` is missing"))?;
                 let uri = PublicUri::new(&*text);
-                let route = snapshot.route_template(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
+                let route =
+                    snapshot.route_template(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
                 reference.set_str("uri", route.local.as_str());
                 route.source
             }
@@ -136,7 +143,8 @@ impl Gateway {
     /// Begins to report changes of a resource as [`crate::catalogue::Change::Updated`].
     /// Each success must be followed by one [`Gateway::unwatch`].
     pub async fn watch(&self, _caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
-        let route = self.snapshot().await.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
+        let route =
+            self.snapshot().await.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;
         if is_first && let Err(error) = route.source.watch(&route.local).await {
@@ -156,7 +164,10 @@ impl Gateway {
 }
 
 /// Finds the owner of the `uri` among arguments and puts the owner's name there.
-fn route_argument(snapshot: &Snapshot, arguments: &Json) -> Result<(PublicUri, Route, Json), AskError> {
+fn route_argument(
+    snapshot: &Snapshot,
+    arguments: &Json,
+) -> Result<(PublicUri, Route, Json), AskError> {
     let missing = || AskError::BadArguments { what: "`uri` is missing or not a string".to_owned() };
     let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
     let uri = PublicUri::new(&*object.get_str("uri").ok_or_else(missing)?);
@@ -166,7 +177,12 @@ fn route_argument(snapshot: &Snapshot, arguments: &Json) -> Result<(PublicUri, R
     Ok((uri, route, arguments))
 }
 
-async fn perform(route: &Route, uri: &PublicUri, operation: Operation, ask: Ask) -> Result<Reply, AskError> {
+async fn perform(
+    route: &Route,
+    uri: &PublicUri,
+    operation: Operation,
+    ask: Ask,
+) -> Result<Reply, AskError> {
     route.source.perform(operation, ask).await.map_err(|error| AskError::Source {
         source_id: route.source.id().clone(),
         uri: Some(uri.clone()),

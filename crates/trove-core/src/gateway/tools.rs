@@ -39,8 +39,7 @@ impl Gateway {
         ask: Ask,
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
-        let (source, arguments) =
-            localise("tool", arguments, |name| snapshot.route_tool(name))?;
+        let (source, arguments) = localise("tool", arguments, |name| snapshot.route_tool(name))?;
         let result = perform(&source, Operation::CallTool { arguments }, ask).await?;
         let body = rewrite::tool_result(&snapshot, source.id(), &result.body);
         Ok(result.with_body(body))
@@ -75,7 +74,8 @@ fn localise<'s>(
     arguments: &Json,
     route: impl FnOnce(&str) -> Option<(&'s Arc<dyn Source>, &'s str)>,
 ) -> Result<(Arc<dyn Source>, Json), AskError> {
-    let missing = || AskError::BadArguments { what: "`name` is missing or not a string".to_owned() };
+    let missing =
+        || AskError::BadArguments { what: "`name` is missing or not a string".to_owned() };
     let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
     let name = object.get_str("name").ok_or_else(missing)?.into_owned();
     let Some((source, local)) = route(&name) else {
@@ -88,7 +88,11 @@ fn localise<'s>(
     Ok((source.clone(), object.to_json()))
 }
 
-async fn perform(source: &Arc<dyn Source>, operation: Operation, ask: Ask) -> Result<Reply, AskError> {
+async fn perform(
+    source: &Arc<dyn Source>,
+    operation: Operation,
+    ask: Ask,
+) -> Result<Reply, AskError> {
     source.perform(operation, ask).await.map_err(|error| AskError::Source {
         source_id: source.id().clone(),
         uri: None,

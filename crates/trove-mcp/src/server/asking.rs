@@ -48,13 +48,21 @@ impl Asking {
     /// A request that carries everything itself.
     pub(crate) fn modern(caller: Caller, meta: Option<Json>) -> Result<Asking, RpcError> {
         let missing = |what: &str| {
-            RpcError::new(code::INVALID_PARAMS, format!("`_meta` lacks {what}, which every request must carry"))
+            RpcError::new(
+                code::INVALID_PARAMS,
+                format!("`_meta` lacks {what}, which every request must carry"),
+            )
         };
         let meta = meta.ok_or_else(|| {
-            RpcError::new(code::INVALID_PARAMS, "`_meta` is missing; every request must say its version and capabilities")
+            RpcError::new(
+                code::INVALID_PARAMS,
+                "`_meta` is missing; every request must say its version and capabilities",
+            )
         })?;
         let object = Object::parse(meta.as_str()).ok_or_else(|| missing("everything"))?;
-        let version = object.get_str(meta::PROTOCOL_VERSION).ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
+        let version = object
+            .get_str(meta::PROTOCOL_VERSION)
+            .ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
         let version = Version::parse(&version)
             .filter(|version| version.is_modern())
             .ok_or_else(|| unsupported(&version))?;
@@ -117,8 +125,11 @@ impl Asking {
             }
             Notice::Log(params) => {
                 let wanted = level(self.log_level.as_deref()?)?;
-                let is_wanted = params.get_str("level").and_then(|l| level(&l)).is_some_and(|l| l >= wanted);
-                is_wanted.then(|| crate::wire::notification("notifications/message", Some(params.as_str())))
+                let is_wanted =
+                    params.get_str("level").and_then(|l| level(&l)).is_some_and(|l| l >= wanted);
+                is_wanted.then(|| {
+                    crate::wire::notification("notifications/message", Some(params.as_str()))
+                })
             }
         }
     }
@@ -128,7 +139,10 @@ impl Asking {
 pub(crate) fn unsupported(requested: &str) -> RpcError {
     let all: Vec<String> = Version::ALL.iter().map(|v| quote(v.as_str())).collect();
     let data = format!("{{\"supported\":[{}],\"requested\":{}}}", all.join(","), quote(requested));
-    let error = RpcError::new(code::UNSUPPORTED_VERSION, format!("protocol version {requested:?} is not supported"));
+    let error = RpcError::new(
+        code::UNSUPPORTED_VERSION,
+        format!("protocol version {requested:?} is not supported"),
+    );
     match Json::parse(data) {
         Ok(data) => error.with_data(data),
         Err(_) => error,
@@ -144,6 +158,11 @@ pub(crate) fn level(name: &str) -> Option<u8> {
 /// A string member of params, or the error that says it is missing.
 pub(crate) fn required(params: Option<&Json>, key: &str) -> Result<String, RpcError> {
     params
-        .and_then(|params| Object::parse(params.as_str()).and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned()))))
-        .ok_or_else(|| RpcError::new(code::INVALID_PARAMS, format!("`{key}` is missing or not a string")))
+        .and_then(|params| {
+            Object::parse(params.as_str())
+                .and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned())))
+        })
+        .ok_or_else(|| {
+            RpcError::new(code::INVALID_PARAMS, format!("`{key}` is missing or not a string"))
+        })
 }

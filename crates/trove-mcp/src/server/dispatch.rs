@@ -33,7 +33,9 @@ impl Server {
         let caller = &asking.caller;
         let cursor = || params.as_ref().and_then(|params| params.get_str("cursor"));
         let listed = |key, answer: Result<_, AskError>| {
-            answer.map(|answer| encode::list(key, &answer, version)).map_err(|e| encode::error(e, version))
+            answer
+                .map(|answer| encode::list(key, &answer, version))
+                .map_err(|e| encode::error(e, version))
         };
         let gateway = &self.gateway;
         match method {
@@ -41,9 +43,10 @@ impl Server {
             "resources/list" => {
                 listed("resources", gateway.list_resources(caller, cursor().as_deref()).await)
             }
-            "resources/templates/list" => {
-                listed("resourceTemplates", gateway.list_templates(caller, cursor().as_deref()).await)
-            }
+            "resources/templates/list" => listed(
+                "resourceTemplates",
+                gateway.list_templates(caller, cursor().as_deref()).await,
+            ),
             "tools/list" if self.shows_tools().await => {
                 listed("tools", gateway.list_tools(caller, cursor().as_deref()).await)
             }
@@ -118,9 +121,16 @@ impl Server {
         encode::reply(answer, Keeping::OnceOnly, asking.version)
     }
 
-    fn unsealed(&self, params: Option<Json>, belongs_to: &str, asking: &Asking) -> Result<Option<Json>, RpcError> {
+    fn unsealed(
+        &self,
+        params: Option<Json>,
+        belongs_to: &str,
+        asking: &Asking,
+    ) -> Result<Option<Json>, RpcError> {
         match params {
-            Some(params) if asking.version.is_modern() => self.seal.open(params, belongs_to).map(Some),
+            Some(params) if asking.version.is_modern() => {
+                self.seal.open(params, belongs_to).map(Some)
+            }
             other => Ok(other),
         }
     }
@@ -150,7 +160,8 @@ impl Server {
 
     /// The answer to `initialize`, and the version agreed on.
     pub(crate) async fn initialize(&self, params: Option<&Json>) -> (Version, Json) {
-        let wanted = params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
+        let wanted =
+            params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
         let version = wanted.filter(|v| !v.is_modern()).unwrap_or(Version::NEWEST_LEGACY);
         let mut object = Object::new();
         object.set_str("protocolVersion", version.as_str());

@@ -29,7 +29,9 @@ impl Guard {
 
     /// Lets a request in, or says with which status to turn it away.
     pub fn admit(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-        let text = |name| headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("\u{fffd}"));
+        let text = |name| {
+            headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("\u{fffd}"))
+        };
         let Some(host) = text(header::HOST) else {
             return Err((StatusCode::BAD_REQUEST, "no Host header"));
         };
@@ -48,7 +50,10 @@ impl Guard {
                 if is_same(given.as_bytes(), token.as_bytes()) {
                     Ok(())
                 } else {
-                    Err((StatusCode::UNAUTHORIZED, "a bearer token is needed; `trove up` prints it"))
+                    Err((
+                        StatusCode::UNAUTHORIZED,
+                        "a bearer token is needed; `trove up` prints it",
+                    ))
                 }
             }
         }
@@ -84,7 +89,8 @@ fn is_same(given: &[u8], token: &[u8]) -> bool {
 fn without_port(host: &str) -> &str {
     if let Some(end) = host.strip_prefix('[').and_then(|rest| rest.find(']')) {
         let (name, port) = host.split_at(end + 2);
-        let is_port = port.is_empty() || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
+        let is_port = port.is_empty()
+            || port.strip_prefix(':').is_some_and(|p| p.bytes().all(|b| b.is_ascii_digit()));
         return if is_port { name } else { host };
     }
     match host.rsplit_once(':') {
@@ -95,7 +101,9 @@ fn without_port(host: &str) -> &str {
 
 fn is_loopback_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    name == "localhost" || name == "[::1]" || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+    name == "localhost"
+        || name == "[::1]"
+        || name.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -115,10 +123,28 @@ mod tests {
 
     #[test]
     fn only_names_of_this_machine_are_served() {
-        for host in ["localhost", "localhost:7420", "LOCALHOST:1", "127.0.0.1:7420", "127.0.0.2", "[::1]:7420"] {
+        for host in [
+            "localhost",
+            "localhost:7420",
+            "LOCALHOST:1",
+            "127.0.0.1:7420",
+            "127.0.0.2",
+            "[::1]:7420",
+        ] {
             assert_eq!(admit(&[("host", host), TOKEN]), 200, "{host}");
         }
-        for host in ["evil.test:7420", "localhost.evil.test", "localhost.", "127.0.0.1.evil", "192.168.0.1", "", "[::2]", "0.0.0.0", "localhost:x", "[::1]x"] {
+        for host in [
+            "evil.test:7420",
+            "localhost.evil.test",
+            "localhost.",
+            "127.0.0.1.evil",
+            "192.168.0.1",
+            "",
+            "[::2]",
+            "0.0.0.0",
+            "localhost:x",
+            "[::1]x",
+        ] {
             assert_eq!(admit(&[("host", host), TOKEN]), 403, "{host}");
         }
         assert_eq!(admit(&[TOKEN]), 400);
@@ -126,10 +152,20 @@ mod tests {
 
     #[test]
     fn only_origins_of_this_machine_may_ask() {
-        for origin in ["http://localhost:3000", "http://127.0.0.1", "https://localhost", "http://[::1]:5"] {
+        for origin in
+            ["http://localhost:3000", "http://127.0.0.1", "https://localhost", "http://[::1]:5"]
+        {
             assert_eq!(admit(&[("host", "localhost"), ("origin", origin), TOKEN]), 200, "{origin}");
         }
-        for origin in ["http://evil.test", "null", "", "file://", "http://localhost.evil", "http://localhost/x", "http://evil@localhost"] {
+        for origin in [
+            "http://evil.test",
+            "null",
+            "",
+            "file://",
+            "http://localhost.evil",
+            "http://localhost/x",
+            "http://evil@localhost",
+        ] {
             assert_eq!(admit(&[("host", "localhost"), ("origin", origin), TOKEN]), 403, "{origin}");
         }
     }
@@ -138,7 +174,9 @@ mod tests {
     fn without_the_token_nobody_is_let_in() {
         let host = ("host", "localhost");
         assert_eq!(admit(&[host]), 401);
-        for value in ["Bearer wrong", "Bearer", "Basic secret", "secret", "Bearer secretx", "bearer "] {
+        for value in
+            ["Bearer wrong", "Bearer", "Basic secret", "secret", "Bearer secretx", "bearer "]
+        {
             assert_eq!(admit(&[host, ("authorization", value)]), 401, "{value}");
         }
         assert_eq!(admit(&[host, ("authorization", "bearer secret")]), 200);

@@ -31,14 +31,21 @@ pub(crate) fn is_modern(headers: &HeaderMap, request_meta: Option<&Json>) -> boo
 }
 
 /// Checks a modern request's headers against its body.
-pub(crate) fn check(headers: &HeaderMap, request: &Request, request_meta: Option<&Json>) -> Result<(), RpcError> {
+pub(crate) fn check(
+    headers: &HeaderMap,
+    request: &Request,
+    request_meta: Option<&Json>,
+) -> Result<(), RpcError> {
     let mismatch = |what: String| RpcError::new(code::HEADER_MISMATCH, what);
     let claimed = request_meta.and_then(|m| m.get_str(meta::PROTOCOL_VERSION));
     let header = text(headers, VERSION);
     if let Some(claimed) = &claimed {
-        let header = header.ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing".into()))?;
+        let header =
+            header.ok_or_else(|| mismatch("the MCP-Protocol-Version header is missing".into()))?;
         if header != claimed {
-            return Err(mismatch(format!("the MCP-Protocol-Version header says {header:?}, the body {claimed:?}")));
+            return Err(mismatch(format!(
+                "the MCP-Protocol-Version header says {header:?}, the body {claimed:?}"
+            )));
         }
         if Version::parse(claimed).is_none_or(|v| !v.is_modern()) {
             return Err(unsupported(claimed));
@@ -49,7 +56,10 @@ pub(crate) fn check(headers: &HeaderMap, request: &Request, request_meta: Option
     match text(headers, METHOD) {
         Some(method) if method == request.method => {}
         Some(method) => {
-            return Err(mismatch(format!("the Mcp-Method header says {method:?}, the body {:?}", request.method)));
+            return Err(mismatch(format!(
+                "the Mcp-Method header says {method:?}, the body {:?}",
+                request.method
+            )));
         }
         None => return Err(mismatch("the Mcp-Method header is missing".into())),
     }
@@ -66,8 +76,13 @@ fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
     let Some(named) = params.as_ref().and_then(|params| params.get_str(key)) else { return Ok(()) };
     let mismatch = |what: &str| RpcError::new(code::HEADER_MISMATCH, what);
     let header = text(headers, NAME).ok_or_else(|| mismatch("the Mcp-Name header is missing"))?;
-    let header = decode(header).ok_or_else(|| mismatch("the Mcp-Name header is not valid base64"))?;
-    if header == named { Ok(()) } else { Err(mismatch("the Mcp-Name header names something else than the body")) }
+    let header =
+        decode(header).ok_or_else(|| mismatch("the Mcp-Name header is not valid base64"))?;
+    if header == named {
+        Ok(())
+    } else {
+        Err(mismatch("the Mcp-Name header names something else than the body"))
+    }
 }
 
 /// A name that is not plain ASCII travels as base64.

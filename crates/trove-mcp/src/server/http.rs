@@ -101,7 +101,10 @@ impl HttpDoor {
             .get(header::CONTENT_TYPE)
             .is_some_and(|t| t.as_bytes().to_ascii_lowercase().starts_with(b"application/json"));
         if !is_json {
-            return refuse(StatusCode::UNSUPPORTED_MEDIA_TYPE, "Content-Type must be application/json");
+            return refuse(
+                StatusCode::UNSUPPORTED_MEDIA_TYPE,
+                "Content-Type must be application/json",
+            );
         }
         let body = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
             Ok(body) => body.to_bytes(),
@@ -137,7 +140,10 @@ impl HttpDoor {
                 bad_request(None, &RpcError::new(code::PARSE_ERROR, "the body is not JSON"))
             }
             Err(BadMessage::NotRpc { id }) => {
-                let error = RpcError::new(code::INVALID_REQUEST, "neither request, notification nor response");
+                let error = RpcError::new(
+                    code::INVALID_REQUEST,
+                    "neither request, notification nor response",
+                );
                 bad_request(id.as_ref(), &error)
             }
         }
@@ -154,9 +160,12 @@ impl HttpDoor {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
                     let outcome = session.session.answer(&self.server, request, None).await;
-                    answers.push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
+                    answers
+                        .push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
                 }
-                Ok(Message::Notification { method, params }) => session.session.take(&method, params.as_ref()),
+                Ok(Message::Notification { method, params }) => {
+                    session.session.take(&method, params.as_ref())
+                }
                 Ok(Message::Response { .. }) | Err(_) => {}
             }
         }
@@ -166,7 +175,12 @@ impl HttpDoor {
         respond(StatusCode::OK, Some(format!("[{}]", answers.join(",")).into()))
     }
 
-    async fn answer_modern(self: Arc<Self>, headers: &HeaderMap, request: Request, meta: Option<Json>) -> Response {
+    async fn answer_modern(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        request: Request,
+        meta: Option<Json>,
+    ) -> Response {
         if let Err(error) = headers::check(headers, &request, meta.as_ref()) {
             return bad_request(Some(&request.id), &error);
         }
@@ -194,7 +208,10 @@ impl HttpDoor {
         let Some(session) = self.session(headers) else {
             return match headers.contains_key(headers::SESSION) {
                 true => refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again"),
-                false => refuse(StatusCode::BAD_REQUEST, "Mcp-Session-Id is missing; send `initialize` first"),
+                false => refuse(
+                    StatusCode::BAD_REQUEST,
+                    "Mcp-Session-Id is missing; send `initialize` first",
+                ),
             };
         };
         let asking = session.session.asking(&request);
@@ -209,8 +226,13 @@ impl HttpDoor {
         // what may have effects is worth finishing for nobody.
         let outcome = if request.method == "tools/call" {
             let door = self.clone();
-            let work = tokio::spawn(async move { session.session.answer(&door.server, request, None).await });
-            work.await.unwrap_or_else(|_| Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway")))
+            let work =
+                tokio::spawn(
+                    async move { session.session.answer(&door.server, request, None).await },
+                );
+            work.await.unwrap_or_else(|_| {
+                Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"))
+            })
         } else {
             session.session.answer(&self.server, request, None).await
         };
@@ -243,13 +265,17 @@ impl HttpDoor {
             session.session.end(&self.server).await;
             return false;
         }
-        self.sessions.write().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned(), Arc::new(session));
+        self.sessions
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(id.to_owned(), Arc::new(session));
         true
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<Arc<HttpSession>> {
         let id = headers::text(headers, headers::SESSION)?;
-        let session = self.sessions.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
+        let session =
+            self.sessions.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
         *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Some(session)
     }
@@ -352,13 +378,20 @@ where
         }
     });
     let framed = messages.map(|message| {
-        Ok::<_, Infallible>(if message.starts_with(b"event:") { message } else { sse::encode(&message) })
+        Ok::<_, Infallible>(if message.starts_with(b"event:") {
+            message
+        } else {
+            sse::encode(&message)
+        })
     });
     event_response(Body::from_stream(framed))
 }
 
 /// A stream of messages with a sign of life now and then, until the gateway stops.
-fn events(messages: impl Stream<Item = Bytes> + Send + 'static, stop: CancellationToken) -> Response {
+fn events(
+    messages: impl Stream<Item = Bytes> + Send + 'static,
+    stop: CancellationToken,
+) -> Response {
     let messages = Box::pin(messages);
     let framed = stream::unfold((messages, stop), |(mut messages, stop)| async move {
         tokio::select! {
@@ -382,7 +415,8 @@ fn event_response(body: Body) -> Response {
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {
-    headers::text(headers, header::ACCEPT.as_str()).is_some_and(|accept| accept.contains("text/event-stream"))
+    headers::text(headers, header::ACCEPT.as_str())
+        .is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
 /// What a modern answer means in HTTP.
@@ -404,7 +438,9 @@ fn respond(status: StatusCode, body: Option<Bytes>) -> Response {
     let mut response = Response::new(body.map_or_else(Body::empty, Body::from));
     *response.status_mut() = status;
     if has_body {
-        response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     }
     response
 }
@@ -415,7 +451,10 @@ fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
 
 /// Turns a request away before it is known to be JSON-RPC, in words.
 fn refuse(status: StatusCode, why: &'static str) -> Response {
-    let mut response = respond(status, Some(wire::error_response(None, &RpcError::new(code::INVALID_REQUEST, why))));
+    let mut response = respond(
+        status,
+        Some(wire::error_response(None, &RpcError::new(code::INVALID_REQUEST, why))),
+    );
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

@@ -61,7 +61,9 @@ impl Session {
                 "resources/subscribe" => {
                     let uri = PublicUri::new(required(params, "uri")?);
                     let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
-                    watched.map(|()| Json::empty_object()).map_err(|e| encode::error(e, self.version))
+                    watched
+                        .map(|()| Json::empty_object())
+                        .map_err(|e| encode::error(e, self.version))
                 }
                 "resources/unsubscribe" => {
                     let uri = PublicUri::new(required(params, "uri")?);

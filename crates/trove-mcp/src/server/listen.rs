@@ -6,7 +6,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError, atomic::{AtomicU8, Ordering}},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU8, Ordering},
+    },
 };
 
 use bytes::Bytes;
@@ -42,7 +45,12 @@ impl Interest {
     }
 
     /// Begins to watch one resource under the name the client used.
-    pub(crate) async fn watch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) -> Result<(), AskError> {
+    pub(crate) async fn watch(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        uri: &PublicUri,
+    ) -> Result<(), AskError> {
         if self.watched().len() >= MAX_WATCHES_PER_CLIENT {
             return Err(AskError::TooManyWatches { limit: MAX_WATCHES_PER_CLIENT });
         }
@@ -71,7 +79,11 @@ impl Interest {
     }
 
     /// Writes what the client wants to hear until it or the gateway is gone.
-    pub(crate) async fn pump(&self, mut changes: broadcast::Receiver<Change>, out: &mpsc::Sender<Bytes>) {
+    pub(crate) async fn pump(
+        &self,
+        mut changes: broadcast::Receiver<Change>,
+        out: &mpsc::Sender<Bytes>,
+    ) {
         loop {
             let messages = match changes.recv().await {
                 Ok(change) => self.messages(&change),
@@ -154,7 +166,8 @@ pub(crate) async fn listen(
 ) {
     let changes = gateway.changes();
     let filter = params.and_then(|params| params.get("notifications"));
-    let filter = filter.as_ref().and_then(|filter| Object::parse(filter.as_str())).unwrap_or_default();
+    let filter =
+        filter.as_ref().and_then(|filter| Object::parse(filter.as_str())).unwrap_or_default();
     let wants = |key: &str| filter.get(key) == Some("true");
     let lists = ListsChanged {
         resources: wants("resourcesListChanged"),
@@ -217,7 +230,9 @@ mod tests {
         let said = text(interest.messages(&Change::Lists(ListsChanged::ALL)));
         assert_eq!(
             said,
-            [r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}"#]
+            [
+                r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":7}}}"#
+            ]
         );
     }
 
@@ -226,10 +241,13 @@ mod tests {
         let interest = Interest::new(ListsChanged::ALL, None);
         let watched = (SourceId::new("a").unwrap(), "x:1".into());
         interest.watched().insert(watched, PublicUri::new("a+x:1"));
-        let change = |uri: &str| Change::Updated { source: SourceId::new("a").unwrap(), uri: uri.into() };
+        let change =
+            |uri: &str| Change::Updated { source: SourceId::new("a").unwrap(), uri: uri.into() };
         assert_eq!(
             text(interest.messages(&change("x:1"))),
-            [r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a+x:1"}}"#]
+            [
+                r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a+x:1"}}"#
+            ]
         );
         assert!(interest.messages(&change("x:2")).is_empty());
     }

@@ -42,7 +42,10 @@ impl Seal {
         let Some(sealed) = object.get("requestState") else { return Ok(params) };
         let state = string(sealed).and_then(|sealed| self.unseal(&sealed, belongs_to));
         let state = state.ok_or_else(|| {
-            RpcError::new(code::INVALID_PARAMS, "`requestState` was not given out for this request, or was changed")
+            RpcError::new(
+                code::INVALID_PARAMS,
+                "`requestState` was not given out for this request, or was changed",
+            )
         })?;
         object.set("requestState", state);
         Ok(object.to_json())
@@ -85,7 +88,9 @@ mod tests {
     #[test]
     fn a_state_of_the_clients_own_making_is_refused() {
         let seal = Seal::new();
-        for forged in [r#"{"requestState":"abc"}"#, r#"{"requestState":7}"#, r#"{"requestState":""}"#] {
+        for forged in
+            [r#"{"requestState":"abc"}"#, r#"{"requestState":7}"#, r#"{"requestState":""}"#]
+        {
             assert!(seal.open(json(forged), "read a:b").is_err(), "{forged}");
         }
         assert_eq!(seal.open(json(r#"{"a":1}"#), "x").unwrap().as_str(), r#"{"a":1}"#);

@@ -1,6 +1,9 @@
 //! The door on stdin and stdout: one client, the local user. stdout is the protocol's.
 
-use std::{collections::HashMap, sync::{Arc, Mutex, PoisonError}};
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
@@ -113,7 +116,9 @@ impl Client {
 
     async fn take_one(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
         match wire::parse(&text) {
-            Ok(Message::Request(request)) if request.method == "initialize" => self.initialize(request).await,
+            Ok(Message::Request(request)) if request.method == "initialize" => {
+                self.initialize(request).await
+            }
             Ok(Message::Request(request)) => {
                 // Waiting here for a place slows a client that asks too much at once.
                 let Ok(place) = self.places.clone().acquire_owned().await else { return };
@@ -123,7 +128,9 @@ impl Client {
                     drop(place);
                 });
             }
-            Ok(Message::Notification { method, params }) => self.take_notification(&method, params.as_ref()),
+            Ok(Message::Notification { method, params }) => {
+                self.take_notification(&method, params.as_ref())
+            }
             // We ask clients nothing, so there is nothing they could answer.
             Ok(Message::Response { .. }) => {}
             Err(BadMessage::NotJson) => {
@@ -131,7 +138,10 @@ impl Client {
                 self.send(wire::error_response(None, &error)).await;
             }
             Err(BadMessage::NotRpc { id }) => {
-                let error = RpcError::new(code::INVALID_REQUEST, "neither request, notification nor response");
+                let error = RpcError::new(
+                    code::INVALID_REQUEST,
+                    "neither request, notification nor response",
+                );
                 self.send(wire::error_response(id.as_ref(), &error)).await;
             }
         }
@@ -146,7 +156,8 @@ impl Client {
             let (version, result) = self.server.initialize(params).await;
             let client = client_name(params);
             let caller = Caller { client, ..Caller::behind(Door::Stdio) };
-            let begin = || async { Session::begin(&self.server, version, caller, self.out.clone()) };
+            let begin =
+                || async { Session::begin(&self.server, version, caller, self.out.clone()) };
             self.session.get_or_init(begin).await;
             Ok(result)
         };
@@ -171,12 +182,17 @@ impl Client {
             return self.answer_modern(request, meta).await;
         }
         let Some(session) = self.session.get() else {
-            let error = RpcError::new(code::INVALID_REQUEST, "send `initialize` first, or `_meta` with each request");
+            let error = RpcError::new(
+                code::INVALID_REQUEST,
+                "send `initialize` first, or `_meta` with each request",
+            );
             return self.send(wire::error_response(Some(&request.id), &error)).await;
         };
         let asking = session.asking(&request);
         let id = request.id.clone();
-        let outcome = self.with_notices(&asking, |notices| session.answer(&self.server, request, notices)).await;
+        let outcome = self
+            .with_notices(&asking, |notices| session.answer(&self.server, request, notices))
+            .await;
         if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
             self.send(wire::response(&id, &outcome)).await;
         }
@@ -193,7 +209,14 @@ impl Client {
         let work = async {
             if request.method == "subscriptions/listen" {
                 let params = request.params.as_ref();
-                listen(&self.server.gateway, &asking.caller, request.id.clone(), params, self.out.clone()).await;
+                listen(
+                    &self.server.gateway,
+                    &asking.caller,
+                    request.id.clone(),
+                    params,
+                    self.out.clone(),
+                )
+                .await;
                 return;
             }
             let outcome = self

@@ -52,7 +52,8 @@ impl Offers {
     /// Reads a capabilities object, and nothing that is malformed in it.
     pub(crate) fn parse(capabilities: &Json, version: Version) -> Offers {
         let Some(all) = Object::parse(capabilities.as_str()) else { return Offers::default() };
-        let flags = |key: &str| all.get(key).and_then(|text| serde_json::from_str::<Flags>(text).ok());
+        let flags =
+            |key: &str| all.get(key).and_then(|text| serde_json::from_str::<Flags>(text).ok());
         let has = |key: &str| all.get(key).is_some_and(|value| value != "null");
         let extensions = all.get("extensions").and_then(Object::parse);
         let resources = flags("resources").unwrap_or_default();
@@ -92,7 +93,8 @@ impl Conversation {
         if let Some(meta) = self.dress(id, &ask) {
             params.set("_meta", meta);
         }
-        let name = params.get_str("uri").or_else(|| params.get_str("name")).map(|name| name.into_owned());
+        let name =
+            params.get_str("uri").or_else(|| params.get_str("name")).map(|name| name.into_owned());
         let call = Call { id, method, params: params.to_text(), name, notices: ask.notices };
         let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
         Ok(outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?)
@@ -134,7 +136,9 @@ mod tests {
 
     #[test]
     fn offers_are_read_leniently() {
-        let read = |text: &str| Offers::parse(&Json::parse(text.to_owned()).unwrap(), Version::V2025_11_25);
+        let read = |text: &str| {
+            Offers::parse(&Json::parse(text.to_owned()).unwrap(), Version::V2025_11_25)
+        };
         let all = read(
             r#"{"resources":{"subscribe":true,"x":1},"tools":{"listChanged":true},"prompts":null,
                "extensions":{"io.modelcontextprotocol/skills":{}}}"#,

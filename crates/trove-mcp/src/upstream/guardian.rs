@@ -20,20 +20,28 @@ pub const MARKER: &str = "TROVE_CHILD_OF";
 /// How often marked processes are looked for; a process may start another while it dies.
 const SWEEPS: usize = 20;
 
+/// How to start a guardian: a program that calls [`watch_over`] with its last argument.
+#[derive(Debug, Clone)]
+pub struct GuardianCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// What stands before the mark.
+    pub args: Vec<String>,
+}
+
 /// The guardian as seen from the gateway. Dropping it makes the guardian look around and end.
 #[derive(Debug)]
-pub struct Guardian {
+pub(crate) struct Guardian {
     mark: String,
     _process: Child,
 }
 
 impl Guardian {
-    /// Starts `program args… MARK`, which must call [`watch_over`] with the mark.
-    pub fn start(program: PathBuf, args: &[&str]) -> io::Result<Guardian> {
+    pub(crate) fn start(command: &GuardianCommand) -> io::Result<Guardian> {
         use std::os::unix::process::CommandExt as _;
         let mark = format!("{:032x}", rand::random::<u128>());
-        let process = Command::new(program)
-            .args(args)
+        let process = Command::new(&command.program)
+            .args(&command.args)
             .arg(&mark)
             .env_clear()
             .stdin(Stdio::piped())

@@ -16,7 +16,10 @@ use crate::{bounds::MAX_STARTUP, era::Version};
 const PROBE: Duration = Duration::from_secs(4);
 
 /// Meets the server behind `link`, within the time a server may take to start.
-pub(crate) async fn meet(link: Arc<dyn Link>, protocol: Protocol) -> Result<Conversation, LinkError> {
+pub(crate) async fn meet(
+    link: Arc<dyn Link>,
+    protocol: Protocol,
+) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
     let hello = tokio::time::timeout(MAX_STARTUP, greet(&*link, &tickets, protocol)).await;
     let hello = hello.unwrap_or(Err(LinkError::TimedOut(MAX_STARTUP)))?;
@@ -35,9 +38,10 @@ async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result
             let mut modern = std::pin::pin!(discover(link, tickets));
             match tokio::time::timeout(PROBE, &mut modern).await {
                 Ok(Ok(Some(hello))) => Ok(hello),
-                Ok(Ok(None) | Err(LinkError::Rpc(_) | LinkError::Status(..) | LinkError::Malformed(_))) => {
-                    initialize(link, tickets).await
-                }
+                Ok(
+                    Ok(None)
+                    | Err(LinkError::Rpc(_) | LinkError::Status(..) | LinkError::Malformed(_)),
+                ) => initialize(link, tickets).await,
                 Ok(Err(error)) => Err(error),
                 Err(_) => either(link, tickets, modern).await,
             }
@@ -68,7 +72,12 @@ fn no_modern_version() -> LinkError {
     ))
 }
 
-async fn request(link: &dyn Link, tickets: &Tickets, method: &'static str, params: String) -> Result<Json, LinkError> {
+async fn request(
+    link: &dyn Link,
+    tickets: &Tickets,
+    method: &'static str,
+    params: String,
+) -> Result<Json, LinkError> {
     link.request(Call { id: tickets.next(), method, params, name: None, notices: None }).await
 }
 
@@ -81,15 +90,14 @@ async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Hello>, L
     let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());
     let object = Object::parse(result.as_str()).ok_or_else(malformed)?;
     let versions = object.get("supportedVersions").and_then(items).unwrap_or_default();
-    let is_ours = versions
-        .iter()
-        .any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()));
+    let is_ours = versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()));
     if !is_ours {
         return Ok(None);
     }
-    let info = object.get("_meta").and_then(Object::parse).and_then(|meta| {
-        server_name(meta.get(crate::era::meta::SERVER_INFO)?)
-    });
+    let info = object
+        .get("_meta")
+        .and_then(Object::parse)
+        .and_then(|meta| server_name(meta.get(crate::era::meta::SERVER_INFO)?));
     let server = info.or_else(|| server_name(object.get("serverInfo")?));
     Ok(Some(hello(Version::MODERN, &object, &result, server)))
 }
@@ -105,15 +113,19 @@ async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Hello, LinkErr
     let object = Object::parse(result.as_str())
         .ok_or_else(|| malformed("initialize was not answered by an object".into()))?;
     let text = object.get_str("protocolVersion").unwrap_or_default();
-    let version = Version::parse(&text)
-        .filter(|version| !version.is_modern())
-        .ok_or_else(|| malformed(format!("the server answered with protocol version {text:?}, which we do not speak")))?;
+    let version =
+        Version::parse(&text).filter(|version| !version.is_modern()).ok_or_else(|| {
+            malformed(format!(
+                "the server answered with protocol version {text:?}, which we do not speak"
+            ))
+        })?;
     let server = object.get("serverInfo").and_then(server_name);
     Ok(hello(version, &object, &result, server))
 }
 
 fn hello(version: Version, object: &Object<'_>, result: &Json, server: Option<String>) -> Hello {
-    let offers = object.get_original("capabilities").map(|text| Offers::parse(&result.part(text), version));
+    let offers =
+        object.get_original("capabilities").map(|text| Offers::parse(&result.part(text), version));
     Hello { version, server, offers: offers.unwrap_or_default() }
 }
 

@@ -49,7 +49,13 @@ struct Shared {
 }
 
 impl HttpLink {
-    pub(crate) fn new(source: &SourceId, client: Client, url: String, headers: HeaderMap, inbox: Arc<Inbox>) -> HttpLink {
+    pub(crate) fn new(
+        source: &SourceId,
+        client: Client,
+        url: String,
+        headers: HeaderMap,
+        inbox: Arc<Inbox>,
+    ) -> HttpLink {
         let shared = Shared {
             source: source.clone(),
             client,
@@ -104,9 +110,14 @@ impl Link for HttpLink {
                 task.abort();
             }
             if self.shared.session().is_some() {
-                let request = self.shared.client.delete(&self.shared.url).headers(self.shared.common_headers());
+                let request = self
+                    .shared
+                    .client
+                    .delete(&self.shared.url)
+                    .headers(self.shared.common_headers());
                 // A server that does not want to hear of it forgets the session by itself.
-                let _ = tokio::time::timeout(std::time::Duration::from_secs(1), request.send()).await;
+                let _ =
+                    tokio::time::timeout(std::time::Duration::from_secs(1), request.send()).await;
             }
         })
     }
@@ -140,14 +151,21 @@ impl Shared {
         headers
     }
 
-    async fn post(&self, method: &'static str, name: Option<&str>, body: Bytes) -> Result<Response, LinkError> {
+    async fn post(
+        &self,
+        method: &'static str,
+        name: Option<&str>,
+        body: Bytes,
+    ) -> Result<Response, LinkError> {
         let mut headers = self.common_headers();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if self.is_modern() && method != "initialize" {
             headers.entry(VERSION).or_insert(HeaderValue::from_static(Version::MODERN.as_str()));
             headers.insert(METHOD, HeaderValue::from_static(method));
-            if let Some(value) = name.and_then(|name| HeaderValue::from_str(&header_text(name)).ok()) {
+            if let Some(value) =
+                name.and_then(|name| HeaderValue::from_str(&header_text(name)).ok())
+            {
                 headers.insert(NAME, value);
             }
         }
@@ -286,10 +304,9 @@ pub(crate) async fn read_body(response: Response, limit: usize) -> Result<Bytes,
 }
 
 pub(crate) fn is_event_stream(response: &Response) -> bool {
-    response
-        .headers()
-        .get(CONTENT_TYPE)
-        .is_some_and(|value| value.as_bytes().to_ascii_lowercase().starts_with(b"text/event-stream"))
+    response.headers().get(CONTENT_TYPE).is_some_and(|value| {
+        value.as_bytes().to_ascii_lowercase().starts_with(b"text/event-stream")
+    })
 }
 
 /// What went wrong with a connection, without the URL: it may carry a secret.

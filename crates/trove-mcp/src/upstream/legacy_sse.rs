@@ -68,7 +68,9 @@ impl LegacySseLink {
 
 /// The address for requests, which must be on the server we were sent to.
 fn same_origin(base: &Url, endpoint: &str) -> Result<Url, LinkError> {
-    let bad = |what: &str| LinkError::Malformed(format!("the server named {what} as the address for requests"));
+    let bad = |what: &str| {
+        LinkError::Malformed(format!("the server named {what} as the address for requests"))
+    };
     let target = base.join(endpoint).map_err(|_| bad("no URL"))?;
     if target.origin() == base.origin() { Ok(target) } else { Err(bad("another server")) }
 }

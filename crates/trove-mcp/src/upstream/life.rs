@@ -56,7 +56,8 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         let wait = backoff::delay(failures);
         warn!(source = %id, %error, failures, ?wait, "not connected");
         board.update(id, |status| {
-            status.state = if backoff::is_open(failures) { State::CircuitOpen } else { State::Backoff };
+            status.state =
+                if backoff::is_open(failures) { State::CircuitOpen } else { State::Backoff };
             status.last_error = Some(error);
             status.failures = failures;
             status.pid = None;
@@ -160,7 +161,8 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
     let (config, shared) = (&upstream.config, &upstream.shared);
     match &config.reach {
         Reach::Stdio { command, args, env, cwd } => {
-            let args: Result<Vec<String>, LinkError> = args.iter().map(|arg| expand(arg, shared)).collect();
+            let args: Result<Vec<String>, LinkError> =
+                args.iter().map(|arg| expand(arg, shared)).collect();
             let spawn = Spawn {
                 source: config.id.clone(),
                 command: expand(command, shared)?,
@@ -168,7 +170,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
                 env: environment(env, shared)?,
                 cwd: cwd.clone(),
                 stderr: upstream.stderr.clone(),
-                guardian: shared.guardian.clone(),
+                guardian: shared.guardian(),
             };
             Ok(AnyLink::Other(Arc::new(StdioLink::start(&config.id, spawn, inbox)?)))
         }
@@ -179,7 +181,8 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
         }
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
-            let link = LegacySseLink::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
+            let link =
+                LegacySseLink::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
             Ok(AnyLink::Other(Arc::new(link)))
         }
     }
@@ -207,7 +210,11 @@ fn environment(
 fn address(remote: &Remote, shared: &Shared) -> Result<(String, HeaderMap), LinkError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &remote.headers {
-        let bad = |what: &str| LinkError::Unreachable(format!("the {what} of header `{name}` is not valid; correct it in the configuration"));
+        let bad = |what: &str| {
+            LinkError::Unreachable(format!(
+                "the {what} of header `{name}` is not valid; correct it in the configuration"
+            ))
+        };
         let key = HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
         let mut value = HeaderValue::try_from(expand(value, shared)?).map_err(|_| bad("value"))?;
         value.set_sensitive(true);

@@ -74,7 +74,8 @@ impl Gathered {
         let readable = all.len();
         let mut seen = HashSet::with_capacity(readable);
         all.retain(|one| seen.insert(key(one)));
-        for (count, fault) in [(total - readable, "malformed"), (readable - all.len(), "repeated")] {
+        for (count, fault) in [(total - readable, "malformed"), (readable - all.len(), "repeated")]
+        {
             if count > 0 {
                 self.omissions.push(format!("{count} {fault} {what} left out"));
             }
@@ -134,10 +135,13 @@ impl<'a> Pager<'a> {
             let (head, entries, size) = match self.page(cursor.as_deref()).await {
                 Ok(page) => page,
                 Err(error) if number == 0 => return Err(error),
-                Err(error) => return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1))),
+                Err(error) => {
+                    return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1)));
+                }
             };
             bytes += size;
-            pages.freshness = if number == 0 { head.freshness } else { pages.freshness.and(head.freshness) };
+            pages.freshness =
+                if number == 0 { head.freshness } else { pages.freshness.and(head.freshness) };
             pages.entries.extend(entries);
             let Some(next) = head.next else { return Ok(pages) };
             if !seen.insert(next.clone()) {
@@ -159,19 +163,28 @@ impl<'a> Pager<'a> {
     }
 
     fn cut(&self, mut pages: Pages, why: &str) -> Pages {
-        pages.omissions.push(format!("{} cut after {} entries: {why}", self.method, pages.entries.len()));
+        pages.omissions.push(format!(
+            "{} cut after {} entries: {why}",
+            self.method,
+            pages.entries.len()
+        ));
         pages
     }
 
-    async fn page(&self, cursor: Option<&str>) -> Result<(PageHead, Vec<Json>, usize), SourceError> {
+    async fn page(
+        &self,
+        cursor: Option<&str>,
+    ) -> Result<(PageHead, Vec<Json>, usize), SourceError> {
         let mut params = Object::new();
         if let Some(cursor) = cursor {
             params.set_str("cursor", cursor);
         }
-        let result = self.conversation.ask(self.method, params, Ask::default(), self.timeout).await?;
+        let result =
+            self.conversation.ask(self.method, params, Ask::default(), self.timeout).await?;
         // The entries will be kept: do not keep the reader's larger buffer with them.
         let result = result.compact();
-        let malformed = |what: &str| SourceError::Malformed { what: format!("{}: {what}", self.method) };
+        let malformed =
+            |what: &str| SourceError::Malformed { what: format!("{}: {what}", self.method) };
         let object = Object::parse(result.as_str()).ok_or_else(|| malformed("not an object"))?;
         let array = object.get(self.key).ok_or_else(|| malformed("the list itself is missing"))?;
         let entries = items(array).ok_or_else(|| malformed("the list is no array"))?;
@@ -201,7 +214,8 @@ mod tests {
 
     #[test]
     fn odd_freshness_is_read_on_the_safe_side() {
-        let read = |text: &str| freshness(&Object::parse(text).unwrap()).map(|f| (f.ttl_ms, f.scope));
+        let read =
+            |text: &str| freshness(&Object::parse(text).unwrap()).map(|f| (f.ttl_ms, f.scope));
         assert_eq!(read(r#"{"ttlMs":1000,"cacheScope":"public"}"#), Some((1000, Scope::Public)));
         assert_eq!(read(r#"{"ttlMs":1.9}"#), Some((1, Scope::Private)));
         assert_eq!(read(r#"{"ttlMs":-5,"cacheScope":""}"#), Some((0, Scope::Private)));

@@ -28,7 +28,7 @@ use trove_core::{Gateway, SourceId};
 pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
 pub use config::{Expose, Index, Protocol, Reach, Remote, UpstreamConfig, Watch};
 pub use eras::Eras;
-pub use guardian::{Guardian, MARKER, watch_over};
+pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use process::ENV_ALLOW_LIST;
 pub use variables::{Dialect, ExpandError, Scope, Text};
 
@@ -52,14 +52,15 @@ impl Upstreams {
         gateway: &Gateway,
         scope: Arc<dyn Scope>,
         eras: Eras,
-        guardian: Option<Guardian>,
+        guardian: Option<GuardianCommand>,
     ) -> Upstreams {
         let shared = Shared {
             feed: gateway.feed(),
             board: gateway.board().clone(),
             scope,
             eras,
-            guardian: guardian.map(Arc::new),
+            guardian_command: guardian,
+            guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
         };
         Upstreams { shared: Arc::new(shared), running: tokio::sync::Mutex::default() }

@@ -169,6 +169,7 @@ impl Drop for CancelOnDrop<'_> {
         }
         self.mux.pending().remove(&self.id);
         let params = format!("{{\"requestId\":{},\"reason\":\"no longer wanted\"}}", self.id);
-        let _ = self.mux.outbox.try_send(wire::notification("notifications/cancelled", Some(&params)));
+        let _ =
+            self.mux.outbox.try_send(wire::notification("notifications/cancelled", Some(&params)));
     }
 }

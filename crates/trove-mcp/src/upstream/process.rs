@@ -24,9 +24,23 @@ use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
 
 /// What a child inherits of our environment; the rest is what its entry declares.
 pub const ENV_ALLOW_LIST: [&str; 17] = [
-    "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "NIX_SSL_CERT_FILE", "PATH", "SHELL",
-    "SSL_CERT_DIR", "SSL_CERT_FILE", "TERM", "TMPDIR", "TZ", "USER", "XDG_CACHE_HOME",
-    "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LOGNAME",
+    "NIX_SSL_CERT_FILE",
+    "PATH",
+    "SHELL",
+    "SSL_CERT_DIR",
+    "SSL_CERT_FILE",
+    "TERM",
+    "TMPDIR",
+    "TZ",
+    "USER",
+    "XDG_CACHE_HOME",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
 ];
 
 /// How long a child may take to end by itself once its stdin is closed.

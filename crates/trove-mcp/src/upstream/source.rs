@@ -10,6 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::{sync::watch, time::Instant};
+use tracing::warn;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     catalogue::Feed,
@@ -23,7 +24,7 @@ use super::{
     config::{Expose, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
-    guardian::Guardian,
+    guardian::{Guardian, GuardianCommand},
     listing,
     process::StderrRing,
     variables::Scope,
@@ -40,9 +41,29 @@ pub(crate) struct Shared {
     pub(crate) board: Arc<StatusBoard>,
     pub(crate) scope: Arc<dyn Scope>,
     pub(crate) eras: Eras,
-    pub(crate) guardian: Option<Arc<Guardian>>,
+    pub(crate) guardian_command: Option<GuardianCommand>,
+    /// Started with the first child.
+    pub(crate) guardian: OnceLock<Option<Arc<Guardian>>>,
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
+}
+
+impl Shared {
+    /// The guardian of our children; without one they are still ended, but not after a
+    /// `kill -9`.
+    pub(crate) fn guardian(&self) -> Option<Arc<Guardian>> {
+        let start = || {
+            let command = self.guardian_command.as_ref()?;
+            match Guardian::start(command) {
+                Ok(guardian) => Some(Arc::new(guardian)),
+                Err(error) => {
+                    warn!(%error, "no guardian: children may outlive a killed gateway");
+                    None
+                }
+            }
+        };
+        self.guardian.get_or_init(start).clone()
+    }
 }
 
 /// One configured server.
@@ -225,7 +246,9 @@ fn spell(operation: &Operation) -> (&'static str, String) {
             arguments.set_str("uri", uri.as_str());
             ("resources/read", arguments.to_text())
         }
-        Operation::ReadDirectory { arguments } => ("resources/directory/read", arguments.as_str().to_owned()),
+        Operation::ReadDirectory { arguments } => {
+            ("resources/directory/read", arguments.as_str().to_owned())
+        }
         Operation::Complete { arguments } => ("completion/complete", arguments.as_str().to_owned()),
         Operation::CallTool { arguments } => ("tools/call", arguments.as_str().to_owned()),
         Operation::GetPrompt { arguments } => ("prompts/get", arguments.as_str().to_owned()),
@@ -253,7 +276,10 @@ fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
         State::Idle | State::Connecting => format!("still connecting; {cause}"),
         State::Ready => "it is just ready; ask again".into(),
         State::Backoff => format!("waiting to try again; {cause}"),
-        State::CircuitOpen => format!("it failed {} times in a row and is tried once a minute; {cause}", status.failures),
+        State::CircuitOpen => format!(
+            "it failed {} times in a row and is tried once a minute; {cause}",
+            status.failures
+        ),
         State::Stopped => "stopped".into(),
     }
 }

@@ -37,7 +37,11 @@ pub(crate) struct StdioLink {
 
 impl StdioLink {
     /// Starts the child and the two tasks that talk with it.
-    pub(crate) fn start(source: &SourceId, spawn: Spawn, inbox: Arc<Inbox>) -> Result<StdioLink, LinkError> {
+    pub(crate) fn start(
+        source: &SourceId,
+        spawn: Spawn,
+        inbox: Arc<Inbox>,
+    ) -> Result<StdioLink, LinkError> {
         let (process, stdin, stdout) =
             spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
         let (mux, out) = Mux::new(source.clone(), inbox);

@@ -152,7 +152,11 @@ impl Watching {
     async fn digest(&self, uri: &LocalUri) -> Option<u64> {
         let mut params = Object::new();
         params.set_str("uri", uri.as_str());
-        let result = self.conversation.ask("resources/read", params, Ask::default(), self.timeout).await.ok()?;
+        let result = self
+            .conversation
+            .ask("resources/read", params, Ask::default(), self.timeout)
+            .await
+            .ok()?;
         let mut hasher = DefaultHasher::new();
         result.get("contents")?.as_bytes().hash(&mut hasher);
         Some(hasher.finish())

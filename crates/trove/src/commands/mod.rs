@@ -1,0 +1,171 @@
+//! One file a command; what they share is here: the configuration, the runtime, the
+//! exit codes.
+
+mod config;
+mod ls;
+mod read;
+mod serve;
+mod status;
+
+use std::{path::PathBuf, process::ExitCode, time::Duration};
+
+use trove_core::gateway::AskError;
+
+use crate::{
+    app::App,
+    cli::{Cli, Command, Global},
+    config::{Config, Loaded, Overrides, ProcessEnv, Request, load},
+    telemetry,
+};
+
+/// The hidden command under which this program watches over the children of another.
+pub const GUARDIAN: &str = "__guardian";
+
+/// Exit codes by class.
+pub mod exit {
+    /// The command line is wrong.
+    pub const USAGE: u8 = 1;
+    /// The configuration is wrong.
+    pub const CONFIG: u8 = 2;
+    /// A server, or an address, cannot be reached.
+    pub const UNREACHABLE: u8 = 4;
+    /// A server answered with an error, or there is no such resource.
+    pub const SOURCE: u8 = 5;
+}
+
+/// How long a command waits for servers when the user names no time.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Why a command ended badly.
+#[derive(Debug)]
+pub(crate) struct Failed {
+    pub(crate) code: u8,
+    pub(crate) class: &'static str,
+    pub(crate) message: String,
+}
+
+impl Failed {
+    pub(crate) fn new(code: u8, class: &'static str, message: impl Into<String>) -> Failed {
+        Failed { code, class, message: message.into() }
+    }
+}
+
+impl From<AskError> for Failed {
+    fn from(error: AskError) -> Failed {
+        let message = error.to_string();
+        match error {
+            AskError::Source { error, .. } if error.is_retryable() => {
+                Failed::new(exit::UNREACHABLE, "ResourceExecutionError", message)
+            }
+            AskError::NotFound { .. } => {
+                let message = format!("{message}; `trove ls` shows what there is");
+                Failed::new(exit::SOURCE, "InvalidURI", message)
+            }
+            AskError::Ambiguous { .. } => Failed::new(exit::SOURCE, "AmbiguousURI", message),
+            _ => Failed::new(exit::SOURCE, "ResourceExecutionError", message),
+        }
+    }
+}
+
+/// Runs one command.
+pub fn run(cli: Cli) -> ExitCode {
+    let wants_json = cli.command.wants_json();
+    let outcome = match cli.command {
+        Command::Up(http) => serve::up(&cli.global, &http),
+        Command::Serve(serve) => serve::serve(&cli.global, &serve),
+        Command::Ls(output) => ls::ls(&cli.global, output),
+        Command::Read(read) => read::read(&cli.global, &read),
+        Command::Status(status) => status::status(&cli.global, &status),
+        Command::Config(command) => config::config(&cli.global, command),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failed) => {
+            explain(&failed, wants_json);
+            failed.code.into()
+        }
+    }
+}
+
+impl Command {
+    fn wants_json(&self) -> bool {
+        use crate::cli::ConfigCommand;
+        match self {
+            Command::Ls(output)
+            | Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
+                output.json
+            }
+            Command::Read(read) => read.output.json,
+            Command::Status(status) => status.output.json,
+            Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
+        }
+    }
+}
+
+#[expect(clippy::print_stderr, clippy::print_stdout, reason = "this is the terminal's side")]
+fn explain(failed: &Failed, wants_json: bool) {
+    if wants_json {
+        let line = serde_json::json!({
+            "success": false, "error": failed.class, "message": failed.message,
+        });
+        println!("{line}");
+    } else {
+        eprintln!("error: {}", failed.message);
+    }
+}
+
+/// Loads the configuration; its problems go to stderr, and errors in it end the command.
+#[expect(clippy::print_stderr, reason = "problems are for whoever sits at the terminal")]
+fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Failed> {
+    let cwd = std::env::current_dir().map_err(|error| {
+        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
+    })?;
+    let request =
+        Request { explicit: global.config.clone(), cwd: cwd.clone(), env: &ProcessEnv, flags };
+    let loaded = load(&request);
+    for problem in &loaded.problems {
+        eprintln!("{problem}");
+    }
+    if loaded.is_usable() {
+        return Ok((loaded, cwd));
+    }
+    let message = "the configuration has errors; see above, mend them and start again";
+    Err(Failed::new(exit::CONFIG, "Config", message))
+}
+
+fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failed::new(exit::UNREACHABLE, "Runtime", format!("no threads: {error}")))
+}
+
+/// Starts the servers without any door, does one thing, and stops them.
+fn once<T>(
+    global: &Global,
+    work: impl AsyncFnOnce(&App, &Config) -> Result<T, Failed>,
+) -> Result<T, Failed> {
+    let (loaded, _) = configure(global, Overrides::default())?;
+    telemetry::start(global, "error");
+    runtime()?.block_on(async {
+        let app = App::start(&loaded.config).await;
+        let outcome = work(&app, &loaded.config).await;
+        app.shutdown().await;
+        outcome
+    })
+}
+
+/// Waits until every server has answered or failed, or `is_enough` says so.
+async fn settle(app: &App, patience: Duration, is_enough: impl AsyncFn() -> bool) {
+    let settled = async {
+        loop {
+            let all = app.gateway.board().all();
+            if all.values().all(trove_core::status::SourceStatus::is_settled) || is_enough().await {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    // Out of patience: what there is by now is the answer.
+    let _ = tokio::time::timeout(patience, settled).await;
+}
