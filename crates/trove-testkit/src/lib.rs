@@ -1,4 +1,6 @@
 //! Real test servers, fakes and a gateway in a box for the workspace's tests. Never shipped.
 
 pub mod conformance;
+pub mod fake_source;
+pub mod gateway_box;
 pub mod toy;

@@ -13,8 +13,12 @@ const CLI = "@modelcontextprotocol/inspector/clients/launcher/build/index.js";
 
 function target(options, method) {
   if (options.stdio.length > 0) {
+    // The whole environment goes along, save the empty variables, which it cannot take:
+    // the inspector would otherwise keep most of it back.
+    const variables = Object.entries(process.env).filter(([, value]) => value !== "");
+    const environment = variables.flatMap(([name, value]) => ["-e", `${name}=${value}`]);
     // A lone `--` keeps the server's own options from being taken for the inspector's.
-    return [...method, "--", ...options.stdio];
+    return [...method, ...environment, "--", ...options.stdio];
   }
   const auth = options.token ? ["--header", `Authorization: Bearer ${options.token}`] : [];
   const transport = options.sse ? ["--transport", "sse"] : ["--transport", "http"];

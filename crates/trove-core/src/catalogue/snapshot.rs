@@ -293,8 +293,13 @@ impl Snapshot {
     fn route_by_template(&self, uri: &str) -> Option<Result<Route, RouteError>> {
         let mut owners: Vec<u32> = Vec::new();
         let mut best = None;
+        // A server's `{+anything}` must not catch what is ours.
+        let is_ours = naming::is_reserved(uri);
         for &n in &self.by_specificity {
             let entry = &self.templates[n as usize];
+            if is_ours && !self.owner(entry.member).is_builtin() {
+                continue;
+            }
             let Some(compiled) = &entry.template.compiled else { continue };
             if best.is_some_and(|best| compiled.specificity() != best) {
                 break;

@@ -149,10 +149,18 @@ pub(crate) fn unsupported(requested: &str) -> RpcError {
     }
 }
 
+/// The levels of log messages, the gravest last.
+const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+
 /// The rank of a log level; higher is graver.
 pub(crate) fn level(name: &str) -> Option<u8> {
-    let levels = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-    levels.iter().position(|l| *l == name).and_then(|n| u8::try_from(n).ok())
+    LEVELS.iter().position(|l| *l == name).and_then(|n| u8::try_from(n).ok())
+}
+
+/// The name of a log level.
+pub(crate) fn level_name(rank: u8) -> Option<&'static str> {
+    LEVELS.get(usize::from(rank)).copied()
 }
 
 /// A string member of params, or the error that says it is missing.

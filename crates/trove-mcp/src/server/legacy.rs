@@ -12,7 +12,7 @@ use trove_core::{Caller, Json, PublicUri, resource::ListsChanged, source::Notice
 
 use super::{
     Server,
-    asking::{Asking, level, meta_of, required},
+    asking::{Asking, level, level_name, meta_of, required},
     encode,
     listen::Interest,
 };
@@ -78,7 +78,12 @@ impl Session {
     }
 
     pub(crate) fn asking(&self, request: &Request) -> Asking {
-        Asking::legacy(self.version, self.caller.clone(), meta_of(request.params.as_ref()))
+        let mut asking =
+            Asking::legacy(self.version, self.caller.clone(), meta_of(request.params.as_ref()));
+        // A modern server logs for a request only if the request says so.
+        let rank = self.interest.log_level.load(Ordering::Relaxed);
+        asking.log_level = level_name(rank).map(str::to_owned);
+        asking
     }
 
     async fn set_level(&self, server: &Server, params: Option<&Json>) -> Result<Json, RpcError> {

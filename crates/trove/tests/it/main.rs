@@ -1,1 +1,6 @@
 //! The real program against real servers.
+
+mod conformance;
+mod kit;
+mod lists;
+mod peers;

@@ -124,13 +124,9 @@ fn mcp_guide_keeps_its_template_beside_our_own_scheme() {
     check(&Server::guide(), TsV2, Http, Modern);
 }
 
-/// Installed on request only: `cargo xtask test --all-peers`.
+/// Its name keeps it out of a run without the optional peers.
 #[test]
-fn quilt_where_it_is_installed() {
-    if std::env::var_os("TROVE_ALL_PEERS").is_none() {
-        eprintln!("quilt-mcp is not among the peers of this run; add --all-peers");
-        return;
-    }
+fn quilt_with_all_peers() {
     check(&Server::quilt(), PyMcp, Http, Legacy);
 }
 

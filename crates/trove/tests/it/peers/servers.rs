@@ -153,6 +153,10 @@ impl Server {
     /// A server of an installed Python environment, with a home of its own.
     fn python(environment: &str, arguments: &[String]) -> Self {
         let python = drivers::environment().join(environment).join("bin/python");
+        assert!(
+            python.exists(),
+            "the {environment} peers are not installed; run `cargo xtask test --all-peers`"
+        );
         let argv = [text(&python)].into_iter().chain(arguments.iter().cloned()).collect();
         let files = temporary();
         let variables =

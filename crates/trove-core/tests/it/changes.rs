@@ -1,0 +1,105 @@
+//! Changes: seen, coalesced, told; failures keep what was known.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use trove_core::{
+    Caller, Source as _, catalogue::Change, resource::ListsChanged, source::SourceEvent,
+};
+use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
+
+fn lists() -> SourceEvent {
+    SourceEvent::ListsChanged(ListsChanged { resources: true, ..ListsChanged::default() })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_flood_of_changes_becomes_one_listing_a_second() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    let before = a.listings.load(Ordering::Relaxed);
+    a.add("doc:2");
+    for _ in 0..500 {
+        gateway.gateway.feed().report(a.id(), lists()).await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(gateway.names().await, ["doc:1", "doc:2"]);
+    let listings = a.listings.load(Ordering::Relaxed) - before;
+    assert!((1..=3).contains(&listings), "{listings}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_failing_listing_keeps_the_last_one_and_marks_it_stale() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let b = Arc::new(FakeSource::new("b", &["doc:2"]));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    a.fail_listing(true);
+    gateway.gateway.feed().report(a.id(), lists()).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(gateway.names().await, ["doc:1", "doc:2"]);
+    let snapshot = gateway.gateway.snapshot().await;
+    assert_eq!(snapshot.stale(), [a.id()]);
+    a.fail_listing(false);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert!(gateway.gateway.snapshot().await.stale().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_detached_source_takes_only_its_own_resources_away() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let b = Arc::new(FakeSource::new("b", &["doc:1", "doc:2"]));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    assert_eq!(gateway.names().await, ["a+doc:1", "b+doc:1", "doc:2"]);
+    gateway.gateway.feed().detach(a.id().clone()).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(gateway.names().await, ["doc:1", "doc:2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn listeners_hear_of_lists_that_differ_and_of_nothing_else() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    let mut changes = gateway.gateway.changes();
+    gateway.gateway.feed().report(a.id(), SourceEvent::Ready).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(changes.try_recv().is_err());
+    a.add("doc:2");
+    gateway.gateway.feed().report(a.id(), SourceEvent::Ready).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert!(matches!(
+        changes.try_recv(),
+        Ok(Change::Lists(ListsChanged { resources: true, tools: false, .. }))
+    ));
+}
+
+#[tokio::test]
+async fn a_source_is_told_of_the_first_watcher_and_of_the_last() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    let caller = Caller::local();
+    let first = gateway.gateway.watch(&caller, &"doc:1".into()).await.unwrap();
+    let second = gateway.gateway.watch(&caller, &"a+doc:1".into()).await.unwrap();
+    assert_eq!(first, second);
+    gateway.gateway.unwatch(&first).await;
+    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1"]);
+    gateway.gateway.unwatch(&second).await;
+    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "-doc:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_source_does_not_slow_another() {
+    let slow = Arc::new(FakeSource::new("slow", &["s:1"]));
+    let fast = Arc::new(FakeSource::new("fast", &["f:1"]));
+    let gateway = GatewayBox::with(&[&slow, &fast]).await;
+    slow.take_for_reads(Duration::from_secs(3600));
+    let began = tokio::time::Instant::now();
+    let (slow_read, fast_read) =
+        tokio::join!(tokio::time::timeout(Duration::from_secs(10), gateway.read("s:1")), async {
+            let text = gateway.read("f:1").await.unwrap();
+            (text, began.elapsed())
+        },);
+    assert!(slow_read.is_err());
+    assert_eq!(fast_read.0, "fast|f:1");
+    assert!(fast_read.1 < Duration::from_secs(1));
+}

@@ -1,0 +1,5 @@
+//! The gateway with fake Sources: what users notice, without a wire.
+
+mod changes;
+mod names;
+mod templates;

@@ -1,0 +1,183 @@
+//! A Source without a server: what it lists and how it fails is up to the test.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use futures_util::future::BoxFuture;
+use trove_core::{
+    Json, LocalUri, Source, SourceError, SourceId,
+    resource::{Listing, Named, Resource, Template},
+    source::{Abilities, Ask, Operation, Reply},
+};
+
+/// A Source that answers `id|uri` to every read of what it lists.
+pub struct FakeSource {
+    id: SourceId,
+    is_builtin: bool,
+    state: Mutex<State>,
+    /// How often it was listed.
+    pub listings: AtomicUsize,
+    /// How often it was read.
+    pub reads: AtomicUsize,
+    /// What was asked of it by `watch` (`+uri`) and `unwatch` (`-uri`).
+    pub watches: Mutex<Vec<String>>,
+}
+
+#[derive(Default)]
+struct State {
+    resources: BTreeMap<String, String>,
+    templates: Vec<String>,
+    tools: Vec<String>,
+    listing_fails: bool,
+    read_takes: Duration,
+}
+
+impl FakeSource {
+    /// A Source with these resources.
+    pub fn new(id: &str, uris: &[&str]) -> FakeSource {
+        let state = State::default();
+        let source = FakeSource {
+            id: SourceId::new(id).expect("a valid id"),
+            is_builtin: false,
+            state: Mutex::new(state),
+            listings: AtomicUsize::new(0),
+            reads: AtomicUsize::new(0),
+            watches: Mutex::default(),
+        };
+        for uri in uris {
+            source.add(uri);
+        }
+        source
+    }
+
+    /// The same as a part of the gateway.
+    pub fn builtin(mut self) -> FakeSource {
+        self.is_builtin = true;
+        self
+    }
+
+    /// The same with templates.
+    pub fn with_templates(self, templates: &[&str]) -> FakeSource {
+        self.state().templates = templates.iter().map(|t| (*t).to_owned()).collect();
+        self
+    }
+
+    /// The same with tools, each of which answers with a link to every resource.
+    pub fn with_tools(self, tools: &[&str]) -> FakeSource {
+        self.state().tools = tools.iter().map(|t| (*t).to_owned()).collect();
+        self
+    }
+
+    /// Lists one resource more.
+    pub fn add(&self, uri: &str) {
+        let entry = serde_json::json!({ "uri": uri, "name": uri });
+        self.state().resources.insert(uri.to_owned(), entry.to_string());
+    }
+
+    /// Lists one resource less.
+    pub fn remove(&self, uri: &str) {
+        self.state().resources.remove(uri);
+    }
+
+    /// Makes listing fail, or work again.
+    pub fn fail_listing(&self, fails: bool) {
+        self.state().listing_fails = fails;
+    }
+
+    /// Makes each read take this long.
+    pub fn take_for_reads(&self, time: Duration) {
+        self.state().read_takes = time;
+    }
+
+    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn listing(&self) -> Result<Listing, SourceError> {
+        let state = self.state();
+        if state.listing_fails {
+            return Err(SourceError::Malformed { what: "told to fail".into() });
+        }
+        let json = |text: String| Json::parse(text).expect("the fake writes JSON");
+        let template = |t: &String| {
+            Template::new(json(serde_json::json!({ "uriTemplate": t, "name": t }).to_string()))
+        };
+        let tool =
+            |t: &String| Named::new(json(serde_json::json!({ "name": t }).to_string()), "name");
+        Ok(Listing {
+            resources: state
+                .resources
+                .values()
+                .filter_map(|e| Resource::new(json(e.clone())))
+                .collect(),
+            templates: state.templates.iter().filter_map(template).collect(),
+            tools: state.tools.iter().filter_map(tool).collect(),
+            ..Listing::default()
+        })
+    }
+
+    fn answer(&self, operation: &Operation) -> Result<Reply, SourceError> {
+        let body = match operation {
+            Operation::Read { uri } => serde_json::json!({
+                "contents": [{ "uri": uri.as_str(), "text": format!("{}|{uri}", self.id) }],
+            }),
+            Operation::CallTool { .. } => {
+                let uris: Vec<String> = self.state().resources.keys().cloned().collect();
+                let links = uris.iter().map(
+                    |uri| serde_json::json!({ "type": "resource_link", "uri": uri, "name": uri }),
+                );
+                serde_json::json!({ "content": links.collect::<Vec<_>>() })
+            }
+            _ => return Err(SourceError::NotOffered { what: "that" }),
+        };
+        Ok(Reply::plain(Json::of(&body)))
+    }
+}
+
+impl Source for FakeSource {
+    fn id(&self) -> &SourceId {
+        &self.id
+    }
+
+    fn is_builtin(&self) -> bool {
+        self.is_builtin
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { watch: true, tools: true, ..Abilities::default() }
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        self.listings.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async { self.listing() })
+    }
+
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        _ask: Ask,
+    ) -> BoxFuture<'a, Result<Reply, SourceError>> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        let takes = self.state().read_takes;
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            self.answer(&operation)
+        })
+    }
+
+    fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(format!("+{uri}"));
+        Box::pin(async { Ok(()) })
+    }
+
+    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(format!("-{uri}"));
+        Box::pin(async {})
+    }
+}

@@ -1,0 +1,74 @@
+//! A gateway in a box: real catalogue, fake Sources, no wire.
+
+use std::sync::Arc;
+
+use trove_core::{
+    Caller, Gateway, Json, PublicUri,
+    gateway::AskError,
+    json::items,
+    source::{Ask, SourceEvent},
+};
+
+use crate::fake_source::FakeSource;
+
+/// A gateway over fake Sources.
+pub struct GatewayBox {
+    /// The gateway.
+    pub gateway: Arc<Gateway>,
+}
+
+impl GatewayBox {
+    /// Starts a gateway and waits until every Source is listed.
+    pub async fn with(sources: &[&Arc<FakeSource>]) -> GatewayBox {
+        let gateway = Gateway::start("test", None).await;
+        let gateway = GatewayBox { gateway };
+        for source in sources {
+            gateway.attach(source).await;
+        }
+        gateway.gateway.feed().all_attached().await;
+        gateway.settle().await;
+        gateway
+    }
+
+    /// Adds a Source that is ready.
+    pub async fn attach(&self, source: &Arc<FakeSource>) {
+        use trove_core::Source as _;
+        let feed = self.gateway.feed();
+        self.gateway.board().add(source.id(), "fake");
+        self.gateway.board().update(source.id(), |s| s.state = trove_core::status::State::Ready);
+        feed.attach((*source).clone()).await;
+        feed.report(source.id(), SourceEvent::Ready).await;
+    }
+
+    /// Waits until no Source is stale.
+    pub async fn settle(&self) {
+        let is_settled = || self.gateway.board().all().values().all(|s| s.is_settled());
+        while !is_settled() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        // The board is told just before the Snapshot is swapped.
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+
+    /// The public names of all resources but our own.
+    pub async fn names(&self) -> Vec<String> {
+        let snapshot = self.gateway.snapshot().await;
+        let names = snapshot.resources().iter().map(|r| r.public.to_string());
+        names.filter(|name| !name.starts_with("info://")).collect()
+    }
+
+    /// Reads one resource and gives its text.
+    pub async fn read(&self, uri: &str) -> Result<String, AskError> {
+        let reply =
+            self.gateway.read(&Caller::local(), &PublicUri::new(uri), Ask::default()).await?;
+        Ok(text_of(&reply.body))
+    }
+}
+
+/// The text of the first content of a read.
+pub fn text_of(result: &Json) -> String {
+    let contents = result.get("contents").unwrap_or_else(|| Json::parse("[]").expect("a literal"));
+    let first =
+        items(contents.as_str()).and_then(|items| items.first().map(|item| contents.part(item)));
+    first.and_then(|content| content.get_str("text")).unwrap_or_default()
+}
