@@ -1,7 +1,7 @@
 //! What the gateway is, without any wire.
 //!
 //! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
-//! [`resource`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
+//! [`resource`], [`source_id`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
 //! ([`catalogue`], [`about`]), and the *use cases* ([`gateway`]). Each layer imports
 //! only what stands before it; parts do not import one another.
 //!
@@ -10,6 +10,7 @@
 pub mod caller;
 pub mod json;
 pub mod resource;
+pub mod source_id;
 pub mod status;
 pub mod template;
 pub mod uri;
@@ -24,5 +25,6 @@ pub mod gateway;
 pub use caller::Caller;
 pub use gateway::Gateway;
 pub use json::Json;
-pub use source::{BadSourceId, Source, SourceError, SourceId};
+pub use source::{Source, SourceError};
+pub use source_id::{BadSourceId, SourceId};
 pub use uri::{LocalUri, PublicUri};

@@ -3,74 +3,17 @@
 //! An upstream MCP server is one, local knowledge is one, what the gateway says about
 //! itself is one. A Source knows its own names only; it never sees a public one.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
+pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
     json::Json,
     resource::{Freshness, Listing, ListsChanged},
     uri::LocalUri,
 };
-
-/// The longest id a Source may have.
-pub const MAX_SOURCE_ID: usize = 31;
-
-/// The name of a Source, `^[a-z][a-z0-9-]{0,30}$`, so that `id+scheme` is a valid
-/// URI scheme for every parser.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SourceId(Arc<str>);
-
-/// The text cannot name a Source.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -")]
-pub struct BadSourceId(pub String);
-
-impl SourceId {
-    /// Checks the text.
-    pub fn new(text: &str) -> Result<SourceId, BadSourceId> {
-        let mut bytes = text.bytes();
-        let valid = text.len() <= MAX_SOURCE_ID
-            && bytes.next().is_some_and(|b| b.is_ascii_lowercase())
-            && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        if valid { Ok(SourceId(text.into())) } else { Err(BadSourceId(text.into())) }
-    }
-
-    /// The nearest valid id: the same text always gives the same id.
-    pub fn normalise(text: &str) -> SourceId {
-        let mut id = String::new();
-        for c in text.to_lowercase().chars() {
-            match c {
-                'a'..='z' | '0'..='9' => id.push(c),
-                _ if !id.is_empty() && !id.ends_with('-') => id.push('-'),
-                _ => {}
-            }
-        }
-        if !id.starts_with(|c: char| c.is_ascii_lowercase()) {
-            id.insert(0, 's');
-        }
-        id.truncate(MAX_SOURCE_ID);
-        SourceId(id.trim_end_matches('-').into())
-    }
-
-    /// The text.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for SourceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for SourceId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// Owns resources: lists them, reads them, says when they change.
 pub trait Source: Send + Sync + 'static {
@@ -322,36 +265,5 @@ impl SourceError {
             | SourceError::NotOffered { .. }
             | SourceError::Malformed { .. } => false,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_id_can_stand_before_a_plus_in_a_scheme() {
-        for good in ["a", "fs", "my-server-2", "a234567890123456789012345678901"] {
-            assert!(SourceId::new(good).is_ok(), "{good}");
-        }
-        for bad in ["", "A", "1a", "-a", "a_b", "a.b", "é", "a2345678901234567890123456789012"] {
-            assert!(SourceId::new(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn any_text_has_a_nearest_id() {
-        let check = |text: &str, id: &str| {
-            let normal = SourceId::normalise(text);
-            assert_eq!(normal.as_str(), id, "{text}");
-            assert_eq!(SourceId::new(id), Ok(normal));
-        };
-        check("fs", "fs");
-        check("My Server", "my-server");
-        check("@scope/thing_v2", "scope-thing-v2");
-        check("3d", "s3d");
-        check("  --  ", "s");
-        check("Ünïcode", "n-code");
-        check(&"x".repeat(50), &"x".repeat(31));
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::RwLock};
 
 use tokio::time::Instant;
 
-use crate::source::SourceId;
+use crate::source_id::SourceId;
 
 /// What every Source last said about itself.
 #[derive(Debug, Default)]

@@ -9,7 +9,10 @@ const CORE: &str = "crates/trove-core/src/";
 
 /// Every module of the crate and its layer, lowest first.
 const LAYERS: [(Layer, &[&str]); 5] = [
-    (Layer::Words, &["json", "uri", "template", "resource", "caller", "code", "clock", "status"]),
+    (
+        Layer::Words,
+        &["json", "uri", "template", "resource", "caller", "code", "clock", "source_id", "status"],
+    ),
     (Layer::Seam, &["source"]),
     (Layer::Parts, &["catalogue", "about", "search", "cache", "knowledge", "access", "flags"]),
     (Layer::Gateway, &["gateway"]),

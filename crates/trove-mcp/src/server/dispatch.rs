@@ -77,12 +77,12 @@ impl Server {
             let text = format!("the URI is longer than {MAX_URI_BYTES} bytes");
             return Err(RpcError::new(code::INVALID_PARAMS, text));
         }
-        let belongs_to = format!("resources/read {uri}");
-        let params = self.unsealed(params, &belongs_to, asking)?;
+        let about = About { method: "resources/read", name: &uri };
+        let params = self.unsealed(params, about, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
-        let uri = PublicUri::new(uri);
-        let answer = self.gateway.read(&asking.caller, &uri, ask).await;
-        self.sealed(answer, &belongs_to, Keeping::Cacheable, asking.version)
+        let public = PublicUri::new(uri.as_str());
+        let answer = self.gateway.read(&asking.caller, &public, ask).await;
+        self.sealed(answer, about, Keeping::Cacheable, asking.version)
     }
 
     async fn pass_on(
@@ -93,8 +93,9 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         let key = if matches!(method, "tools/call" | "prompts/get") { "name" } else { "uri" };
-        let belongs_to = format!("{method} {}", required(params.as_ref(), key)?);
-        let params = self.unsealed(params, &belongs_to, asking)?;
+        let name = required(params.as_ref(), key)?;
+        let about = About { method, name: &name };
+        let params = self.unsealed(params, about, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let arguments = arguments(params.as_ref());
         let (gateway, caller) = (&self.gateway, &asking.caller);
@@ -104,7 +105,7 @@ impl Server {
             "skills/get" => (gateway.get_skill(caller, &arguments, ask).await, Keeping::Cacheable),
             _ => (gateway.read_directory(caller, &arguments, ask).await, Keeping::Cacheable),
         };
-        self.sealed(answer, &belongs_to, keeping, asking.version)
+        self.sealed(answer, about, keeping, asking.version)
     }
 
     async fn complete(&self, params: Option<Json>, asking: &Asking) -> Result<Json, RpcError> {
@@ -124,12 +125,12 @@ impl Server {
     fn unsealed(
         &self,
         params: Option<Json>,
-        belongs_to: &str,
+        about: About<'_>,
         asking: &Asking,
     ) -> Result<Option<Json>, RpcError> {
         match params {
             Some(params) if asking.version.is_modern() => {
-                self.seal.open(params, belongs_to).map(Some)
+                self.seal.open(params, &about.to_string()).map(Some)
             }
             other => Ok(other),
         }
@@ -138,14 +139,14 @@ impl Server {
     fn sealed(
         &self,
         answer: Result<Reply, AskError>,
-        belongs_to: &str,
+        about: About<'_>,
         keeping: Keeping,
         version: Version,
     ) -> Result<Json, RpcError> {
         let answer = answer.map_err(|error| encode::error(error, version))?;
         let needs_input = answer.needs_input;
         let result = encode::reply(answer, keeping, version)?;
-        Ok(if needs_input { self.seal.close(result, belongs_to) } else { result })
+        Ok(if needs_input { self.seal.close(result, &about.to_string()) } else { result })
     }
 
     async fn discover(&self) -> Json {
@@ -199,6 +200,19 @@ impl Server {
 
     async fn shows_skills(&self) -> bool {
         self.gateway.snapshot().await.abilities().skills
+    }
+}
+
+/// What a request is about: sealed state belongs to it alone.
+#[derive(Clone, Copy)]
+struct About<'a> {
+    method: &'a str,
+    name: &'a str,
+}
+
+impl std::fmt::Display for About<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} {}", self.method, self.name)
     }
 }
 

@@ -159,7 +159,9 @@ impl HttpDoor {
             match wire::parse(&part) {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
-                    let outcome = session.session.answer(&self.server, request, None).await;
+                    let asking = session.session.asking(&request);
+                    let outcome =
+                        session.session.answer(&self.server, request, &asking, None).await;
                     answers
                         .push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
                 }
@@ -218,23 +220,22 @@ impl HttpDoor {
         let id = request.id.clone();
         if asking.wants_notices() && accepts_events(headers) {
             let door = self.clone();
-            return stream_answer(id, asking, move |notices| async move {
-                session.session.answer(&door.server, request, Some(notices)).await
+            return stream_answer(id, asking.clone(), move |notices| async move {
+                session.session.answer(&door.server, request, &asking, Some(notices)).await
             });
         }
         // In these eras a client that hangs up has not cancelled what it began; only
         // what may have effects is worth finishing for nobody.
         let outcome = if request.method == "tools/call" {
             let door = self.clone();
-            let work =
-                tokio::spawn(
-                    async move { session.session.answer(&door.server, request, None).await },
-                );
+            let work = tokio::spawn(async move {
+                session.session.answer(&door.server, request, &asking, None).await
+            });
             work.await.unwrap_or_else(|_| {
                 Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"))
             })
         } else {
-            session.session.answer(&self.server, request, None).await
+            session.session.answer(&self.server, request, &asking, None).await
         };
         respond(StatusCode::OK, Some(wire::response(&id, &outcome)))
     }

@@ -52,9 +52,9 @@ impl Session {
         &self,
         server: &Server,
         request: Request,
+        asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let asking = self.asking(&request);
         let work = async {
             let params = request.params.as_ref();
             match request.method.as_str() {
@@ -71,7 +71,7 @@ impl Session {
                     Ok(Json::empty_object())
                 }
                 "logging/setLevel" => self.set_level(server, params).await,
-                method => server.answer(method, request.params.clone(), &asking, notices).await,
+                method => server.answer(method, request.params.clone(), asking, notices).await,
             }
         };
         self.under_way.run(&request.id, work).await

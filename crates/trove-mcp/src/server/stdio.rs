@@ -191,7 +191,9 @@ impl Client {
         let asking = session.asking(&request);
         let id = request.id.clone();
         let outcome = self
-            .with_notices(&asking, |notices| session.answer(&self.server, request, notices))
+            .with_notices(&asking, |notices| {
+                session.answer(&self.server, request, &asking, notices)
+            })
             .await;
         if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
             self.send(wire::response(&id, &outcome)).await;

@@ -93,9 +93,7 @@ impl Conversation {
         if let Some(meta) = self.dress(id, &ask) {
             params.set("_meta", meta);
         }
-        let name =
-            params.get_str("uri").or_else(|| params.get_str("name")).map(|name| name.into_owned());
-        let call = Call { id, method, params: params.to_text(), name, notices: ask.notices };
+        let call = Call { id, method, params: params.to_text(), notices: ask.notices };
         let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
         Ok(outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?)
     }

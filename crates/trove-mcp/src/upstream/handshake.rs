@@ -78,7 +78,7 @@ async fn request(
     method: &'static str,
     params: String,
 ) -> Result<Json, LinkError> {
-    link.request(Call { id: tickets.next(), method, params, name: None, notices: None }).await
+    link.request(Call { id: tickets.next(), method, params, notices: None }).await
 }
 
 /// Asks a stateless server what it is; nothing if it is one but not of our version.

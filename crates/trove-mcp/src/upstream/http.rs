@@ -1,6 +1,9 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
-use std::sync::{Arc, OnceLock, RwLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock, RwLock},
+};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, future::BoxFuture};
@@ -10,7 +13,10 @@ use reqwest::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
-use trove_core::{SourceId, json::Json};
+use trove_core::{
+    SourceId,
+    json::{Json, Object},
+};
 
 use super::{
     link::{Call, Inbox, Link, LinkError, notice_of},
@@ -181,7 +187,8 @@ impl Shared {
 
     async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let body = wire::request(call.id, call.method, &call.params);
-        let response = self.post(call.method, call.name.as_deref(), body).await?;
+        let name = self.is_modern().then(|| name_of(&call.params)).flatten();
+        let response = self.post(call.method, name.as_deref(), body).await?;
         let status = response.status();
         if is_event_stream(&response) && status.is_success() {
             return self.answer_in_stream(response, &call).await;
@@ -317,6 +324,12 @@ pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
     }
     let what = if error.is_connect() { "cannot connect" } else { "the request failed" };
     LinkError::Unreachable(format!("{what}: {cause}"))
+}
+
+/// What a request is about, which modern requests repeat in a header.
+fn name_of(params: &str) -> Option<String> {
+    let params = Object::parse(params)?;
+    params.get_str("uri").or_else(|| params.get_str("name")).map(Cow::into_owned)
 }
 
 /// A header holds visible ASCII only; other names travel in the protocol's base64 form.

@@ -59,8 +59,6 @@ pub(crate) struct Call {
     pub(crate) method: &'static str,
     /// The params, an object as text.
     pub(crate) params: String,
-    /// What the request is about, for transports that say it in a header.
-    pub(crate) name: Option<String>,
     /// Where progress and log messages of this request go.
     pub(crate) notices: Option<mpsc::Sender<Notice>>,
 }

@@ -130,7 +130,6 @@ impl Upstream {
     async fn ask(&self, operation: Operation, ask: Ask) -> Result<Reply, SourceError> {
         let conversation = self.ready().await?;
         let began = Instant::now();
-        let (method, arguments) = spell(&operation);
         let offers = conversation.hello.offers;
         match operation {
             Operation::Complete { .. } if !offers.completions => {
@@ -141,7 +140,8 @@ impl Upstream {
             }
             _ => {}
         }
-        let params = Object::parse(&arguments)
+        let (method, params) = spell(&operation);
+        let params = params
             .ok_or_else(|| SourceError::Malformed { what: "the arguments are no object".into() })?;
         let body = conversation.ask(method, params, ask, self.config.timeout).await?;
         self.note_latency(began);
@@ -239,21 +239,20 @@ impl Source for Upstream {
 }
 
 /// The method and the arguments of an operation, in the protocol's words.
-fn spell(operation: &Operation) -> (&'static str, String) {
-    match operation {
+fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
+    let (method, arguments) = match operation {
         Operation::Read { uri } => {
             let mut arguments = Object::new();
             arguments.set_str("uri", uri.as_str());
-            ("resources/read", arguments.to_text())
+            return ("resources/read", Some(arguments));
         }
-        Operation::ReadDirectory { arguments } => {
-            ("resources/directory/read", arguments.as_str().to_owned())
-        }
-        Operation::Complete { arguments } => ("completion/complete", arguments.as_str().to_owned()),
-        Operation::CallTool { arguments } => ("tools/call", arguments.as_str().to_owned()),
-        Operation::GetPrompt { arguments } => ("prompts/get", arguments.as_str().to_owned()),
-        Operation::GetSkill { arguments } => ("skills/get", arguments.as_str().to_owned()),
-    }
+        Operation::ReadDirectory { arguments } => ("resources/directory/read", arguments),
+        Operation::Complete { arguments } => ("completion/complete", arguments),
+        Operation::CallTool { arguments } => ("tools/call", arguments),
+        Operation::GetPrompt { arguments } => ("prompts/get", arguments),
+        Operation::GetSkill { arguments } => ("skills/get", arguments),
+    };
+    (method, Object::parse(arguments.as_str()))
 }
 
 /// A modern result, with what it says about itself read out.

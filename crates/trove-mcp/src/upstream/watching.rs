@@ -181,7 +181,7 @@ fn listen_params(wanted: &Wanted) -> String {
 }
 
 async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) {
-    let call = Call { id, method: "subscriptions/listen", params, name: None, notices: None };
+    let call = Call { id, method: "subscriptions/listen", params, notices: None };
     if let Err(error) = conversation.link.request(call).await {
         debug!(%error, "the stream of changes ended");
     }

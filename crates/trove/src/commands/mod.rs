@@ -36,6 +36,9 @@ pub mod exit {
 /// How long a command waits for servers when the user names no time.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// The most threads that answer requests.
+const MAX_THREADS: usize = 8;
+
 /// Why a command ended badly.
 #[derive(Debug)]
 pub(crate) struct Failed {
@@ -133,8 +136,12 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
     Err(Failed::new(exit::CONFIG, "Config", message))
 }
 
+/// Half of the cores are left to the servers we start: on a small machine one thread of
+/// ours is faster than two that wake each other.
 fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     tokio::runtime::Builder::new_multi_thread()
+        .worker_threads((cores / 2).clamp(1, MAX_THREADS))
         .enable_all()
         .build()
         .map_err(|error| Failed::new(exit::UNREACHABLE, "Runtime", format!("no threads: {error}")))

@@ -163,6 +163,11 @@ impl Trove {
         rustix::process::kill_process(self.pid(), signal).expect("trove can be signalled");
     }
 
+    /// Says that the client on stdio has gone.
+    pub(crate) async fn close_stdin(&self) {
+        self.pipe.close().await;
+    }
+
     /// Waits for the program to end by itself.
     pub(crate) async fn ended(&mut self) -> std::process::ExitStatus {
         within(LIMIT, "trove to end", self.child.wait()).await.expect("trove can be awaited")

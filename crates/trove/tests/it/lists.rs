@@ -13,7 +13,9 @@ const SHARED: &str = "common://agreed";
 /// Two servers of 35 resources each in pages of ten, with one URI in common.
 fn two_paged(first: &str, second: &str) -> [Toy; 2] {
     let args = |scheme: &str| {
-        format!("--resources 35 --page-size 10 --uris mixed --bare --shared {SHARED} --scheme {scheme}")
+        format!(
+            "--resources 35 --page-size 10 --uris mixed --bare --shared {SHARED} --scheme {scheme}"
+        )
     };
     [toy("one", &args(first)), toy("two", &args(second))]
 }
@@ -92,8 +94,11 @@ async fn the_qualified_name_of_anything_works_and_answers_under_the_public_one()
         ("two+beta://ünï/文書-7", "two"),
         ("one+alpha://with space/item 8", "one"),
     ] {
-        let text = client.text(asked).await;
-        assert!(text.starts_with(&format!("{owner}|")), "{asked}: {text}");
+        let result = client.read(asked).await.expect("a qualified name always works");
+        let content = &result["contents"][0];
+        let bare = asked.split_once('+').map(|(_, bare)| bare).expect("the name is qualified");
+        assert_eq!(content["uri"], bare, "nobody else uses that name");
+        assert_eq!(content["text"], format!("{owner}|{bare}|"));
     }
 }
 
@@ -152,7 +157,8 @@ async fn templates_of_two_servers_are_listed_qualified_and_fill_to_their_own() {
     let client = trove.any_client().await;
     let listed = client.list("resources/templates/list", "resourceTemplates").await;
     let texts: BTreeSet<&str> = listed.iter().filter_map(|t| t["uriTemplate"].as_str()).collect();
-    for template in ["one+note://{id}", "two+note://{id}", "alpha://slow/{ms}", "beta://slow/{ms}"] {
+    for template in ["one+note://{id}", "two+note://{id}", "alpha://slow/{ms}", "beta://slow/{ms}"]
+    {
         assert!(texts.contains(template), "{template} in {texts:?}");
     }
     assert_eq!(check_owner(&client, "one+note://beta").await, "one");
@@ -201,7 +207,8 @@ async fn links_of_two_servers_with_the_same_names_lead_to_the_right_one() {
 
 #[tokio::test]
 async fn a_servers_use_of_our_own_schemes_is_listed_qualified_and_ours_stays_ours() {
-    let trove = Trove::with(&[toy("one", "--bare --shared info://health --shared config://x")]).await;
+    let trove =
+        Trove::with(&[toy("one", "--bare --shared info://health --shared config://x")]).await;
     let client = trove.any_client().await;
     let listed = client.uris().await;
     for uri in ["info://health", "one+info://health", "one+config://x"] {

@@ -4,3 +4,5 @@ mod conformance;
 mod kit;
 mod lists;
 mod peers;
+mod survival;
+mod watch;

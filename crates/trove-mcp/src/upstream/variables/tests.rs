@@ -1,3 +1,5 @@
+//! Variables in every dialect.
+
 use std::{
     io,
     path::{Path, PathBuf},
@@ -22,7 +24,7 @@ impl Scope for Machine {
     }
 
     fn workspace(&self) -> Option<PathBuf> {
-        Some("/work/shop".into())
+        Some("/srv/shop".into())
     }
 
     fn read(&self, path: &Path) -> io::Result<String> {
@@ -104,7 +106,7 @@ fn claude_code_knows_names_and_defaults() {
 fn editors_know_their_folders() {
     for dialect in [Cursor, VsCode] {
         check(dialect, "${userHome}${/}x${pathSeparator}${env:KEY}", "/home/ann/x/k3y");
-        check(dialect, "${workspaceFolder}:${workspaceFolderBasename}", "/work/shop:shop");
+        check(dialect, "${workspaceFolder}:${workspaceFolderBasename}", "/srv/shop:shop");
     }
     let lesson = "[write `${env:NAME}`, `${userHome}` or `${workspaceFolder}`]";
     check(Cursor, "${KEY}", &format!("`${{KEY}}` is no variable of Cursor {lesson}"));

@@ -55,18 +55,18 @@ fn a_named_file_must_exist() {
 #[test]
 fn state_is_kept_where_the_environment_says() {
     let state = |env: Env| {
-        let cwd = PathBuf::from("/work");
+        let cwd = PathBuf::from("/srv");
         let request = Request { explicit: None, cwd, env: &env, flags: Overrides::default() };
         let loaded = load(&request);
         let Setting { value, origin } = loaded.config.state_dir;
         format!("{} {origin} {}", value.display(), shown(&loaded.problems))
     };
-    assert_eq!(state(Env::default().with("TROVE_HOME", "t")), "/work/t env ");
+    assert_eq!(state(Env::default().with("TROVE_HOME", "t")), "/srv/t env ");
     assert_eq!(state(Env::default().with("XDG_STATE_HOME", "/s")), "/s/trove default ");
     assert_eq!(state(Env::default().with("HOME", "/h")), "/h/.local/state/trove default ");
     assert_eq!(
         state(Env::default()),
-        "/work/.trove default warning: no home folder is known, so state is kept in /work/.trove\n  \
+        "/srv/.trove default warning: no home folder is known, so state is kept in /srv/.trove\n  \
          hint: set `TROVE_HOME` or `HOME`"
     );
 }

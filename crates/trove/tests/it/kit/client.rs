@@ -74,6 +74,11 @@ impl Pipe {
         &self.transcript
     }
 
+    /// Says that nothing more will come.
+    pub(crate) async fn close(&self) {
+        self.stdin.lock().await.take();
+    }
+
     /// Writes one line.
     pub(crate) async fn write(&self, line: &str) {
         let mut stdin = self.stdin.lock().await;
@@ -138,7 +143,9 @@ impl Client {
             *session = Some(id.to_owned());
             let heard: Value = answer.json().await.expect("the answer is JSON");
             assert_eq!(heard["result"]["protocolVersion"], version);
-            let get = http.get(url.as_str()).header("Mcp-Session-Id", session.as_deref().unwrap_or_default());
+            let get = http
+                .get(url.as_str())
+                .header("Mcp-Session-Id", session.as_deref().unwrap_or_default());
             let get = get.header("Accept", "text/event-stream");
             tokio::spawn(hear_all(get, None, self.transcript.clone()));
         } else {
@@ -255,7 +262,8 @@ impl Client {
     /// The text of a resource with one content.
     pub(crate) async fn text(&self, uri: &str) -> String {
         let result = self.read(uri).await;
-        let result = result.unwrap_or_else(|error| panic!("{uri} through {:?}: {error}", self.kind));
+        let result =
+            result.unwrap_or_else(|error| panic!("{uri} through {:?}: {error}", self.kind));
         result["contents"][0]["text"].as_str().expect("the content is text").to_owned()
     }
 
@@ -326,8 +334,7 @@ impl Client {
         let params = json!({ "notifications": filter }).to_string();
         let call = self.send("subscriptions/listen", &params, None).await;
         let id = call.id;
-        let is_first =
-            move |m: &Value| m["params"]["_meta"][SUBSCRIPTION] == id || m["id"] == id;
+        let is_first = move |m: &Value| m["params"]["_meta"][SUBSCRIPTION] == id || m["id"] == id;
         let (_, first) = self.transcript.first(call.from, is_first, "the stream to open").await;
         (call, first.json.clone())
     }
@@ -424,8 +431,11 @@ async fn hear_all(request: RequestBuilder, id: Option<u64>, transcript: Arc<Tran
         while let Some(end) = waiting.windows(2).position(|pair| pair == b"\n\n") {
             let event: Vec<u8> = waiting.drain(..end + 2).collect();
             let event = String::from_utf8_lossy(&event).into_owned();
-            let data: Vec<&str> =
-                event.lines().filter_map(|line| line.strip_prefix("data:")).map(str::trim).collect();
+            let data: Vec<&str> = event
+                .lines()
+                .filter_map(|line| line.strip_prefix("data:"))
+                .map(str::trim)
+                .collect();
             if !data.is_empty() {
                 transcript.push(data.join("\n"));
             }
