@@ -10,10 +10,21 @@ pub const MAX_SOURCE_ID: usize = 31;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(Arc<str>);
 
+/// The id of what is the gateway's own; no server can have it.
+const OWN: &str = "trove";
+
 /// The text cannot name a Source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -")]
-pub struct BadSourceId(pub String);
+pub enum BadSourceId {
+    /// It has the wrong shape.
+    #[error(
+        "`{0}` is no server id: start with a lower-case letter, then up to 30 of a-z, 0-9 and -"
+    )]
+    Shape(String),
+    /// It is the gateway's own.
+    #[error("`{0}` is what the gateway calls itself, so no server can have that id")]
+    Reserved(String),
+}
 
 impl SourceId {
     /// Checks the text.
@@ -22,7 +33,11 @@ impl SourceId {
         let valid = text.len() <= MAX_SOURCE_ID
             && bytes.next().is_some_and(|b| b.is_ascii_lowercase())
             && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        if valid { Ok(SourceId(text.into())) } else { Err(BadSourceId(text.into())) }
+        match valid {
+            true if text == OWN => Err(BadSourceId::Reserved(text.into())),
+            true => Ok(SourceId(text.into())),
+            false => Err(BadSourceId::Shape(text.into())),
+        }
     }
 
     /// The nearest valid id: the same text always gives the same id.
@@ -39,7 +54,15 @@ impl SourceId {
             id.insert(0, 's');
         }
         id.truncate(MAX_SOURCE_ID);
-        SourceId(id.trim_end_matches('-').into())
+        match id.trim_end_matches('-') {
+            OWN => SourceId(format!("{OWN}-server").into()),
+            id => SourceId(id.into()),
+        }
+    }
+
+    /// The id of what is the gateway's own.
+    pub fn own() -> SourceId {
+        SourceId(OWN.into())
     }
 
     /// The text.
@@ -69,7 +92,9 @@ mod tests {
         for good in ["a", "fs", "my-server-2", "a234567890123456789012345678901"] {
             assert!(SourceId::new(good).is_ok(), "{good}");
         }
-        for bad in ["", "A", "1a", "-a", "a_b", "a.b", "é", "a2345678901234567890123456789012"] {
+        for bad in
+            ["", "A", "1a", "-a", "a_b", "a.b", "trove", "é", "a2345678901234567890123456789012"]
+        {
             assert!(SourceId::new(bad).is_err(), "{bad}");
         }
     }
@@ -85,6 +110,7 @@ mod tests {
         check("My Server", "my-server");
         check("@scope/thing_v2", "scope-thing-v2");
         check("3d", "s3d");
+        check("Trove", "trove-server");
         check("  --  ", "s");
         check("Ünïcode", "n-code");
         check(&"x".repeat(50), &"x".repeat(31));

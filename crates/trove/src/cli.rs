@@ -47,11 +47,11 @@ pub enum Command {
     /// Serve MCP on stdin and stdout, over HTTP, or both
     Serve(Serve),
     /// List every resource and template
-    Ls(Output),
+    Ls(Wait),
     /// Read one resource
     Read(Read),
     /// Show the state of every server
-    Status(Status),
+    Status(Wait),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -86,23 +86,23 @@ pub struct Output {
     pub json: bool,
 }
 
+/// How to print, and how long to wait for it.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Wait {
+    #[command(flatten)]
+    pub output: Output,
+    /// How many seconds to wait for servers to answer
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    pub wait: u64,
+}
+
 /// `trove read`.
 #[derive(Debug, Clone, Args)]
 pub struct Read {
     /// A URI as listed, a filled template, or `server+uri`
     pub uri: String,
     #[command(flatten)]
-    pub output: Output,
-}
-
-/// `trove status`.
-#[derive(Debug, Clone, Args)]
-pub struct Status {
-    #[command(flatten)]
-    pub output: Output,
-    /// How many seconds to wait for servers to answer
-    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
-    pub wait: u64,
+    pub wait: Wait,
 }
 
 /// `trove config`.

@@ -82,7 +82,7 @@ const CAPABILITIES: &str = "info://capabilities";
 impl About {
     /// Tells what `facts` hold.
     pub fn new(facts: Facts) -> About {
-        About { id: SourceId::normalise("trove"), facts }
+        About { id: SourceId::own(), facts }
     }
 
     fn describe(&self, uri: &str) -> Option<Json> {

@@ -226,9 +226,7 @@ impl Shared {
             parser.push(&chunk).map_err(|_| LinkError::TooLarge(MAX_MESSAGE_BYTES))?;
             while let Some(event) = parser.next() {
                 match wire::parse(&event.data) {
-                    Ok(Message::Response { id, outcome })
-                        if id.as_str().trim_matches('"').parse() == Ok(call.id) =>
-                    {
+                    Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
                         return outcome.map_err(LinkError::Rpc);
                     }
                     Ok(message) => self.take(message, Some(call)).await,
@@ -265,6 +263,7 @@ impl Shared {
     /// Keeps the unasked stream open for as long as the server offers it.
     async fn run_unasked(&self) {
         let mut failures = 0u32;
+        let mut was_open = false;
         while failures < 5 {
             let request = self
                 .client
@@ -273,8 +272,13 @@ impl Shared {
                 .header(ACCEPT, HeaderValue::from_static("text/event-stream"));
             let Ok(response) = request.send().await else { break };
             if !response.status().is_success() || !is_event_stream(&response) {
+                if was_open {
+                    // The server forgot the session, as after a restart.
+                    break;
+                }
                 return;
             }
+            was_open = true;
             let mut parser = Parser::new(MAX_MESSAGE_BYTES);
             let mut chunks = response.bytes_stream();
             while let Some(Ok(chunk)) = chunks.next().await {

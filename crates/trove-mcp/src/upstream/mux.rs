@@ -115,7 +115,8 @@ impl Mux {
     }
 
     fn answer(&self, id: &Json, outcome: Result<Json, RpcError>) {
-        let number = id.as_str().trim_matches('"').parse::<u64>().ok();
+        // Our ids are numbers: the same digits as a string are another id.
+        let number = id.as_str().parse::<u64>().ok();
         let Some(pending) = number.and_then(|id| self.pending().remove(&id)) else {
             debug!(source = %self.source, "answer to a request nobody is waiting for");
             return;

@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::{sync::watch, task::JoinSet};
+use tokio::{sync::watch, task::JoinSet, time::Instant};
 use tracing::debug;
 use trove_core::{
     SourceId,
@@ -22,15 +22,14 @@ use trove_core::{
 };
 
 use super::{
+    backoff::{self, STABLE_AFTER},
     config::Watch,
     conversation::{Conversation, dress_modern},
-    link::{Call, Inbox},
+    link::{Call, Inbox, LinkError},
 };
 
 /// How long a server may take to acknowledge a subscription.
 pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
-/// How long to wait before listening again after a stream ended.
-const LISTEN_AGAIN_AFTER: Duration = Duration::from_millis(500);
 
 /// The URIs that somebody watches.
 pub(crate) type Wanted = BTreeSet<LocalUri>;
@@ -108,22 +107,33 @@ impl Watching {
     async fn listen(&mut self, had: Wanted) {
         let mut acknowledged = self.inbox.acknowledged();
         let mut current: Option<JoinSet<()>> = None;
-        let mut is_first = true;
+        let mut missed = Some(had);
+        let mut ended_early = 0;
         loop {
             let wanted = self.wanted.borrow_and_update().clone();
             let id = self.conversation.tickets.next();
+            let began = Instant::now();
             let mut fresh = JoinSet::new();
             fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(&wanted)));
             let ready = acknowledged.wait_for(|newest| *newest >= id);
-            let _ = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await;
+            let opened = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.is_ok();
             let streams = current.insert(fresh);
-            self.in_force.send_replace(wanted);
-            if std::mem::take(&mut is_first) {
-                self.report_missed(&had).await;
+            self.in_force.send_replace(wanted.clone());
+            if let Some(missed) = missed.take() {
+                self.report_missed(&missed).await;
             }
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
-                _ = streams.join_next() => tokio::time::sleep(LISTEN_AGAIN_AFTER).await,
+                _ = streams.join_next() => {
+                    let was_stable = began.elapsed() >= STABLE_AFTER;
+                    ended_early = if was_stable { 1 } else { ended_early + 1 };
+                    tokio::time::sleep(backoff::delay(ended_early)).await;
+                    if opened {
+                        // The lists, too, may have changed while nobody listened.
+                        self.feed.report(&self.source, SourceEvent::Ready).await;
+                        missed = Some(wanted);
+                    }
+                }
             }
         }
     }
@@ -182,7 +192,13 @@ fn listen_params(wanted: &Wanted) -> String {
 
 async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) {
     let call = Call { id, method: "subscriptions/listen", params, notices: None };
-    if let Err(error) = conversation.link.request(call).await {
-        debug!(%error, "the stream of changes ended");
+    match conversation.link.request(call).await {
+        Ok(_) => debug!("the stream of changes ended"),
+        Err(error @ LinkError::Unreachable(_)) => {
+            debug!(%error, "the server is gone");
+            // The life of this upstream begins anew, with all that follows from it.
+            conversation.link.closed().cancel();
+        }
+        Err(error) => debug!(%error, "the stream of changes ended"),
     }
 }

@@ -4,14 +4,18 @@ use std::io::Write as _;
 
 use trove_core::{Json, catalogue::Snapshot, json::Object};
 
-use super::{Failed, PATIENCE, once, settle};
-use crate::cli::{Global, Output};
+use super::{Failed, once, settle, unsettled};
+use crate::cli::{Global, Wait};
 
-pub(super) fn ls(global: &Global, output: Output) -> Result<(), Failed> {
+#[expect(clippy::print_stderr, reason = "who is missing is for whoever sits at the terminal")]
+pub(super) fn ls(global: &Global, wait: Wait) -> Result<(), Failed> {
     once(global, async |app, _| {
-        settle(app, PATIENCE, async || false).await;
+        settle(app, wait, async || false).await;
+        for id in unsettled(app) {
+            eprintln!("note: {id} has not answered yet; shown is what it listed last time");
+        }
         let snapshot = app.gateway.snapshot().await;
-        let text = if output.json { as_json(&snapshot) } else { as_text(&snapshot) };
+        let text = if wait.output.json { as_json(&snapshot) } else { as_text(&snapshot) };
         // A reader that has seen enough, such as `head`, is no fault.
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())

@@ -9,11 +9,11 @@ mod status;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use trove_core::gateway::AskError;
+use trove_core::{SourceId, gateway::AskError};
 
 use crate::{
     app::App,
-    cli::{Cli, Command, Global},
+    cli::{Cli, Command, Global, Wait},
     config::{Config, Loaded, Overrides, ProcessEnv, Request, load},
     telemetry,
 };
@@ -32,9 +32,6 @@ pub mod exit {
     /// A server answered with an error, or there is no such resource.
     pub const SOURCE: u8 = 5;
 }
-
-/// How long a command waits for servers when the user names no time.
-const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The most threads that answer requests.
 const MAX_THREADS: usize = 8;
@@ -76,9 +73,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let outcome = match cli.command {
         Command::Up(http) => serve::up(&cli.global, &http),
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
-        Command::Ls(output) => ls::ls(&cli.global, output),
+        Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
-        Command::Status(status) => status::status(&cli.global, &status),
+        Command::Status(wait) => status::status(&cli.global, wait),
         Command::Config(command) => config::config(&cli.global, command),
     };
     match outcome {
@@ -94,12 +91,11 @@ impl Command {
     fn wants_json(&self) -> bool {
         use crate::cli::ConfigCommand;
         match self {
-            Command::Ls(output)
-            | Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
+            Command::Ls(wait) | Command::Status(wait) => wait.output.json,
+            Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
                 output.json
             }
-            Command::Read(read) => read.output.json,
-            Command::Status(status) => status.output.json,
+            Command::Read(read) => read.wait.output.json,
             Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
         }
     }
@@ -163,16 +159,18 @@ fn once<T>(
 }
 
 /// Waits until every server has answered or failed, or `is_enough` says so.
-async fn settle(app: &App, patience: Duration, is_enough: impl AsyncFn() -> bool) {
+async fn settle(app: &App, wait: Wait, is_enough: impl AsyncFn() -> bool) {
     let settled = async {
-        loop {
-            let all = app.gateway.board().all();
-            if all.values().all(trove_core::status::SourceStatus::is_settled) || is_enough().await {
-                return;
-            }
+        while !unsettled(app).is_empty() && !is_enough().await {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     // Out of patience: what there is by now is the answer.
-    let _ = tokio::time::timeout(patience, settled).await;
+    let _ = tokio::time::timeout(Duration::from_secs(wait.wait), settled).await;
+}
+
+/// The servers that have neither answered nor failed yet.
+fn unsettled(app: &App) -> Vec<SourceId> {
+    let all = app.gateway.board().all();
+    all.into_iter().filter(|(_, status)| !status.is_settled()).map(|(id, _)| id).collect()
 }

@@ -10,7 +10,7 @@ use trove_core::{
     status::State,
 };
 
-use super::{Failed, PATIENCE, exit, once, settle};
+use super::{Failed, exit, once, settle};
 use crate::cli::{Global, Read};
 
 pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
@@ -18,7 +18,7 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     let result = once(global, async |app, _| {
         let gateway = &app.gateway;
         // No need to wait for every server when the owner of this one is there.
-        settle(app, PATIENCE, async || {
+        settle(app, read.wait, async || {
             let route = gateway.snapshot().await.route(uri.as_str());
             route.is_ok_and(|route| {
                 gateway.board().of(route.source.id()).is_some_and(|s| s.state == State::Ready)
@@ -27,7 +27,7 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
         .await;
         Ok(gateway.read(&Caller::local(), &uri, Ask::default()).await?.body)
     })?;
-    let bytes = if read.output.json { pretty(&result) } else { raw(&result)? };
+    let bytes = if read.wait.output.json { pretty(&result) } else { raw(&result)? };
     // A reader that has seen enough, such as `head`, is no fault.
     let _ = std::io::stdout().write_all(&bytes);
     Ok(())

@@ -1,26 +1,26 @@
 //! `trove status`: the state of every server.
 
-use std::{fmt::Write as _, io::Write as _, time::Duration};
+use std::{fmt::Write as _, io::Write as _};
 
 use trove_core::{Caller, Json, PublicUri, SourceId, json::items, source::Ask};
 
 use super::{Failed, ls::plain, once, settle};
 use crate::{
     app::App,
-    cli::{Global, Status},
+    cli::{Global, Wait},
 };
 
 /// How many of a failing server's last words are shown.
 const LAST_WORDS: usize = 5;
 
-pub(super) fn status(global: &Global, status: &Status) -> Result<(), Failed> {
+pub(super) fn status(global: &Global, wait: Wait) -> Result<(), Failed> {
     once(global, async |app, _| {
-        settle(app, Duration::from_secs(status.wait), async || false).await;
+        settle(app, wait, async || false).await;
         // Through the front door, so that it is the object every other reader gets.
         let uri = PublicUri::new("info://health");
         let result = app.gateway.read(&Caller::local(), &uri, Ask::default()).await?.body;
         let text = health_text(&result).unwrap_or_default();
-        let text = if status.output.json { format!("{text}\n") } else { table(app, &text).await };
+        let text = if wait.output.json { format!("{text}\n") } else { table(app, &text).await };
         let _ = std::io::stdout().write_all(text.as_bytes());
         Ok(())
     })
