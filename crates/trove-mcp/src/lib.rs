@@ -8,5 +8,6 @@ pub mod server;
 pub mod upstream;
 
 mod era;
+mod repeated;
 mod sse;
 mod wire;

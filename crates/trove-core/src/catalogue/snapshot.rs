@@ -248,9 +248,14 @@ impl Snapshot {
         self.route(text)
     }
 
+    /// A tool by the name our clients see.
+    pub fn tool(&self, name: &str) -> Option<&NamedEntry> {
+        self.by_tool.get(name).map(|&n| &self.tools[n as usize])
+    }
+
     /// The owner of a tool and its name there.
     pub fn route_tool(&self, name: &str) -> Option<(&Arc<dyn Source>, &str)> {
-        let entry = &self.tools[*self.by_tool.get(name)? as usize];
+        let entry = self.tool(name)?;
         Some((self.owner(entry.member), &entry.local))
     }
 

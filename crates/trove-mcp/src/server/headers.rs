@@ -1,7 +1,6 @@
 //! What a modern request repeats in its headers must be what its body says: those who
 //! route by headers would otherwise be deceived.
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use http::HeaderMap;
 use trove_core::{Json, json::Object};
 
@@ -11,11 +10,8 @@ use crate::{
     wire::{Request, RpcError, code},
 };
 
-/// The headers of the protocol.
-pub(crate) const VERSION: &str = "mcp-protocol-version";
-pub(crate) const SESSION: &str = "mcp-session-id";
-const METHOD: &str = "mcp-method";
-const NAME: &str = "mcp-name";
+pub(crate) use crate::repeated::SESSION;
+use crate::repeated::{METHOD, NAME, Repeated, VERSION, decode};
 
 /// The text of a header.
 pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -85,11 +81,32 @@ fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
     }
 }
 
-/// A name that is not plain ASCII travels as base64.
-fn decode(header: &str) -> Option<String> {
-    let header = header.trim();
-    match header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
-        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
-        None => Some(header.to_owned()),
+/// Checks the arguments that a tool wants repeated in headers.
+pub(crate) fn check_arguments(
+    headers: &HeaderMap,
+    request: &Request,
+    tool: &Json,
+) -> Result<(), RpcError> {
+    let repeated = Repeated::of_tool(tool);
+    if repeated.is_empty() {
+        return Ok(());
     }
+    let arguments = request.params.as_ref().and_then(|params| params.get("arguments"));
+    let arguments = arguments.and_then(|json| json.to().ok()).unwrap_or_default();
+    for one in repeated {
+        let header = match text(headers, &one.header) {
+            Some(header) => Some(decode(header).ok_or_else(|| {
+                RpcError::new(
+                    code::HEADER_MISMATCH,
+                    format!("the {} header is not valid base64", one.header),
+                )
+            })?),
+            None => None,
+        };
+        if header != one.value(&arguments) {
+            let what = format!("the {} header and the argument it repeats differ", one.header);
+            return Err(RpcError::new(code::HEADER_MISMATCH, what));
+        }
+    }
+    Ok(())
 }

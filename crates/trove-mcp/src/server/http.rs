@@ -193,6 +193,11 @@ impl HttpDoor {
         if request.method == "subscriptions/listen" {
             return self.listen_modern(request, asking);
         }
+        if request.method == "tools/call"
+            && let Err(error) = self.check_arguments(headers, &request).await
+        {
+            return bad_request(Some(&request.id), &error);
+        }
         if asking.wants_notices() && accepts_events(headers) {
             let door = self.clone();
             return stream_answer(request.id.clone(), asking.clone(), move |notices| async move {
@@ -201,6 +206,19 @@ impl HttpDoor {
         }
         let outcome = self.server.answer(&request.method, request.params, &asking, None).await;
         respond(status_of(&outcome), Some(wire::response(&request.id, &outcome)))
+    }
+
+    async fn check_arguments(
+        &self,
+        headers: &HeaderMap,
+        request: &Request,
+    ) -> Result<(), RpcError> {
+        let name = request.params.as_ref().and_then(|params| params.get_str("name"));
+        let snapshot = self.server.gateway.snapshot().await;
+        match name.as_deref().and_then(|name| snapshot.tool(name)) {
+            Some(tool) => headers::check_arguments(headers, request, &tool.entry),
+            None => Ok(()),
+        }
     }
 
     async fn answer_legacy(self: Arc<Self>, headers: &HeaderMap, request: Request) -> Response {

@@ -1,22 +1,32 @@
 //! Talking with one connected server: what was agreed on, and how each request is dressed.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    collections::HashMap,
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
 
 use serde::Deserialize;
 use trove_core::{
     SourceError,
     json::{Json, Object, quote},
+    resource::Named,
     source::Ask,
 };
 
 use super::link::{Call, Link, LinkError, Tickets};
-use crate::era::{OUR_VERSION, SKILLS, Version, meta};
+use crate::{
+    era::{OUR_VERSION, SKILLS, Version, meta},
+    repeated::Repeated,
+};
 
 /// One connected server.
 pub(crate) struct Conversation {
     pub(crate) link: Arc<dyn Link>,
     pub(crate) tickets: Tickets,
     pub(crate) hello: Hello,
+    /// The arguments that tools want repeated in headers, by the tool's name.
+    pub(crate) repeated: RwLock<HashMap<String, Vec<Repeated>>>,
 }
 
 /// What a server said when we met.
@@ -93,9 +103,26 @@ impl Conversation {
         if let Some(meta) = self.dress(id, &ask) {
             params.set("_meta", meta);
         }
-        let call = Call { id, method, params: params.to_text(), notices: ask.notices };
+        let repeated = match method {
+            "tools/call" => self.repeated_by(params.get_str("name").as_deref()),
+            _ => Vec::new(),
+        };
+        let call = Call { id, method, params: params.to_text(), repeated, notices: ask.notices };
         let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
         Ok(outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?)
+    }
+
+    /// Learns from a list of tools which arguments they want repeated in headers.
+    pub(crate) fn learn(&self, tools: &[Named]) {
+        let marked =
+            tools.iter().map(|tool| (tool.name.to_string(), Repeated::of_tool(&tool.entry)));
+        let marked = marked.filter(|(_, repeated)| !repeated.is_empty()).collect();
+        *self.repeated.write().unwrap_or_else(PoisonError::into_inner) = marked;
+    }
+
+    fn repeated_by(&self, tool: Option<&str>) -> Vec<Repeated> {
+        let all = self.repeated.read().unwrap_or_else(PoisonError::into_inner);
+        tool.and_then(|tool| all.get(tool)).cloned().unwrap_or_default()
     }
 
     /// The `_meta` of a request: the caller's own, and what this hop needs.

@@ -1,6 +1,9 @@
 //! Meeting a server: find out which era it speaks, and agree on a version.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, RwLock},
+    time::Duration,
+};
 
 use trove_core::json::{Json, Object, items, quote, string};
 
@@ -27,7 +30,7 @@ pub(crate) async fn meet(
     if !hello.version.is_modern() {
         link.notify("notifications/initialized", None).await?;
     }
-    Ok(Conversation { link, tickets, hello })
+    Ok(Conversation { link, tickets, hello, repeated: RwLock::default() })
 }
 
 async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result<Hello, LinkError> {
@@ -78,7 +81,8 @@ async fn request(
     method: &'static str,
     params: String,
 ) -> Result<Json, LinkError> {
-    link.request(Call { id: tickets.next(), method, params, notices: None }).await
+    link.request(Call { id: tickets.next(), method, params, repeated: Vec::new(), notices: None })
+        .await
 }
 
 /// Asks a stateless server what it is; nothing if it is one but not of our version.

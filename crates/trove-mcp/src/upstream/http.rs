@@ -1,9 +1,6 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
-use std::{
-    borrow::Cow,
-    sync::{Arc, OnceLock, RwLock},
-};
+use std::sync::{Arc, OnceLock, RwLock};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, future::BoxFuture};
@@ -25,14 +22,15 @@ use super::{
 use crate::{
     bounds::MAX_MESSAGE_BYTES,
     era::Version,
+    repeated,
     sse::Parser,
     wire::{self, Message},
 };
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const SESSION: HeaderName = HeaderName::from_static(repeated::SESSION);
+const VERSION: HeaderName = HeaderName::from_static(repeated::VERSION);
+const METHOD: HeaderName = HeaderName::from_static(repeated::METHOD);
+const NAME: HeaderName = HeaderName::from_static(repeated::NAME);
 
 /// How much of a refusal's body is kept to explain it.
 const MAX_REFUSAL_BYTES: usize = 4096;
@@ -97,7 +95,7 @@ impl Link for HttpLink {
     ) -> BoxFuture<'a, Result<(), LinkError>> {
         Box::pin(async move {
             let body = wire::notification(method, params.as_deref());
-            self.shared.post(method, None, body).await.map(|_| ())
+            self.shared.post(method, Vec::new(), body).await.map(|_| ())
         })
     }
 
@@ -160,7 +158,7 @@ impl Shared {
     async fn post(
         &self,
         method: &'static str,
-        name: Option<&str>,
+        repeated: Vec<(HeaderName, String)>,
         body: Bytes,
     ) -> Result<Response, LinkError> {
         let mut headers = self.common_headers();
@@ -169,10 +167,10 @@ impl Shared {
         if self.is_modern() && method != "initialize" {
             headers.entry(VERSION).or_insert(HeaderValue::from_static(Version::MODERN.as_str()));
             headers.insert(METHOD, HeaderValue::from_static(method));
-            if let Some(value) =
-                name.and_then(|name| HeaderValue::from_str(&header_text(name)).ok())
-            {
-                headers.insert(NAME, value);
+            for (header, text) in repeated {
+                if let Ok(value) = HeaderValue::from_str(&repeated::encode(&text)) {
+                    headers.insert(header, value);
+                }
             }
         }
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
@@ -187,8 +185,8 @@ impl Shared {
 
     async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let body = wire::request(call.id, call.method, &call.params);
-        let name = self.is_modern().then(|| name_of(&call.params)).flatten();
-        let response = self.post(call.method, name.as_deref(), body).await?;
+        let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
+        let response = self.post(call.method, repeated, body).await?;
         let status = response.status();
         if is_event_stream(&response) && status.is_success() {
             return self.answer_in_stream(response, &call).await;
@@ -254,7 +252,7 @@ impl Shared {
             }
             Message::Request(request) => {
                 let reply = wire::response(&request.id, &refuse_or_pong(&request.method));
-                let _ = self.post("response", None, reply).await;
+                let _ = self.post("response", Vec::new(), reply).await;
             }
             Message::Response { .. } => debug!(source = %self.source, "an answer nobody asked for"),
         }
@@ -330,20 +328,19 @@ pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
     LinkError::Unreachable(format!("{what}: {cause}"))
 }
 
-/// What a request is about, which modern requests repeat in a header.
-fn name_of(params: &str) -> Option<String> {
-    let params = Object::parse(params)?;
-    params.get_str("uri").or_else(|| params.get_str("name")).map(Cow::into_owned)
-}
-
-/// A header holds visible ASCII only; other names travel in the protocol's base64 form.
-fn header_text(name: &str) -> String {
-    use base64::Engine as _;
-    let is_plain = name.bytes().all(|b| (0x20..0x7f).contains(&b))
-        && name.trim() == name
-        && !name.starts_with("=?base64?");
-    if is_plain {
-        return name.to_owned();
+/// What a modern request repeats in its headers: what it is about, and the arguments
+/// that its tool marks.
+fn repeated_of(call: &Call) -> Vec<(HeaderName, String)> {
+    let Some(params) = Object::parse(&call.params) else { return Vec::new() };
+    let name = params.get_str("uri").or_else(|| params.get_str("name"));
+    let mut all: Vec<(HeaderName, String)> =
+        name.map(|name| (NAME, name.into_owned())).into_iter().collect();
+    if !call.repeated.is_empty() {
+        let arguments = params.get("arguments").and_then(|text| serde_json::from_str(text).ok());
+        let arguments: serde_json::Value = arguments.unwrap_or_default();
+        all.extend(call.repeated.iter().filter_map(|one| {
+            Some((HeaderName::try_from(one.header.as_str()).ok()?, one.value(&arguments)?))
+        }));
     }
-    format!("=?base64?{}?=", base64::engine::general_purpose::STANDARD.encode(name))
+    all
 }

@@ -22,7 +22,7 @@ use trove_core::{
     uri::LocalUri,
 };
 
-use crate::{era::meta, wire::RpcError};
+use crate::{era::meta, repeated::Repeated, wire::RpcError};
 
 /// A connection to one server, whatever the transport.
 pub(crate) trait Link: Send + Sync + 'static {
@@ -59,6 +59,8 @@ pub(crate) struct Call {
     pub(crate) method: &'static str,
     /// The params, an object as text.
     pub(crate) params: String,
+    /// Arguments that its tool wants repeated in headers, where the transport has headers.
+    pub(crate) repeated: Vec<Repeated>,
     /// Where progress and log messages of this request go.
     pub(crate) notices: Option<mpsc::Sender<Notice>>,
 }

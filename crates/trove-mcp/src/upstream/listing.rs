@@ -41,6 +41,7 @@ pub(crate) async fn list(
     if expose == Expose::All && offers.tools {
         let pages = optional(pager("tools/list", "tools").run().await)?;
         listing.tools = gathered.take("tools", pages, named("name"), |t| t.name.clone());
+        conversation.learn(&listing.tools);
     }
     if expose == Expose::All && offers.prompts {
         let pages = optional(pager("prompts/list", "prompts").run().await)?;

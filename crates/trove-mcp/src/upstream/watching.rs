@@ -191,7 +191,8 @@ fn listen_params(wanted: &Wanted) -> String {
 }
 
 async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) {
-    let call = Call { id, method: "subscriptions/listen", params, notices: None };
+    let call =
+        Call { id, method: "subscriptions/listen", params, repeated: Vec::new(), notices: None };
     match conversation.link.request(call).await {
         Ok(_) => debug!("the stream of changes ended"),
         Err(error @ LinkError::Unreachable(_)) => {

@@ -144,14 +144,20 @@ impl Trove {
         Client::connect(kind, &self.pipe, &self.url).await
     }
 
+    /// A legacy client of an older version.
+    pub(crate) async fn older_client(&self, door: client::Door, version: &str) -> Client {
+        let kind = Kind { door, era: client::Era::Legacy };
+        Client::connect_as(kind, version, &self.pipe, &self.url).await
+    }
+
     /// A client for tests that do not care which.
     pub(crate) async fn any_client(&self) -> Client {
         self.client(Kind::HTTP_MODERN).await
     }
 
-    /// What Trove writes on stdout.
-    pub(crate) fn stdout(&self) -> &Arc<Transcript> {
-        self.pipe.transcript()
+    /// Writes a line to its stdin that no client would.
+    pub(crate) async fn write(&self, line: &str) {
+        self.pipe.write(line).await;
     }
 
     pub(crate) fn pid(&self) -> Pid {

@@ -1,6 +1,8 @@
 //! The real program against real servers.
 
 mod conformance;
+mod eras;
+mod fidelity;
 mod kit;
 mod lists;
 mod peers;

@@ -147,14 +147,18 @@ async fn a_restarted_server_is_watched_again_and_what_was_missed_is_said() {
 
 #[tokio::test]
 async fn a_restarted_server_behind_a_url_is_watched_again_and_what_was_missed_is_said() {
-    for era in ERAS {
-        let mut remote = Remote::http("one", &format!("--era {era}")).await;
+    let remotes = [
+        Remote::http("one", "--era legacy").await,
+        Remote::http("one", "--era modern").await,
+        Remote::sse("one", "--era legacy").await,
+    ];
+    for mut remote in remotes {
         let trove = Trove::with(&[remote.toy().set("expose = \"all\"")]).await;
         let client = trove.any_client().await;
         let _following = client.follow(&["toy://counter"]).await;
         remote.restart().await;
         let missed = client.hear(UPDATED).await;
-        assert_eq!(missed["params"]["uri"], "toy://counter", "{era}");
+        assert_eq!(missed["params"]["uri"], "toy://counter", "{:?}", remote.toy());
         trove.ready(&["one"]).await;
         client.call("one_bump", json!({})).await;
         client.hear(UPDATED).await;

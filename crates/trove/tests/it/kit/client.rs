@@ -49,6 +49,7 @@ pub(crate) struct Client {
     pub(crate) kind: Kind,
     pub(crate) transcript: Arc<Transcript>,
     way: Way,
+    version: String,
     /// Up to where notifications have been waited for.
     heard: Mutex<usize>,
 }
@@ -104,12 +105,12 @@ impl Drop for Call {
 }
 
 impl Client {
-    pub(super) async fn connect(kind: Kind, pipe: &Arc<Pipe>, url: &str) -> Client {
+    pub(crate) async fn connect(kind: Kind, pipe: &Arc<Pipe>, url: &str) -> Client {
         Client::connect_as(kind, "2025-11-25", pipe, url).await
     }
 
     /// Meets Trove; the version is for the legacy era only.
-    pub(super) async fn connect_as(
+    pub(crate) async fn connect_as(
         kind: Kind,
         version: &str,
         pipe: &Arc<Pipe>,
@@ -124,14 +125,15 @@ impl Client {
             }
         };
         let heard = Mutex::new(transcript.len());
-        let mut client = Client { kind, transcript, way, heard };
+        let mut client = Client { kind, transcript, way, version: version.to_owned(), heard };
         if kind.era == Era::Legacy {
-            client.initialize(version).await;
+            client.initialize().await;
         }
         client
     }
 
-    async fn initialize(&mut self, version: &str) {
+    async fn initialize(&mut self) {
+        let version = self.version.clone();
         let params = json!({
             "protocolVersion": version, "capabilities": {},
             "clientInfo": { "name": "it", "version": "1" },
@@ -249,7 +251,7 @@ impl Client {
 
     fn headed(&self, post: RequestBuilder, method: &str, params: &str) -> RequestBuilder {
         if self.kind.era == Era::Legacy {
-            return post.header("MCP-Protocol-Version", "2025-11-25");
+            return post.header("MCP-Protocol-Version", &self.version);
         }
         let params: Value = serde_json::from_str(params).expect("params are JSON");
         let post = post.header("MCP-Protocol-Version", MODERN).header("Mcp-Method", method);

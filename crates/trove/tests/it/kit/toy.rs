@@ -3,10 +3,12 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio::process::{Child, Command};
 
+use super::client::{Client, Door, Era, Kind, Pipe};
 use super::transcript::Transcript;
 use crate::peers::processes::sibling_program;
 
@@ -123,6 +125,31 @@ impl Remote {
 impl Drop for Remote {
     fn drop(&mut self) {
         super::end(&mut self.child);
+    }
+}
+
+/// A toy on stdio with no gateway before it, and its client: what Trove is measured by.
+pub(crate) struct Straight {
+    pub(crate) client: Client,
+    _child: Child,
+}
+
+impl Straight {
+    pub(crate) async fn start(id: &str, args: &str, era: Era) -> Straight {
+        let mut command = Command::new(program());
+        command
+            .args(["--name", id])
+            .args(args.split_whitespace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .kill_on_drop(true);
+        let mut child = command.spawn().expect("the toy can be started");
+        let stdin = child.stdin.take().expect("stdin is a pipe");
+        let stdout = Transcript::of(child.stdout.take().expect("stdout is a pipe"));
+        let pipe = Arc::new(Pipe::new(stdin, stdout));
+        let client = Client::connect(Kind { door: Door::Stdio, era }, &pipe, "").await;
+        Straight { client, _child: child }
     }
 }
 

@@ -1,0 +1,79 @@
+//! Measures one MCP server at a time, and is one to measure against.
+//!
+//! Each measurement starts the server, speaks raw JSON-RPC with it, and prints one JSON
+//! object a line. What figures mean together (rounds, medians, ratios, promises) is for
+//! the caller: nothing here compares two servers.
+
+mod client;
+mod http;
+mod kill;
+mod lists;
+mod load;
+mod message;
+mod pipe;
+mod process;
+mod rest;
+mod sizes;
+mod start;
+mod target;
+pub mod upstream;
+
+use std::io::Write as _;
+
+use clap::{Parser, Subcommand};
+use serde_json::Value;
+
+/// Measures an MCP server, or is one.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-bench")]
+pub struct Options {
+    #[command(subcommand)]
+    measure: Measure,
+}
+
+#[derive(Debug, Subcommand)]
+enum Measure {
+    /// Serve resources of known sizes, on rmcp
+    Upstream(upstream::Options),
+    /// Read resources of one size in a closed loop
+    Read(load::Options),
+    /// List every resource, page by page, again and again
+    List(lists::Options),
+    /// Time the first answer and the first full list
+    Start(start::Options),
+    /// Weigh the process once it holds the full list and rests
+    Rest(rest::Options),
+    /// Kill the upstream with SIGKILL during a request
+    Kill(kill::Options),
+}
+
+/// Does what the command line says.
+pub fn run(options: Options) -> anyhow::Result<()> {
+    // A server uses what the machine has; a measuring client stays on one thread, so that
+    // it takes as little as possible from the server it measures.
+    let mut runtime = match options.measure {
+        Measure::Upstream(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    runtime.enable_all().build()?.block_on(async {
+        match options.measure {
+            Measure::Upstream(options) => upstream::serve(&options).await,
+            Measure::Read(options) => load::measure(&options).await,
+            Measure::List(options) => lists::measure(&options).await,
+            Measure::Start(options) => start::measure(&options).await,
+            Measure::Rest(options) => rest::measure(&options).await,
+            Measure::Kill(options) => kill::measure(&options).await,
+        }
+    })
+}
+
+/// Prints one result.
+fn print(result: &Value) -> anyhow::Result<()> {
+    writeln!(std::io::stdout(), "{result}")?;
+    Ok(())
+}
+
+/// Milliseconds with all their digits.
+fn millis(time: std::time::Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
