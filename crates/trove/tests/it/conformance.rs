@@ -28,18 +28,57 @@ fn the_last_legacy_revision_through_trove() {
     check("2025-11-25", Era::Legacy, 30);
 }
 
+#[test]
+fn the_skills_extension_through_trove() {
+    let front = Front::start(Era::Modern);
+    for scenario in ["enumeration", "manifest", "directory"] {
+        let scenario = format!("sep-2640-skills-{scenario}");
+        let printed = front.run_suite(&["--scenario", &scenario]);
+        let verdict = printed.lines().find(|line| line.starts_with("Passed:")).unwrap_or_default();
+        let is_clean = verdict.ends_with(", 0 failed, 0 warnings") && !verdict.contains(" 0/0");
+        assert!(is_clean, "{scenario}: {verdict:?}\n{printed}");
+    }
+}
+
+/// Trove in front of the conformance server, its fixtures listed.
+struct Front {
+    folder: tempfile::TempDir,
+    port: u16,
+    _trove: Trove,
+}
+
+impl Front {
+    fn start(era: Era) -> Front {
+        let folder = tempfile::tempdir().expect("a temporary directory can be made");
+        let config = folder.path().join("trove.toml");
+        std::fs::write(&config, trove_toml()).expect("the configuration can be written");
+        let port = free_port();
+        let trove = Trove::serve_http(port, &config, folder.path());
+        // The suite would count an upstream that is still starting as missing fixtures.
+        survey(Client::TsV2, era, &Target::http(port).once(Until::Tool("test_simple_text")), &[]);
+        Front { folder, port, _trove: trove }
+    }
+
+    /// Runs the suite and gives what it printed. It exits with 1 whenever a scenario
+    /// fails, expected or not, so that its words decide.
+    fn run_suite(&self, arguments: &[&str]) -> String {
+        let mut command = Command::new(node());
+        command
+            .arg(npm_script("conformance/dist/index.js"))
+            .args(["server", "--url", &format!("http://127.0.0.1:{}/mcp", self.port)])
+            .args(arguments);
+        printed_by(&mut command, SUITE_LIMIT).stdout
+    }
+}
+
 #[track_caller]
 fn check(revision: &str, era: Era, scenarios: usize) {
-    let folder = tempfile::tempdir().expect("a temporary directory can be made");
-    let config = folder.path().join("trove.toml");
-    std::fs::write(&config, trove_toml()).expect("the configuration can be written");
-    let port = free_port();
-    let _trove = Trove::serve_http(port, &config, folder.path());
-    // The suite would count an upstream that is still starting as missing fixtures.
-    survey(Client::TsV2, era, &Target::http(port).once(Until::Tool("test_simple_text")), &[]);
-
-    let results = folder.path().join("results");
-    let summary = run_suite(port, revision, &results);
+    let front = Front::start(era);
+    let results = front.folder.path().join("results");
+    let folder = results.to_str().expect("temporary paths are UTF-8");
+    let printed = front.run_suite(&["--requirements", revision, "-o", folder]);
+    let summary = printed.split_once("=== SUMMARY ===").map(|(_, summary)| summary.to_owned());
+    let summary = summary.unwrap_or_else(|| panic!("the suite printed no summary\n{printed}"));
     let verdicts = scored(&summary);
     assert_eq!(verdicts.len(), scenarios, "scored scenarios of {revision}\n{summary}");
     let complaints =
@@ -55,22 +94,6 @@ fn trove_toml() -> String {
         "[servers.conf]\ncommand = {}\nargs = [\"--stdio\"]\nexpose = \"all\"\ntool_prefix = \"\"\n",
         json!(upstream)
     )
-}
-
-fn run_suite(port: u16, revision: &str, results: &Path) -> String {
-    let mut command = Command::new(node());
-    command
-        .arg(npm_script("conformance/dist/index.js"))
-        .args(["server", "--url", &format!("http://127.0.0.1:{port}/mcp")])
-        .args(["--requirements", revision, "-o"])
-        .arg(results);
-    // It exits with 1 whenever a scenario fails, expected or not; the summary decides.
-    let printed = printed_by(&mut command, SUITE_LIMIT);
-    let summary =
-        printed.stdout.split_once("=== SUMMARY ===").map(|(_, summary)| summary.to_owned());
-    summary.unwrap_or_else(|| {
-        panic!("the suite printed no summary\n{}\n{}", printed.stdout, printed.stderr)
-    })
 }
 
 /// Every scored scenario of a summary, and whether all its checks passed.

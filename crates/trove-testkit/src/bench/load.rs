@@ -1,0 +1,204 @@
+//! Reads in a closed loop: each client sends its next request when it has its answer.
+//!
+//! Over HTTP each client has a connection and a session of its own; over stdio all
+//! requests share the one pipe. An error or a short answer ends the measurement.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::client::Client;
+use super::http::Http;
+use super::message;
+use super::pipe::Pipe;
+use super::process::{self, CpuTime};
+use super::sizes::{self, Size};
+use super::target::{Running, Target};
+use super::{millis, print};
+
+#[derive(Debug, Args)]
+pub(super) struct Options {
+    /// How large the resources to read are
+    #[arg(long, value_enum, default_value = "1k")]
+    size: Size,
+    /// How many requests to keep in flight, one measurement for each
+    #[arg(long, value_name = "C", value_delimiter = ',', default_value = "64,16,1")]
+    concurrency: Vec<usize>,
+    /// How long to measure
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// How long to read beforehand without measuring
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
+    warm_up: f64,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// When answers count.
+#[derive(Clone, Copy)]
+struct Window {
+    start: Instant,
+    end: Instant,
+}
+
+impl Window {
+    fn holds(self, moment: Instant) -> bool {
+        (self.start..self.end).contains(&moment)
+    }
+}
+
+/// What is read, in turn.
+struct Reads {
+    uris: Vec<String>,
+    least: usize,
+}
+
+impl Reads {
+    fn params(&self, turn: usize) -> Value {
+        json!({ "uri": self.uris[turn % self.uris.len()] })
+    }
+}
+
+pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
+    let mut running = options.target.start().await?;
+    running.list_all(options.target.expect).await?;
+    let places = options.size.places(options.target.expect);
+    let reads = Reads {
+        uris: places.into_iter().map(|place| sizes::uri("bench", place)).collect(),
+        least: options.size.bytes(),
+    };
+    anyhow::ensure!(!reads.uris.is_empty(), "no resource of that size is listed");
+    for &concurrency in &options.concurrency {
+        print(&at(options, &mut running, &reads, concurrency).await?)?;
+    }
+    running.stop().await
+}
+
+async fn at(
+    options: &Options,
+    running: &mut Running,
+    reads: &Reads,
+    concurrency: usize,
+) -> anyhow::Result<Value> {
+    let id = running.id()?;
+    process::reset_peak(id)?;
+    let before = process::memory(id)?;
+    let mut clients = Vec::new();
+    if matches!(running.client, Client::Http(_)) {
+        for _ in 0..concurrency {
+            clients.push(options.target.connect().await?);
+        }
+    }
+    let start = Instant::now() + Duration::from_secs_f64(options.warm_up);
+    let window = Window { start, end: start + Duration::from_secs_f64(options.seconds) };
+    let load = async {
+        match &mut running.client {
+            Client::Pipe(pipe) => through_pipe(pipe, reads, window, concurrency).await,
+            Client::Http(_) => through_http(clients, reads, window).await,
+        }
+    };
+    let (latencies, (cpu, elapsed)) =
+        futures_util::future::try_join(load, async { Ok(meter(id, window).await) }).await?;
+    anyhow::ensure!(!latencies.is_empty(), "no answer within the time measured");
+    let requests = latencies.len() as f64;
+    Ok(json!({
+        "concurrency": concurrency,
+        "requests": latencies.len(),
+        "rps": requests / elapsed.as_secs_f64(),
+        "p50_ms": millis(quantile(&latencies, 0.50)),
+        "p95_ms": millis(quantile(&latencies, 0.95)),
+        "p99_ms": millis(quantile(&latencies, 0.99)),
+        "cpu_ms": cpu.own as f64 / requests,
+        "cpu_below_ms": cpu.below as f64 / requests,
+        "rss_before_kb": before.now,
+        "rss_peak_kb": process::memory(id)?.peak,
+    }))
+}
+
+/// The processor time used between the ends of the window, and the time that took.
+async fn meter(id: u32, window: Window) -> (CpuTime, Duration) {
+    tokio::time::sleep_until(window.start.into()).await;
+    let (start, before) = (Instant::now(), process::cpu_time(id));
+    tokio::time::sleep_until(window.end.into()).await;
+    let (end, after) = (Instant::now(), process::cpu_time(id));
+    let used = CpuTime { own: after.own - before.own, below: after.below - before.below };
+    (used, end - start)
+}
+
+async fn through_pipe(
+    pipe: &mut Pipe,
+    reads: &Reads,
+    window: Window,
+    concurrency: usize,
+) -> anyhow::Result<Vec<Duration>> {
+    let mut latencies = Vec::new();
+    let mut sent: HashMap<u64, Instant> = HashMap::new();
+    for turn in 0..concurrency {
+        let id = pipe.send("resources/read", reads.params(turn)).await?;
+        sent.insert(id, Instant::now());
+    }
+    let mut turn = concurrency;
+    while !sent.is_empty() {
+        let (id, answer) = pipe.receive().await?;
+        message::check(answer, reads.least)?;
+        let now = Instant::now();
+        let since = sent.remove(&id).unwrap_or(now);
+        if window.holds(now) {
+            latencies.push(now - since);
+        }
+        if now < window.end {
+            let now = Instant::now();
+            sent.insert(pipe.send("resources/read", reads.params(turn)).await?, now);
+            turn += 1;
+        }
+    }
+    Ok(latencies)
+}
+
+async fn through_http(
+    clients: Vec<Http>,
+    reads: &Reads,
+    window: Window,
+) -> anyhow::Result<Vec<Duration>> {
+    // Each client begins elsewhere, so that no two ask for the same at once.
+    let each = clients.into_iter().enumerate().map(async |(n, mut client)| {
+        let mut latencies = Vec::new();
+        let mut turn = n * 7;
+        loop {
+            let since = Instant::now();
+            message::check(client.call("resources/read", reads.params(turn)).await?, reads.least)?;
+            let now = Instant::now();
+            if window.holds(now) {
+                latencies.push(now - since);
+            }
+            if now >= window.end {
+                return anyhow::Ok(latencies);
+            }
+            turn += 1;
+        }
+    });
+    Ok(futures_util::future::try_join_all(each).await?.concat())
+}
+
+/// The time within which this share of all answers came.
+fn quantile(latencies: &[Duration], share: f64) -> Duration {
+    let mut sorted = latencies.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len() - 1;
+    sorted[((sorted.len() as f64 * share) as usize).min(last)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_taken_from_the_answers_in_order() {
+        let latencies: Vec<_> = (1..=100).rev().map(Duration::from_millis).collect();
+        assert_eq!(quantile(&latencies, 0.50), Duration::from_millis(51));
+        assert_eq!(quantile(&latencies, 0.99), Duration::from_millis(100));
+        assert_eq!(quantile(&latencies[..1], 0.99), Duration::from_millis(100));
+    }
+}
