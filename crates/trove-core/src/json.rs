@@ -9,7 +9,7 @@ use std::{borrow::Cow, fmt};
 use bytes::Bytes;
 use serde::{
     Deserialize, Deserializer, Serialize,
-    de::{IgnoredAny, MapAccess, Visitor},
+    de::{MapAccess, Visitor},
 };
 use serde_json::value::RawValue;
 
@@ -250,11 +250,6 @@ pub fn string(text: &str) -> Option<Cow<'_, str>> {
 /// A string as JSON.
 pub fn quote(value: &str) -> String {
     serde_json::to_string(value).expect("a string serialises")
-}
-
-/// Whether `text` is one JSON value.
-pub fn is_valid(text: &[u8]) -> bool {
-    serde_json::from_slice::<IgnoredAny>(text).is_ok()
 }
 
 struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);

@@ -114,11 +114,13 @@ impl Catalogue {
         self.current.load_full()
     }
 
+    /// Whether what was remembered from the last run is in the Snapshot.
+    pub fn is_loaded(&self) -> bool {
+        *self.loaded.borrow()
+    }
+
     /// Waits until what was remembered from the last run is in the Snapshot.
     pub async fn loaded(&self) {
-        if *self.loaded.borrow() {
-            return;
-        }
         let _ = self.loaded.clone().wait_for(|loaded| *loaded).await;
     }
 

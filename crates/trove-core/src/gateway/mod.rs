@@ -88,8 +88,10 @@ impl Gateway {
 
     /// The Snapshot of this moment, once what was remembered is in it.
     pub async fn snapshot(&self) -> Arc<Snapshot> {
-        // A slow disk must not stop us: after the wait the answer is what there is.
-        let _ = tokio::time::timeout(MAX_LOADING, self.catalogue.loaded()).await;
+        if !self.catalogue.is_loaded() {
+            // A slow disk must not stop us: after the wait the answer is what there is.
+            let _ = tokio::time::timeout(MAX_LOADING, self.catalogue.loaded()).await;
+        }
         self.catalogue.snapshot()
     }
 

@@ -242,9 +242,9 @@ impl HttpDoor {
                 session.session.answer(&door.server, request, &asking, Some(notices)).await
             });
         }
-        // In these eras a client that hangs up has not cancelled what it began; only
-        // what may have effects is worth finishing for nobody.
-        let outcome = if request.method == "tools/call" {
+        // In these eras a client that hangs up has not cancelled what it began; what has
+        // effects is finished even for nobody.
+        let outcome = if has_effects(&request.method) {
             let door = self.clone();
             let work = tokio::spawn(async move {
                 session.session.answer(&door.server, request, &asking, None).await
@@ -349,10 +349,10 @@ impl HttpDoor {
     fn listen_modern(self: Arc<Self>, request: Request, asking: Asking) -> Response {
         let (out, messages) = mpsc::channel(MAX_UNHEARD);
         let stop = self.stop.clone();
-        // The task ends when the client hangs up, which closes the channel.
+        // The task ends when the client hangs up, which closes the channel, or with us.
+        let until = stop.clone();
         tokio::spawn(async move {
-            let params = request.params.as_ref();
-            listen(&self.server.gateway, &asking.caller, request.id.clone(), params, out).await;
+            listen(&self.server.gateway, &asking.caller, &request, out, &until).await;
         });
         let messages = stream::unfold(messages, |mut messages| async move {
             Some((messages.recv().await?, messages))
@@ -431,6 +431,10 @@ fn event_response(body: Body) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+fn has_effects(method: &str) -> bool {
+    matches!(method, "tools/call" | "resources/subscribe" | "resources/unsubscribe")
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {

@@ -14,6 +14,7 @@ use std::{
 
 use bytes::Bytes;
 use tokio::sync::{broadcast, mpsc};
+use tokio_util::sync::CancellationToken;
 use trove_core::{
     Caller, Gateway, Json, PublicUri,
     catalogue::Change,
@@ -23,7 +24,11 @@ use trove_core::{
 };
 
 use super::asking::level;
-use crate::{bounds::MAX_WATCHES_PER_CLIENT, era::meta, wire};
+use crate::{
+    bounds::MAX_WATCHES_PER_CLIENT,
+    era::meta,
+    wire::{self, Request},
+};
 
 /// No log messages are wanted.
 pub(crate) const NO_LOGS: u8 = u8::MAX;
@@ -156,14 +161,16 @@ impl Interest {
     }
 }
 
-/// Runs one `subscriptions/listen` until the client or the gateway is gone.
+/// Runs one `subscriptions/listen` until it is stopped or the client is gone. Not to be
+/// dropped before its end: it lets go of what it watches there.
 pub(crate) async fn listen(
     gateway: &Gateway,
     caller: &Caller,
-    id: Json,
-    params: Option<&Json>,
+    request: &Request,
     out: mpsc::Sender<Bytes>,
+    stop: &CancellationToken,
 ) {
+    let params = request.params.as_ref();
     let changes = gateway.changes();
     let filter = params.and_then(|params| params.get("notifications"));
     let filter =
@@ -174,7 +181,7 @@ pub(crate) async fn listen(
         tools: wants("toolsListChanged"),
         prompts: wants("promptsListChanged"),
     };
-    let interest = Interest::new(lists, Some(id));
+    let interest = Interest::new(lists, Some(request.id.clone()));
     let uris = filter.get("resourceSubscriptions").and_then(items).unwrap_or_default();
     let mut accepted = Vec::new();
     for uri in uris.iter().filter_map(|text| string(text)) {
@@ -187,6 +194,7 @@ pub(crate) async fn listen(
         tokio::select! {
             () = interest.pump(changes, &out) => {}
             () = out.closed() => {}
+            () = stop.cancelled() => {}
         }
     }
     interest.release(gateway).await;

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
 use bytes::{Bytes, BytesMut};
@@ -26,6 +27,9 @@ use crate::{
     wire::{self, BadMessage, Message, Request, RpcError, code},
 };
 
+/// How long requests under way may take once the client asks no more.
+const FINISH: Duration = Duration::from_secs(5);
+
 /// Serves one client until its stream ends or `stop` is cancelled.
 pub async fn serve_stdio(
     server: Arc<Server>,
@@ -41,6 +45,7 @@ pub async fn serve_stdio(
         session: OnceCell::new(),
         modern: Mutex::default(),
         places: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),
+        closing: CancellationToken::new(),
     });
     let mut tasks = JoinSet::new();
     let mut lines = Lines { input, buffer: BytesMut::new(), searched: 0 };
@@ -60,6 +65,10 @@ pub async fn serve_stdio(
         }
         while tasks.try_join_next().is_some() {}
     }
+    // Whoever pipes a request in and closes the pipe still wants the answer.
+    client.closing.cancel();
+    let finish = async { while tasks.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(FINISH, finish).await;
     tasks.shutdown().await;
     if let Some(session) = client.session.get() {
         session.end(&client.server).await;
@@ -96,6 +105,8 @@ struct Client {
     /// Modern requests under way, to be cancelled by id.
     modern: Mutex<HashMap<Vec<u8>, CancellationToken>>,
     places: Arc<Semaphore>,
+    /// Cancelled when the client asks no more: what never ends by itself ends then.
+    closing: CancellationToken,
 }
 
 impl Client {
@@ -206,21 +217,16 @@ impl Client {
             Ok(asking) => asking,
             Err(error) => return self.send(wire::error_response(Some(&id), &error)).await,
         };
+        if request.method == "subscriptions/listen" {
+            let stop = self.closing.child_token();
+            self.modern().insert(id.as_bytes().to_vec(), stop.clone());
+            listen(&self.server.gateway, &asking.caller, &request, self.out.clone(), &stop).await;
+            self.modern().remove(&id.as_bytes().to_vec());
+            return;
+        }
         let token = CancellationToken::new();
         self.modern().insert(id.as_bytes().to_vec(), token.clone());
         let work = async {
-            if request.method == "subscriptions/listen" {
-                let params = request.params.as_ref();
-                listen(
-                    &self.server.gateway,
-                    &asking.caller,
-                    request.id.clone(),
-                    params,
-                    self.out.clone(),
-                )
-                .await;
-                return;
-            }
             let outcome = self
                 .with_notices(&asking, |notices| {
                     self.server.answer(&request.method, request.params.clone(), &asking, notices)

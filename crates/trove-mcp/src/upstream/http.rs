@@ -1,6 +1,9 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
-use std::sync::{Arc, OnceLock, RwLock};
+use std::{
+    sync::{Arc, OnceLock, RwLock},
+    time::Duration,
+};
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, future::BoxFuture};
@@ -34,6 +37,9 @@ const NAME: HeaderName = HeaderName::from_static(repeated::NAME);
 
 /// How much of a refusal's body is kept to explain it.
 const MAX_REFUSAL_BYTES: usize = 4096;
+/// How long telling a server may take that something is over.
+const MAX_FAREWELL: Duration = Duration::from_secs(1);
+const CANCELLED: &str = "notifications/cancelled";
 
 pub(crate) struct HttpLink {
     shared: Arc<Shared>,
@@ -85,7 +91,12 @@ impl HttpLink {
 
 impl Link for HttpLink {
     fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
-        Box::pin(self.shared.request(call))
+        Box::pin(async move {
+            let mut guard = CancelOnDrop { shared: &self.shared, id: call.id, is_answered: false };
+            let outcome = self.shared.request(call).await;
+            guard.is_answered = true;
+            outcome
+        })
     }
 
     fn notify<'a>(
@@ -120,10 +131,34 @@ impl Link for HttpLink {
                     .delete(&self.shared.url)
                     .headers(self.shared.common_headers());
                 // A server that does not want to hear of it forgets the session by itself.
-                let _ =
-                    tokio::time::timeout(std::time::Duration::from_secs(1), request.send()).await;
+                let _ = tokio::time::timeout(MAX_FAREWELL, request.send()).await;
             }
         })
+    }
+}
+
+/// Tells a legacy server when the one who asked has gone. A modern one sees it by the
+/// connection, which to a legacy one means nothing.
+struct CancelOnDrop<'a> {
+    shared: &'a Arc<Shared>,
+    id: u64,
+    is_answered: bool,
+}
+
+impl Drop for CancelOnDrop<'_> {
+    fn drop(&mut self) {
+        if self.is_answered || self.shared.is_modern() {
+            return;
+        }
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let shared = self.shared.clone();
+        let params = format!("{{\"requestId\":{},\"reason\":\"no longer wanted\"}}", self.id);
+        let body = wire::notification(CANCELLED, Some(&params));
+        // Nobody waits for it any more, so it ends by itself.
+        runtime.spawn(async move {
+            let told = shared.post(CANCELLED, Vec::new(), body);
+            let _ = tokio::time::timeout(MAX_FAREWELL, told).await;
+        });
     }
 }
 
@@ -174,7 +209,13 @@ impl Shared {
             }
         }
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
-        let response = sent.map_err(|error| unreachable(&error))?;
+        let response = sent.map_err(|error| {
+            if error.is_connect() {
+                // Nobody listens there any more: its life begins anew, and says so.
+                self.closed.cancel();
+            }
+            unreachable(&error)
+        })?;
         if let Some(session) = response.headers().get(SESSION)
             && let Ok(mut slot) = self.session.write()
         {
@@ -291,7 +332,7 @@ impl Shared {
                 }
             }
             failures += 1;
-            tokio::time::sleep(std::time::Duration::from_millis(200 << failures)).await;
+            tokio::time::sleep(Duration::from_millis(200 << failures)).await;
         }
         // The server is not there any more; the life of this upstream begins anew.
         self.closed.cancel();

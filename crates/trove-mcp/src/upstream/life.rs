@@ -22,6 +22,7 @@ use super::{
     variables::Text,
     watching::Watching,
 };
+use crate::era::Version;
 
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
@@ -124,7 +125,13 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
             Ok(conversation)
         }
         Err(error) => {
-            shared.eras.forget(&config.id);
+            match (&error, protocol) {
+                // Some old servers end when they are asked something they do not know.
+                (LinkError::Lost, Protocol::Auto) => {
+                    shared.eras.remember(&config.id, Version::NEWEST_LEGACY);
+                }
+                _ => shared.eras.forget(&config.id),
+            }
             link.as_link().close().await;
             Err(error)
         }
@@ -170,9 +177,13 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
                 env: environment(env, shared)?,
                 cwd: cwd.clone(),
                 stderr: upstream.stderr.clone(),
-                guardian: shared.guardian(),
+                shared: shared.clone(),
             };
-            Ok(AnyLink::Other(Arc::new(StdioLink::start(&config.id, spawn, inbox)?)))
+            // Making a process takes milliseconds, in which nobody else should wait.
+            let id = config.id.clone();
+            let started = tokio::task::spawn_blocking(move || StdioLink::start(&id, spawn, inbox));
+            let link = started.await.map_err(|_| LinkError::Lost)??;
+            Ok(AnyLink::Other(Arc::new(link)))
         }
         Reach::Http(remote) => {
             let (url, headers) = address(remote, shared)?;

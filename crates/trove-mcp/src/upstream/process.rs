@@ -19,7 +19,7 @@ use tokio::{
 use tracing::debug;
 use trove_core::SourceId;
 
-use super::guardian::Guardian;
+use super::source::Shared;
 use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
 
 /// What a child inherits of our environment; the rest is what its entry declares.
@@ -54,7 +54,7 @@ pub(crate) struct Spawn {
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) stderr: Arc<StderrRing>,
-    pub(crate) guardian: Option<Arc<Guardian>>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// Why a child could not be started.
@@ -83,7 +83,7 @@ impl Spawn {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(guardian) = &self.guardian {
+        if let Some(guardian) = self.shared.guardian() {
             command.env(super::guardian::MARKER, guardian.mark());
         }
         if let Some(cwd) = &self.cwd {

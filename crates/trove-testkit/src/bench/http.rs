@@ -66,7 +66,12 @@ impl Http {
         Ok(())
     }
 
-    async fn post(&mut self, method: &str, name: Option<&str>, text: &str) -> anyhow::Result<&[u8]> {
+    async fn post(
+        &mut self,
+        method: &str,
+        name: Option<&str>,
+        text: &str,
+    ) -> anyhow::Result<&[u8]> {
         let request = self.request(method, name, text);
         self.stream.write_all(request.as_bytes()).await?;
         let head = self.read_head().await?;

@@ -16,7 +16,7 @@ mod rest;
 mod sizes;
 mod start;
 mod target;
-pub mod upstream;
+mod upstream;
 
 use std::io::Write as _;
 

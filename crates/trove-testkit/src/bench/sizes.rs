@@ -4,7 +4,7 @@ use clap::ValueEnum;
 
 /// How large a resource is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Size {
+pub(super) enum Size {
     #[value(name = "1k")]
     K1,
     #[value(name = "128k")]

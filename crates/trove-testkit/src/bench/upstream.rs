@@ -29,7 +29,7 @@ use super::sizes::{self, Size};
 const LINE: &str = "One \"door\" to every resource: names, notes and naïve tables \\ 0123456789.\n";
 
 #[derive(Debug, Args)]
-pub struct Options {
+pub(super) struct Options {
     /// How many resources to list
     #[arg(long, value_name = "N", default_value_t = 1000)]
     resources: usize,
@@ -105,8 +105,12 @@ impl Upstream {
 
 /// What a read answers: text, or bytes in base64.
 fn body(size: Size) -> String {
-    let text: String = LINE.chars().cycle().take(size.bytes()).collect();
-    if size.is_binary() { BASE64_STANDARD.encode(&text.as_bytes()[..size.bytes()]) } else { text }
+    let mut text = LINE.repeat(size.bytes().div_ceil(LINE.len()));
+    if size.is_binary() {
+        return BASE64_STANDARD.encode(&text.as_bytes()[..size.bytes()]);
+    }
+    text.truncate(text.floor_char_boundary(size.bytes()));
+    text
 }
 
 impl ServerHandler for Upstream {
@@ -126,7 +130,7 @@ impl ServerHandler for Upstream {
         let end = start.saturating_add(self.page_size).min(self.resources.len());
         let entries = self.resources.get(start..end).unwrap_or_default();
         let mut list = ListResourcesResult::with_all_items(entries.to_vec());
-        list.next_cursor = (end < self.resources.len()).then(|| end.to_string().into());
+        list.next_cursor = (end < self.resources.len()).then(|| end.to_string());
         Ok(list)
     }
 

@@ -17,9 +17,6 @@ use super::wire::{
 };
 use super::{content, lists, tools};
 
-/// In how many steps a slow call reports its progress.
-const PROGRESS_STEPS: u32 = 5;
-
 /// The place in a message that a filler goes to.
 const FILLER: &str = "@FILLER@";
 
@@ -184,17 +181,17 @@ impl Exchange {
     /// Waits and reports progress, unless nobody wants the answer any more: then counts that and says so.
     pub(super) async fn linger(&self, ms: u64) -> bool {
         let token = &self.params["_meta"]["progressToken"];
-        for step in 1..=PROGRESS_STEPS {
+        let steps = self.toy.options.steps;
+        for step in 1..=steps {
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_millis(ms) / PROGRESS_STEPS) => {}
+                () = tokio::time::sleep(Duration::from_millis(ms) / steps) => {}
                 () = self.gone() => {
                     self.toy.cancelled.fetch_add(1, Ordering::Relaxed);
                     return false;
                 }
             }
             if !token.is_null() {
-                let params =
-                    json!({ "progressToken": token, "progress": step, "total": PROGRESS_STEPS });
+                let params = json!({ "progressToken": token, "progress": step, "total": steps });
                 self.send(Frame::message(notification(
                     "notifications/progress",
                     &params.to_string(),

@@ -42,6 +42,9 @@ pub struct Options {
     /// Pad every text to this many bytes.
     #[arg(long, value_name = "BYTES", default_value_t = 0)]
     pub size: usize,
+    /// In how many steps a slow call reports its progress.
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub steps: u32,
     /// List only the generated and shared resources; the fixed ones stay readable.
     #[arg(long)]
     pub bare: bool,

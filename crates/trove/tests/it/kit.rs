@@ -31,11 +31,15 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    pub(crate) fn with(config: &str) -> Arc<Folder> {
+    pub(crate) fn empty() -> Arc<Folder> {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        let folder = Folder { dir };
+        Arc::new(Folder { dir })
+    }
+
+    pub(crate) fn with(config: &str) -> Arc<Folder> {
+        let folder = Folder::empty();
         folder.write(config);
-        Arc::new(folder)
+        folder
     }
 
     /// Replaces the configuration as an editor does: a new file in place of the old.
@@ -153,6 +157,11 @@ impl Trove {
     /// A client for tests that do not care which.
     pub(crate) async fn any_client(&self) -> Client {
         self.client(Kind::HTTP_MODERN).await
+    }
+
+    /// What it wrote on stdout.
+    pub(crate) fn stdout(&self) -> &Arc<Transcript> {
+        self.pipe.transcript()
     }
 
     /// Writes a line to its stdin that no client would.

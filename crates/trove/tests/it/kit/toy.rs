@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::{Child, Command};
 
 use super::client::{Client, Door, Era, Kind, Pipe};
@@ -52,7 +52,8 @@ impl Toy {
 
     fn toml(&self) -> String {
         let reach = match &self.reach {
-            Reach::Stdio(args) => format!("command = {:?}\nargs = {args:?}", program()),
+            // JSON and TOML spell strings alike.
+            Reach::Stdio(args) => format!("command = {:?}\nargs = {}", program(), json!(args)),
             Reach::Url(url) if url.ends_with("/sse") => {
                 format!("url = {url:?}\ntransport = \"sse\"")
             }

@@ -1,0 +1,269 @@
+//! The HTTP door: who is let in, and what is said to whoever does not keep to the protocol.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use crate::kit::client::{Door, Kind, MODERN};
+use crate::kit::toy::toy;
+use crate::kit::{Folder, Trove};
+
+/// A POST to the door with nothing but its type.
+fn post(trove: &Trove) -> RequestBuilder {
+    Client::new().post(&trove.url).header("Content-Type", "application/json")
+}
+
+/// A modern request for the list, correct in every way.
+fn listing() -> Value {
+    modern("resources/list", json!({}))
+}
+
+fn modern(method: &str, mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+}
+
+/// A modern request with the headers that repeat it.
+fn headed(trove: &Trove, method: &str) -> RequestBuilder {
+    post(trove).header("MCP-Protocol-Version", MODERN).header("Mcp-Method", method)
+}
+
+async fn send(request: RequestBuilder, body: &Value) -> Response {
+    request.body(body.to_string()).send().await.expect("trove answers")
+}
+
+/// The status and the code of the error that a request is answered with.
+async fn refusal(request: RequestBuilder, body: &Value) -> (u16, i64) {
+    let answer = send(request, body).await;
+    let status = answer.status().as_u16();
+    let text = answer.text().await.expect("a body");
+    let body: Value =
+        serde_json::from_str(&text).unwrap_or_else(|e| panic!("{status} {e}: {text}"));
+    (status, body["error"]["code"].as_i64().unwrap_or_default())
+}
+
+#[tokio::test]
+async fn a_request_under_a_foreign_name_is_refused() {
+    let trove = Trove::start("").await;
+    for host in ["evil.test", "evil.test:80", "localhost.evil.test", "192.168.0.1"] {
+        let request = headed(&trove, "resources/list").header("Host", host);
+        assert_eq!(send(request, &listing()).await.status(), 403, "{host}");
+    }
+    for host in ["localhost", "127.0.0.1:1", "[::1]"] {
+        let request = headed(&trove, "resources/list").header("Host", host);
+        assert_eq!(send(request, &listing()).await.status(), 200, "{host}");
+    }
+}
+
+#[tokio::test]
+async fn a_request_from_a_foreign_page_is_refused() {
+    let trove = Trove::start("").await;
+    for origin in ["http://evil.test", "https://localhost.evil.test", "null", "file://"] {
+        let request = headed(&trove, "resources/list").header("Origin", origin);
+        assert_eq!(send(request, &listing()).await.status(), 403, "{origin}");
+    }
+    for origin in ["http://localhost:3000", "http://127.0.0.1"] {
+        let request = headed(&trove, "resources/list").header("Origin", origin);
+        assert_eq!(send(request, &listing()).await.status(), 200, "{origin}");
+    }
+}
+
+#[tokio::test]
+async fn only_who_knows_the_token_is_let_in_and_only_its_owner_can_read_it() {
+    let folder = Folder::with("");
+    let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+    let request = || headed(&trove, "resources/list");
+    let answer = send(request(), &listing()).await;
+    assert_eq!(answer.status(), 401);
+    assert_eq!(answer.headers()["www-authenticate"], "Bearer");
+    assert_eq!(send(request().bearer_auth("wrong"), &listing()).await.status(), 401);
+
+    let file = folder.home().join("token");
+    let token = std::fs::read_to_string(&file).expect("there is a token");
+    assert_eq!(send(request().bearer_auth(token.trim()), &listing()).await.status(), 200);
+    let mode = std::fs::metadata(&file).expect("there is a token").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    for stream in [Client::new().get(&trove.url), Client::new().delete(&trove.url)] {
+        assert_eq!(stream.send().await.expect("trove answers").status(), 401);
+    }
+}
+
+#[tokio::test]
+async fn the_token_stays_the_same_over_a_restart() {
+    let folder = Folder::with("");
+    let token = async || {
+        let _trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+        std::fs::read_to_string(folder.home().join("token")).expect("there is a token")
+    };
+    assert_eq!(token().await, token().await);
+}
+
+#[tokio::test]
+async fn a_session_lives_from_initialize_to_delete() {
+    let trove = Trove::start("").await;
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    assert_eq!(send(post(&trove), &ping).await.status(), 400, "a session is needed");
+    let unknown = post(&trove).header("Mcp-Session-Id", "0123456789abcdef");
+    assert_eq!(send(unknown, &ping).await.status(), 404);
+
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let session = client.session().expect("a legacy client has a session");
+    let own = || post(&trove).header("Mcp-Session-Id", session);
+    assert_eq!(send(own(), &ping).await.status(), 200);
+    let delete = || Client::new().delete(&trove.url).header("Mcp-Session-Id", session).send();
+    assert!(delete().await.expect("trove answers").status().is_success());
+    assert_eq!(send(own(), &ping).await.status(), 404, "the session has ended");
+    assert_eq!(delete().await.expect("trove answers").status(), 404);
+}
+
+#[tokio::test]
+async fn two_sessions_do_not_hear_each_other() {
+    let trove = Trove::with(&[toy("one", "").set("expose = \"all\"")]).await;
+    let (first, second) =
+        (trove.client(Kind::HTTP_LEGACY).await, trove.client(Kind::HTTP_LEGACY).await);
+    assert_ne!(first.session(), second.session());
+    first.follow(&["toy://counter"]).await;
+    second.call("one_bump", json!({})).await;
+    first.hear("notifications/resources/updated").await;
+    second.call("one_add_resource", json!({ "uri": "toy://added" })).await;
+    second.hear("notifications/resources/list_changed").await;
+    assert!(second.heard_since(0, "notifications/resources/updated").is_empty());
+}
+
+#[tokio::test]
+async fn a_stream_needs_a_session_and_there_is_one_for_each() {
+    let trove = Trove::start("").await;
+    let get = || Client::new().get(&trove.url).header("Accept", "text/event-stream");
+    let status =
+        async |request: RequestBuilder| request.send().await.expect("trove answers").status();
+    assert_eq!(status(get()).await, 405);
+    assert_eq!(status(get().header("Mcp-Session-Id", "unknown")).await, 404);
+    assert_eq!(status(Client::new().put(&trove.url)).await, 405);
+}
+
+#[tokio::test]
+async fn a_body_that_is_too_large_or_no_message_is_refused() {
+    let trove = Trove::start("").await;
+    let large = post(&trove).body(vec![b' '; 5 * 1024 * 1024]).send().await;
+    assert_eq!(large.expect("trove answers").status(), 413);
+    let typeless = Client::new().post(&trove.url).body(listing().to_string()).send().await;
+    assert_eq!(typeless.expect("trove answers").status(), 415);
+    for (body, code) in [("{\"jsonrpc\":", -32700), ("hello", -32700), ("17", -32600)] {
+        let answer = post(&trove).body(body).send().await.expect("trove answers");
+        assert_eq!(answer.status(), 400, "{body}");
+        let error: Value = answer.json().await.expect("the refusal is JSON");
+        assert_eq!((&error["error"]["code"], &error["id"]), (&json!(code), &Value::Null));
+    }
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_in_the_version_that_has_batches() {
+    let trove = Trove::with(&[toy("one", "")]).await;
+    let client = trove.older_client(Door::Http, "2025-03-26").await;
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": "a", "method": "ping" },
+        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } },
+        { "jsonrpc": "2.0", "id": "b", "method": "resources/read", "params": { "uri": "toy://pid" } },
+    ]);
+    let session = client.session().expect("a legacy client has a session");
+    let answer = send(post(&trove).header("Mcp-Session-Id", session), &batch).await;
+    assert_eq!(answer.status(), 200);
+    let answers: Value = answer.json().await.expect("the answers are JSON");
+    assert_eq!(answers.as_array().map(Vec::len), Some(2), "{answers}");
+    assert_eq!((&answers[0]["id"], &answers[0]["result"]), (&json!("a"), &json!({})));
+    assert_eq!(answers[1]["id"], "b");
+    assert!(answers[1]["result"]["contents"][0]["text"].is_string(), "{answers}");
+}
+
+#[tokio::test]
+async fn headers_that_do_not_repeat_the_body_are_refused() {
+    const MISMATCH: (u16, i64) = (400, -32020);
+    let trove = Trove::with(&[toy("one", "")]).await;
+    let version = |value: &str| post(&trove).header("MCP-Protocol-Version", value);
+    let list = listing();
+    let unversioned = post(&trove).header("Mcp-Method", "resources/list");
+    assert_eq!(refusal(unversioned, &list).await, MISMATCH);
+    let other = version("2025-11-25").header("Mcp-Method", "resources/list");
+    assert_eq!(refusal(other, &list).await, MISMATCH);
+    assert_eq!(refusal(version(MODERN), &list).await, MISMATCH);
+    assert_eq!(refusal(headed(&trove, "tools/list"), &list).await, MISMATCH);
+
+    let read = modern("resources/read", json!({ "uri": "toy://pid" }));
+    let reading = || headed(&trove, "resources/read");
+    assert_eq!(refusal(reading(), &read).await, MISMATCH);
+    assert_eq!(refusal(reading().header("Mcp-Name", "toy://other"), &read).await, MISMATCH);
+    assert_eq!(refusal(reading().header("Mcp-Name", "=?base64?%?="), &read).await, MISMATCH);
+    let right = reading().header("Mcp-Name", "=?base64?dG95Oi8vcGlk?=");
+    assert_eq!(send(right, &read).await.status(), 200, "a name may always be base64");
+}
+
+#[tokio::test]
+async fn a_modern_request_that_lacks_what_each_must_carry_is_refused() {
+    let trove = Trove::start("").await;
+    let request = || headed(&trove, "resources/list");
+    let mut bare = listing();
+    bare["params"] = json!({});
+    assert_eq!(refusal(request(), &bare).await, (400, -32602));
+    let mut partial = listing();
+    partial["params"]["_meta"] = json!({ "io.modelcontextprotocol/protocolVersion": MODERN });
+    assert_eq!(refusal(request(), &partial).await, (400, -32602));
+}
+
+#[tokio::test]
+async fn an_unknown_version_is_refused_and_the_known_ones_are_named() {
+    let trove = Trove::start("").await;
+    let mut list = listing();
+    list["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
+    let request = post(&trove).header("MCP-Protocol-Version", "2099-01-01");
+    let answer = send(request.header("Mcp-Method", "resources/list"), &list).await;
+    assert_eq!(answer.status(), 400);
+    let body: Value = answer.json().await.expect("the refusal is JSON");
+    assert_eq!(body["error"]["code"], -32022);
+    assert_eq!(body["error"]["data"]["requested"], "2099-01-01");
+    let supported = body["error"]["data"]["supported"].as_array().expect("versions");
+    assert!(supported.contains(&json!(MODERN)), "{body}");
+}
+
+#[tokio::test]
+async fn an_unknown_method_is_not_found_and_a_notification_is_accepted() {
+    let trove = Trove::start("").await;
+    for method in ["no/such/method", "ping", "tools/list", "logging/setLevel"] {
+        let unknown = modern(method, json!({}));
+        assert_eq!(refusal(headed(&trove, method), &unknown).await, (404, -32601), "{method}");
+    }
+    let notification = json!({ "jsonrpc": "2.0", "method": "notifications/whatever" });
+    assert_eq!(send(post(&trove), &notification).await.status(), 202);
+    let elsewhere = trove.url.replace("/mcp", "/elsewhere");
+    let answer = Client::new().get(elsewhere).send().await.expect("trove answers");
+    assert_eq!(answer.status(), 404);
+}
+
+#[tokio::test]
+async fn a_legacy_client_is_told_of_unknown_methods_in_its_own_way() {
+    let trove = Trove::start("").await;
+    for kind in [Kind::HTTP_LEGACY, Kind::STDIO_LEGACY] {
+        let client = trove.client(kind).await;
+        for method in ["no/such/method", "server/discovery", "tools/list"] {
+            let error = client.ask(method, json!({})).await.expect_err("there is no such method");
+            assert_eq!(error["code"], -32601, "{kind:?} {method}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_malformed_line_on_stdio_is_answered_and_the_next_one_works() {
+    let trove = Trove::start("").await;
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    for (line, code) in [("nonsense", -32700), ("{\"id\":null,\"method\":\"ping\"}", -32600)] {
+        let from = client.transcript.len();
+        trove.write(line).await;
+        let is_error = |message: &Value| message["error"].is_object() && message["id"].is_null();
+        let (_, answer) = client.transcript.first(from, is_error, "the refusal").await;
+        assert_eq!(answer.json["error"]["code"], code, "{line}");
+    }
+    client.ask("ping", json!({})).await.expect("the next line is read as ever");
+}

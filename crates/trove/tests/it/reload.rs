@@ -1,0 +1,94 @@
+//! A changed configuration is taken over while clients stay connected.
+
+use serde_json::Value;
+
+use crate::kit::client::Kind;
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, until};
+
+const LISTS: &str = "notifications/resources/list_changed";
+
+fn server(id: &str, resources: usize) -> crate::kit::toy::Toy {
+    toy(id, &format!("--scheme {id} --resources {resources}"))
+}
+
+#[tokio::test]
+async fn an_added_server_appears_and_the_others_are_left_alone() {
+    let folder = Folder::with(&config(&[server("kept", 1)]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["kept"]).await;
+    let client = trove.any_client().await;
+    let pid = client.text("kept://pid").await;
+    let _following = client.follow(&[]).await;
+
+    folder.write(&config(&[server("kept", 1), server("added", 1)]));
+    client.hear(LISTS).await;
+    trove.ready(&["added"]).await;
+    assert!(client.text("added://item/0").await.starts_with("added|"));
+    assert_eq!(client.text("kept://pid").await, pid);
+}
+
+#[tokio::test]
+async fn a_removed_server_disappears_with_all_it_listed() {
+    let folder = Folder::with(&config(&[server("kept", 1), server("removed", 1)]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["kept", "removed"]).await;
+    for kind in [Kind::STDIO_LEGACY, Kind::HTTP_MODERN] {
+        folder.write(&config(&[server("kept", 1), server("removed", 1)]));
+        trove.ready(&["removed"]).await;
+        let client = trove.client(kind).await;
+        let _following = client.follow(&[]).await;
+        let pid = client.text("kept://pid").await;
+
+        folder.write(&config(&[server("kept", 1)]));
+        client.hear(LISTS).await;
+        until("it to be gone", async || {
+            !client.uris().await.iter().any(|uri| uri.starts_with("removed"))
+        })
+        .await;
+        client.read("removed://pid").await.expect_err("nobody serves it");
+        let health = trove.health().await;
+        let mut sources = health["sources"].as_array().expect("sources").iter();
+        assert!(!sources.any(|source| source["id"] == "removed"), "{health}");
+        assert_eq!(client.text("kept://pid").await, pid);
+    }
+}
+
+#[tokio::test]
+async fn a_changed_server_is_restarted_and_only_that_one() {
+    let folder = Folder::with(&config(&[server("kept", 1), server("changed", 1)]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["kept", "changed"]).await;
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    let (kept, changed) = (client.text("kept://pid").await, client.text("changed://pid").await);
+
+    folder.write(&config(&[server("kept", 1), server("changed", 2)]));
+    client.hear(LISTS).await;
+    until("the new list", async || client.uris().await.contains(&"changed://item/1".into())).await;
+    assert_ne!(client.text("changed://pid").await, changed);
+    assert_eq!(client.text("kept://pid").await, kept);
+}
+
+#[tokio::test]
+async fn a_broken_file_changes_nothing_and_a_mended_one_is_taken_over() {
+    let folder = Folder::with(&config(&[server("kept", 1)]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["kept"]).await;
+    let client = trove.any_client().await;
+    let pid = client.text("kept://pid").await;
+    let listed = client.uris().await;
+    for broken in ["[servers.kept", "[servers.kept]\n", "surprise = 1\n"] {
+        let from = trove.log.len();
+        folder.write(broken);
+        let refused = |line: &Value| {
+            let message = line["message"].as_str().unwrap_or_default();
+            line["level"] == "WARN" && message.contains("nothing was changed")
+        };
+        trove.log.first(from, refused, "the refusal in the log").await;
+        assert_eq!(client.uris().await, listed, "{broken}");
+        assert_eq!(client.text("kept://pid").await, pid, "{broken}");
+    }
+    folder.write(&config(&[server("kept", 1), server("added", 1)]));
+    trove.ready(&["added"]).await;
+    assert_eq!(client.text("kept://pid").await, pid);
+}

@@ -1,0 +1,102 @@
+//! What was listed before a restart is served at once after it, and said to be a memory.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::kit::client::Kind;
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, is_ready, until};
+
+/// How soon the remembered list is served, whatever its server does.
+const AT_ONCE: Duration = Duration::from_secs(2);
+
+/// A folder in which Trove has run once and listed three resources.
+async fn lived_in() -> Arc<Folder> {
+    let folder = Folder::with(&config(&[toy("one", "--bare --resources 3")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    until("the list to be kept", async || {
+        let kept = std::fs::read_dir(folder.home().join("catalogue"));
+        kept.is_ok_and(|files| {
+            files.flatten().any(|file| {
+                let name = file.file_name().to_string_lossy().into_owned();
+                name.starts_with("one") && !name.ends_with("draft")
+            })
+        })
+    })
+    .await;
+    folder
+}
+
+async fn check_remembered(fault: &str) {
+    let folder = lived_in().await;
+    folder.write(&config(&[toy("one", &format!("--bare --resources 3 --fault {fault}"))]));
+    let began = Instant::now();
+    let trove = Trove::start_in(&folder).await;
+    for kind in Kind::ALL {
+        let client = trove.client(kind).await;
+        let result = client.ask("resources/list", json!({})).await.expect("a list");
+        let listed = result["resources"].as_array().expect("resources").iter();
+        let uris: Vec<&str> = listed.filter_map(|entry| entry["uri"].as_str()).collect();
+        assert!(uris.contains(&"toy://item/2"), "{kind:?} of {fault}: {uris:?}");
+        assert_eq!(result["_meta"]["trove/stale"], json!(["one"]), "{kind:?} of {fault}");
+    }
+    assert!(began.elapsed() < AT_ONCE, "{fault}: it took {:?}", began.elapsed());
+    let source = trove.source("one", |_| true).await;
+    assert!(source["stale_seconds"].is_u64(), "{source}");
+    assert_eq!(source["resources"], 3);
+    assert_eq!(trove.health().await["status"], "degraded");
+}
+
+#[tokio::test]
+async fn the_list_of_a_server_that_hangs_is_remembered() {
+    check_remembered("hang:init").await;
+}
+
+#[tokio::test]
+async fn the_list_of_a_server_that_is_late_is_remembered() {
+    check_remembered("delay:init=30000").await;
+}
+
+#[tokio::test]
+async fn the_list_of_a_server_that_crashes_is_remembered() {
+    check_remembered("crash:init").await;
+}
+
+#[tokio::test]
+async fn a_remembered_resource_that_cannot_be_read_says_why() {
+    let folder = lived_in().await;
+    folder.write(&config(&[toy("one", "--fault crash:init")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.source("one", |source| source["failures"] != 0).await;
+    let error = trove.any_client().await.read("toy://item/0").await.expect_err("it is gone");
+    assert_eq!(error["data"], json!({ "source": "one", "retryable": true }), "{error}");
+    assert!(error["message"].as_str().unwrap_or_default().contains("not connected"), "{error}");
+}
+
+#[tokio::test]
+async fn a_list_is_no_memory_any_more_once_its_server_has_answered() {
+    let folder = lived_in().await;
+    folder.write(&config(&[toy("one", "--bare --resources 4")]));
+    let trove = Trove::start_in(&folder).await;
+    let source = trove.source("one", is_ready).await;
+    assert_eq!(source["resources"], 4);
+    let client = trove.any_client().await;
+    let result = client.ask("resources/list", json!({})).await.expect("a list");
+    assert_eq!(result["_meta"]["trove/stale"], Value::Null);
+    assert!(client.uris().await.contains(&"toy://item/3".to_owned()));
+}
+
+#[tokio::test]
+async fn a_server_that_is_no_longer_configured_is_not_remembered() {
+    let folder = lived_in().await;
+    folder.write(&config(&[toy("other", "--scheme other --bare --resources 1")]));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    trove.ready(&["other"]).await;
+    let listed = client.uris().await;
+    assert!(listed.iter().all(|uri| !uri.starts_with("toy://")), "{listed:?}");
+    client.read("toy://item/0").await.expect_err("nobody serves it");
+}
