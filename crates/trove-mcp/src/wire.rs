@@ -149,7 +149,7 @@ fn parse_error(text: &Bytes, error: &RawValue) -> RpcError {
             // Some servers write the code as a float.
             code: body.code as i64,
             message: body.message,
-            data: body.data.map(|raw| Json::copy(raw)),
+            data: body.data.map(Json::copy),
         },
         Err(_) => RpcError {
             code: code::INTERNAL_ERROR,

@@ -18,7 +18,10 @@ mod stdio;
 mod variables;
 mod watching;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, btree_map},
+    sync::Arc,
+};
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -88,9 +91,8 @@ impl Upstreams {
             }
         }
         for (id, config) in wanted {
-            if !running.contains_key(&id) {
-                let one = self.start(config).await;
-                running.insert(id, one);
+            if let btree_map::Entry::Vacant(place) = running.entry(id) {
+                place.insert(self.start(config).await);
             }
         }
     }

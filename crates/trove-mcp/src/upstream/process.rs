@@ -135,7 +135,10 @@ impl Process {
         // Also after a willing end: a wrapper such as npx may have left its own child.
         self.signal(Signal::KILL);
         let _ = tokio::time::timeout(CHILD_GRACE, self.child.wait()).await;
-        if let Some(drain) = self.drain.take() {
+        // Its last words tell why it ended; only a grandchild can keep them from ending too.
+        if let Some(mut drain) = self.drain.take()
+            && tokio::time::timeout(POLITE_WAIT, &mut drain).await.is_err()
+        {
             drain.abort();
         }
     }

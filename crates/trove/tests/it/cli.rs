@@ -175,7 +175,7 @@ async fn an_address_that_is_taken_is_said_to_be() {
 async fn strangers_are_never_let_in_without_a_token() {
     let ran = Folder::with("").run(&["serve", "--http", "0.0.0.0:0", "--no-auth"]).await;
     assert_eq!(ran.code, CONFIG, "{ran:?}");
-    assert!(ran.stderr.contains("loopback"), "{ran:?}");
+    assert!(ran.stderr.contains("open to everyone"), "{ran:?}");
 }
 
 #[tokio::test]

@@ -1,15 +1,29 @@
 //! The real program against real servers.
+//!
+//! Everything here starts `trove` as a user does and looks at it from outside. The parts,
+//! in the order in which a reader may want them:
 
-mod cli;
-mod conformance;
+// What the rest is written with: a folder, a running Trove, raw clients, toy servers.
+mod kit;
+
+// What a client sees: all of it, unchanged, in its own era.
 mod eras;
 mod fidelity;
-mod http;
-mod kit;
 mod lists;
-mod peers;
+
+// What happens while a client is there: changes, progress, a new configuration.
 mod progress;
 mod reload;
+mod watch;
+
+// What goes wrong: servers that misbehave, restarts, requests that break the rules.
+mod http;
 mod restart;
 mod survival;
-mod watch;
+
+// What a person at a terminal sees.
+mod cli;
+
+// Servers and clients that others wrote, and the suite that judges them all.
+mod conformance;
+mod peers;
