@@ -110,7 +110,8 @@ impl SourceStatus {
     /// Whether the first attempt has ended, well or badly.
     pub fn is_settled(&self) -> bool {
         match self.state {
-            State::Ready => self.stale_since.is_none(),
+            // Listed, or not to be listed for the time being.
+            State::Ready => self.stale_since.is_none() || self.last_error.is_some(),
             State::Backoff | State::CircuitOpen | State::Stopped => true,
             State::Idle | State::Connecting => false,
         }

@@ -8,6 +8,7 @@ pub mod server;
 pub mod upstream;
 
 mod era;
+mod lines;
 mod repeated;
 mod sse;
 mod wire;

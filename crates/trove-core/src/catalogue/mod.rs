@@ -135,29 +135,35 @@ impl Catalogue {
     }
 }
 
+/// One of the lists a Snapshot holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// Resources.
+    Resources,
+    /// Templates.
+    Templates,
+    /// Tools of Sources that show theirs.
+    Tools,
+    /// Prompts of Sources that show theirs.
+    Prompts,
+    /// Skills.
+    Skills,
+}
+
 impl Snapshot {
-    /// A page of resources.
-    pub fn page_of_resources(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        page::cut(&self.resources, cursor, |r| (r.public.as_str(), &r.entry))
-    }
-
-    /// A page of templates.
-    pub fn page_of_templates(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        page::cut(&self.templates, cursor, |t| (t.public.as_str(), &t.entry))
-    }
-
-    /// A page of tools.
-    pub fn page_of_tools(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        page::cut(&self.tools, cursor, |t| (&*t.public, &t.entry))
-    }
-
-    /// A page of prompts.
-    pub fn page_of_prompts(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        page::cut(&self.prompts, cursor, |p| (&*p.public, &p.entry))
-    }
-
-    /// A page of skills.
-    pub fn page_of_skills(&self, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        page::cut(&self.skills, cursor, |s| (&*s.public, &s.entry))
+    /// The page of a list that follows `cursor`.
+    pub fn page(&self, list: List, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        let named = |entries| page::cut(entries, cursor, |n: &NamedEntry| (&n.public, &n.entry));
+        match list {
+            List::Resources => {
+                page::cut(&self.resources, cursor, |r| (r.public.as_str(), &r.entry))
+            }
+            List::Templates => {
+                page::cut(&self.templates, cursor, |t| (t.public.as_str(), &t.entry))
+            }
+            List::Tools => named(&self.tools),
+            List::Prompts => named(&self.prompts),
+            List::Skills => named(&self.skills),
+        }
     }
 }

@@ -48,6 +48,8 @@ pub(super) struct Writer {
     generation: u64,
     is_dirty: bool,
     announced: ListsChanged,
+    /// Whose listing is new since the last Snapshot.
+    listed: Vec<SourceId>,
     tasks: JoinSet<()>,
 }
 
@@ -85,6 +87,7 @@ impl Writer {
             generation: 0,
             is_dirty: false,
             announced: ListsChanged::default(),
+            listed: Vec::new(),
             tasks: JoinSet::new(),
         }
     }
@@ -251,13 +254,9 @@ impl Writer {
         for omission in &listing.omissions {
             warn!(source = %id, omission, "listing is not whole");
         }
-        self.board.update(id, |status| {
-            status.counts = counts;
-            status.stale_since = None;
-            status.omissions.clone_from(&listing.omissions);
-        });
         slot.listing = Arc::new(listing);
         slot.is_stale = false;
+        self.listed.push(id.clone());
         // Said by the Source itself, so passed on even where the entries look the same.
         self.announced = self.announced.or(std::mem::take(&mut slot.announced));
         self.is_dirty = true;
@@ -269,6 +268,16 @@ impl Writer {
                 }
             });
         }
+    }
+
+    fn report_listed(&self, id: &SourceId) {
+        let Some(slot) = self.slots.get(id).filter(|slot| !slot.is_stale) else { return };
+        self.board.update(id, |status| {
+            status.counts = counts(&slot.listing);
+            status.stale_since = None;
+            status.last_error = None;
+            status.omissions.clone_from(&slot.listing.omissions);
+        });
     }
 
     fn publish(&mut self) {
@@ -287,6 +296,10 @@ impl Writer {
             .collect();
         let new = Arc::new(Snapshot::build(self.revision, members));
         let old = self.current.swap(new.clone());
+        // Whoever reads on the board that a Source is listed must find its list.
+        for id in std::mem::take(&mut self.listed) {
+            self.report_listed(&id);
+        }
         let changed = new.differs_from(&old).or(std::mem::take(&mut self.announced));
         if changed.any() {
             let _ = self.changes.send(Change::Lists(changed));

@@ -4,9 +4,9 @@
 //! so that what holds for one holds for all. The gateway has no state of its own: it
 //! joins the parts.
 
+mod actions;
 mod error;
 mod resources;
-mod tools;
 mod watches;
 
 use std::{sync::Arc, time::Duration};
@@ -14,6 +14,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
+pub use actions::Action;
 pub use error::AskError;
 pub use resources::{ListAnswer, Watched};
 pub use watches::MAX_WATCHES;

@@ -1,13 +1,13 @@
-//! Resources: list, read, complete, watch.
+//! Lists, reading, completion and watching.
 
 use std::sync::Arc;
 
 use super::{AskError, Gateway};
 use crate::{
     caller::Caller,
-    catalogue::{Page, Route, Snapshot, rewrite},
+    catalogue::{List, Page, Snapshot, rewrite},
     json::{Json, Object},
-    source::{Ask, Operation, Reply, SourceId},
+    source::{Ask, Operation, Reply, Source, SourceId},
     uri::{LocalUri, PublicUri},
 };
 
@@ -23,24 +23,15 @@ pub struct ListAnswer {
 pub type Watched = (SourceId, LocalUri);
 
 impl Gateway {
-    /// A page of all resources of all Sources.
-    pub async fn list_resources(
+    /// A page of one of the lists, all Sources together.
+    pub async fn list(
         &self,
         _caller: &Caller,
+        list: List,
         cursor: Option<&str>,
     ) -> Result<ListAnswer, AskError> {
         let snapshot = self.snapshot().await;
-        Ok(ListAnswer { page: snapshot.page_of_resources(cursor)?, snapshot })
-    }
-
-    /// A page of all templates of all Sources.
-    pub async fn list_templates(
-        &self,
-        _caller: &Caller,
-        cursor: Option<&str>,
-    ) -> Result<ListAnswer, AskError> {
-        let snapshot = self.snapshot().await;
-        Ok(ListAnswer { page: snapshot.page_of_templates(cursor)?, snapshot })
+        Ok(ListAnswer { page: snapshot.page(list, cursor)?, snapshot })
     }
 
     /// Reads one resource: the result object as its Source wrote it, names made public.
@@ -52,49 +43,10 @@ impl Gateway {
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
         let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
-        let operation = Operation::Read { uri: route.local.clone() };
-        let result = perform(&route, uri, operation, ask).await?;
-        let body = rewrite::contents(&snapshot, route.source.id(), &result.body);
-        Ok(result.with_body(body))
-    }
-
-    /// Lists the members of a directory resource.
-    pub async fn read_directory(
-        &self,
-        _caller: &Caller,
-        arguments: &Json,
-        ask: Ask,
-    ) -> Result<Reply, AskError> {
-        let snapshot = self.snapshot().await;
-        let (uri, route, arguments) = route_argument(&snapshot, arguments)?;
-        let operation = Operation::ReadDirectory { arguments };
-        let result = perform(&route, &uri, operation, ask).await?;
-        let body = rewrite::directory(&snapshot, route.source.id(), &result.body);
-        Ok(result.with_body(body))
-    }
-
-    /// A page of all skills of all Sources.
-    pub async fn list_skills(
-        &self,
-        _caller: &Caller,
-        cursor: Option<&str>,
-    ) -> Result<ListAnswer, AskError> {
-        let snapshot = self.snapshot().await;
-        Ok(ListAnswer { page: snapshot.page_of_skills(cursor)?, snapshot })
-    }
-
-    /// Describes one skill.
-    pub async fn get_skill(
-        &self,
-        _caller: &Caller,
-        arguments: &Json,
-        ask: Ask,
-    ) -> Result<Reply, AskError> {
-        let snapshot = self.snapshot().await;
-        let (uri, route, arguments) = route_argument(&snapshot, arguments)?;
-        let result = perform(&route, &uri, Operation::GetSkill { arguments }, ask).await?;
-        let body = rewrite::skill_result(&snapshot, route.source.id(), &result.body);
-        Ok(result.with_body(body))
+        let operation = Operation::Read { uri: route.local };
+        let reply = perform(&route.source, Some(uri), operation, ask).await?;
+        let body = rewrite::contents(&snapshot, route.source.id(), &reply.body);
+        Ok(reply.with_body(body))
     }
 
     /// Offers values for an argument of a template or prompt.
@@ -105,46 +57,15 @@ impl Gateway {
         ask: Ask,
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
-        let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
-        let mut object =
-            Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
-        let reference = object.get("ref").and_then(Object::parse);
-        let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
-        let kind = reference.get_str("type").map(|kind| kind.into_owned());
-        let source = match kind.as_deref() {
-            Some("ref/resource") => {
-                let text = reference.get_str("uri").ok_or_else(|| bad("`ref.uri` is missing"))?;
-                let uri = PublicUri::new(&*text);
-                let route =
-                    snapshot.route_template(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
-                reference.set_str("uri", route.local.as_str());
-                route.source
-            }
-            Some("ref/prompt") => {
-                let name = reference.get_str("name").ok_or_else(|| bad("`ref.name` is missing"))?;
-                let unknown = || AskError::UnknownName { what: "prompt", name: name.to_string() };
-                let (source, local) = snapshot.route_prompt(&name).ok_or_else(unknown)?;
-                let (source, local) = (source.clone(), local.to_owned());
-                reference.set_str("name", &local);
-                source
-            }
-            Some(_) | None => return Err(bad("`ref.type` must be ref/resource or ref/prompt")),
-        };
-        let reference = reference.to_text();
-        object.set("ref", reference);
-        let operation = Operation::Complete { arguments: object.to_json() };
-        source.perform(operation, ask).await.map_err(|error| AskError::Source {
-            source_id: source.id().clone(),
-            uri: None,
-            error,
-        })
+        let (source, arguments) = localise_reference(&snapshot, arguments)?;
+        perform(&source, None, Operation::Complete { arguments }, ask).await
     }
 
     /// Begins to report changes of a resource as [`crate::catalogue::Change::Updated`].
     /// Each success must be followed by one [`Gateway::unwatch`].
     pub async fn watch(&self, _caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
-        let route =
-            self.snapshot().await.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
+        let snapshot = self.snapshot().await;
+        let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;
         if is_first && let Err(error) = route.source.watch(&route.local).await {
@@ -163,29 +84,50 @@ impl Gateway {
     }
 }
 
-/// Finds the owner of the `uri` among arguments and puts the owner's name there.
-fn route_argument(
+/// Finds the owner of the `ref` among arguments and puts the owner's name there.
+fn localise_reference(
     snapshot: &Snapshot,
     arguments: &Json,
-) -> Result<(PublicUri, Route, Json), AskError> {
-    let missing = || AskError::BadArguments { what: "`uri` is missing or not a string".to_owned() };
-    let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
-    let uri = PublicUri::new(&*object.get_str("uri").ok_or_else(missing)?);
-    let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
-    object.set_str("uri", route.local.as_str());
-    let arguments = object.to_json();
-    Ok((uri, route, arguments))
+) -> Result<(Arc<dyn Source>, Json), AskError> {
+    let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
+    let mut object =
+        Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
+    let reference = object.get("ref").and_then(Object::parse);
+    let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
+    let member = |key: &str| reference.get_str(key).map(|text| text.into_owned());
+    let source = match member("type").as_deref() {
+        Some("ref/resource") => {
+            let uri = PublicUri::new(member("uri").ok_or_else(|| bad("`ref.uri` is missing"))?);
+            let route =
+                snapshot.route_template(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
+            reference.set_str("uri", route.local.as_str());
+            route.source
+        }
+        Some("ref/prompt") => {
+            let name = member("name").ok_or_else(|| bad("`ref.name` is missing"))?;
+            let Some((source, local)) = snapshot.route_prompt(&name) else {
+                return Err(AskError::UnknownName { what: "prompt", name });
+            };
+            reference.set_str("name", local);
+            source.clone()
+        }
+        Some(_) | None => return Err(bad("`ref.type` must be ref/resource or ref/prompt")),
+    };
+    let reference = reference.to_text();
+    object.set("ref", reference);
+    Ok((source, object.to_json()))
 }
 
-async fn perform(
-    route: &Route,
-    uri: &PublicUri,
+/// Asks a Source; `uri` is what the caller asked for, if that is one resource.
+pub(super) async fn perform(
+    source: &Arc<dyn Source>,
+    uri: Option<&PublicUri>,
     operation: Operation,
     ask: Ask,
 ) -> Result<Reply, AskError> {
-    route.source.perform(operation, ask).await.map_err(|error| AskError::Source {
-        source_id: route.source.id().clone(),
-        uri: Some(uri.clone()),
+    source.perform(operation, ask).await.map_err(|error| AskError::Source {
+        source_id: source.id().clone(),
+        uri: uri.cloned(),
         error,
     })
 }

@@ -3,7 +3,11 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use trove_core::{Caller, Json, gateway::AskError, source::Ask};
+use trove_core::{
+    Caller, Json,
+    gateway::{Action, AskError},
+    source::Ask,
+};
 use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
 fn source(id: &str, uris: &[&str]) -> Arc<FakeSource> {
@@ -100,8 +104,11 @@ async fn links_in_a_tools_answer_lead_back_to_the_server_that_made_them() {
     let b = Arc::new(FakeSource::new("b", &["doc:1"]).with_tools(&["t"]));
     let gateway = GatewayBox::with(&[&a, &b]).await;
     let arguments = Json::parse(r#"{"name":"a_t"}"#).unwrap();
-    let reply =
-        gateway.gateway.call_tool(&Caller::local(), &arguments, Ask::default()).await.unwrap();
+    let reply = gateway
+        .gateway
+        .act(&Caller::local(), Action::CallTool, &arguments, Ask::default())
+        .await
+        .unwrap();
     let text = reply.body.as_str();
     assert!(text.contains(r#""uri":"a+doc:1""#) && text.contains(r#""uri":"doc:2""#), "{text}");
 }

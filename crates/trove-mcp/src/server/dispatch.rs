@@ -3,7 +3,8 @@
 use tokio::sync::mpsc;
 use trove_core::{
     Json, PublicUri, SourceError,
-    gateway::AskError,
+    catalogue::List,
+    gateway::{Action, AskError},
     json::{Object, quote},
     source::{Notice, Reply},
 };
@@ -29,41 +30,38 @@ impl Server {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let version = asking.version;
-        let caller = &asking.caller;
-        let cursor = || params.as_ref().and_then(|params| params.get_str("cursor"));
-        let listed = |key, answer: Result<_, AskError>| {
-            answer
-                .map(|answer| encode::list(key, &answer, version))
-                .map_err(|e| encode::error(e, version))
-        };
-        let gateway = &self.gateway;
+        if let Some((list, key)) = list_of(method)
+            && self.shows(list).await
+        {
+            return self.list(list, key, params.as_ref(), asking).await;
+        }
+        let is_modern = asking.version.is_modern();
         match method {
             "resources/read" => self.read(params, asking, notices).await,
-            "resources/list" => {
-                listed("resources", gateway.list_resources(caller, cursor().as_deref()).await)
-            }
-            "resources/templates/list" => listed(
-                "resourceTemplates",
-                gateway.list_templates(caller, cursor().as_deref()).await,
-            ),
-            "tools/list" if self.shows_tools().await => {
-                listed("tools", gateway.list_tools(caller, cursor().as_deref()).await)
-            }
-            "prompts/list" if self.shows_prompts().await => {
-                listed("prompts", gateway.list_prompts(caller, cursor().as_deref()).await)
-            }
-            "skills/list" if self.shows_skills().await => {
-                listed("skills", gateway.list_skills(caller, cursor().as_deref()).await)
-            }
-            "tools/call" | "prompts/get" | "skills/get" | "resources/directory/read" => {
-                self.pass_on(method, params, asking, notices).await
+            "tools/call" => self.act(Action::CallTool, params, asking, notices).await,
+            "prompts/get" => self.act(Action::GetPrompt, params, asking, notices).await,
+            "skills/get" => self.act(Action::GetSkill, params, asking, notices).await,
+            "resources/directory/read" => {
+                self.act(Action::ReadDirectory, params, asking, notices).await
             }
             "completion/complete" => self.complete(params, asking).await,
-            "server/discover" if version.is_modern() => Ok(self.discover().await),
-            "ping" if !version.is_modern() => Ok(Json::empty_object()),
+            "server/discover" if is_modern => Ok(self.discover().await),
+            "ping" if !is_modern => Ok(Json::empty_object()),
             _ => Err(unknown_method(method)),
         }
+    }
+
+    async fn list(
+        &self,
+        list: List,
+        key: &'static str,
+        params: Option<&Json>,
+        asking: &Asking,
+    ) -> Result<Json, RpcError> {
+        let cursor = params.and_then(|params| params.get_str("cursor"));
+        let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
+        let answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        Ok(encode::list(key, &answer, asking.version))
     }
 
     async fn read(
@@ -77,7 +75,7 @@ impl Server {
             let text = format!("the URI is longer than {MAX_URI_BYTES} bytes");
             return Err(RpcError::new(code::INVALID_PARAMS, text));
         }
-        let about = About { method: "resources/read", name: &uri };
+        let about = About { action: None, name: &uri };
         let params = self.unsealed(params, about, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let public = PublicUri::new(uri.as_str());
@@ -85,25 +83,22 @@ impl Server {
         self.sealed(answer, about, Keeping::Cacheable, asking.version)
     }
 
-    async fn pass_on(
+    async fn act(
         &self,
-        method: &str,
+        action: Action,
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let key = if matches!(method, "tools/call" | "prompts/get") { "name" } else { "uri" };
-        let name = required(params.as_ref(), key)?;
-        let about = About { method, name: &name };
+        let name = required(params.as_ref(), action.key())?;
+        let about = About { action: Some(action), name: &name };
         let params = self.unsealed(params, about, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let arguments = arguments(params.as_ref());
-        let (gateway, caller) = (&self.gateway, &asking.caller);
-        let (answer, keeping) = match method {
-            "tools/call" => (gateway.call_tool(caller, &arguments, ask).await, Keeping::OnceOnly),
-            "prompts/get" => (gateway.get_prompt(caller, &arguments, ask).await, Keeping::OnceOnly),
-            "skills/get" => (gateway.get_skill(caller, &arguments, ask).await, Keeping::Cacheable),
-            _ => (gateway.read_directory(caller, &arguments, ask).await, Keeping::Cacheable),
+        let answer = self.gateway.act(&asking.caller, action, &arguments, ask).await;
+        let keeping = match action {
+            Action::CallTool | Action::GetPrompt => Keeping::OnceOnly,
+            Action::GetSkill | Action::ReadDirectory => Keeping::Cacheable,
         };
         self.sealed(answer, about, keeping, asking.version)
     }
@@ -178,42 +173,54 @@ impl Server {
         all.set("resources", r#"{"subscribe":true,"listChanged":true}"#);
         all.set("completions", "{}");
         all.set("logging", "{}");
-        if self.shows_tools().await {
+        if self.shows(List::Tools).await {
             all.set("tools", r#"{"listChanged":true}"#);
         }
-        if self.shows_prompts().await {
+        if self.shows(List::Prompts).await {
             all.set("prompts", r#"{"listChanged":true}"#);
         }
-        if version >= Version::V2025_11_25 && self.shows_skills().await {
+        if version >= Version::V2025_11_25 && self.shows(List::Skills).await {
             all.set("extensions", format!("{{\"{SKILLS}\":{{\"directoryRead\":true}}}}"));
         }
         all.to_text()
     }
 
-    async fn shows_tools(&self) -> bool {
-        self.gateway.snapshot().await.abilities().tools
-    }
-
-    async fn shows_prompts(&self) -> bool {
-        self.gateway.snapshot().await.abilities().prompts
-    }
-
-    async fn shows_skills(&self) -> bool {
-        self.gateway.snapshot().await.abilities().skills
+    /// Whether a list is offered; the catalogue always is.
+    async fn shows(&self, list: List) -> bool {
+        let abilities = self.gateway.snapshot().await.abilities();
+        match list {
+            List::Resources | List::Templates => true,
+            List::Tools => abilities.tools,
+            List::Prompts => abilities.prompts,
+            List::Skills => abilities.skills,
+        }
     }
 }
 
 /// What a request is about: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
 struct About<'a> {
-    method: &'a str,
+    /// Nothing: a read.
+    action: Option<Action>,
     name: &'a str,
 }
 
 impl std::fmt::Display for About<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} {}", self.method, self.name)
+        write!(f, "{:?} {}", self.action, self.name)
     }
+}
+
+/// The list a method asks for, and the key it stands under in the result.
+fn list_of(method: &str) -> Option<(List, &'static str)> {
+    Some(match method {
+        "resources/list" => (List::Resources, "resources"),
+        "resources/templates/list" => (List::Templates, "resourceTemplates"),
+        "tools/list" => (List::Tools, "tools"),
+        "prompts/list" => (List::Prompts, "prompts"),
+        "skills/list" => (List::Skills, "skills"),
+        _ => return None,
+    })
 }
 
 pub(crate) fn unknown_method(method: &str) -> RpcError {

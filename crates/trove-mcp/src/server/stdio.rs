@@ -6,14 +6,13 @@ use std::{
     time::Duration,
 };
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    io::{AsyncRead, AsyncWrite},
     sync::{OnceCell, Semaphore, mpsc},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::debug;
 use trove_core::{Caller, Json, caller::Door, source::Notice};
 
 use super::{
@@ -24,6 +23,7 @@ use super::{
 };
 use crate::{
     bounds::{MAX_CONCURRENT_REQUESTS, MAX_NOTICES, MAX_OUTBOX, MAX_REQUEST_BYTES},
+    lines::{Line, Lines, write},
     wire::{self, BadMessage, Message, Request, RpcError, code},
 };
 
@@ -48,7 +48,7 @@ pub async fn serve_stdio(
         closing: CancellationToken::new(),
     });
     let mut tasks = JoinSet::new();
-    let mut lines = Lines { input, buffer: BytesMut::new(), searched: 0 };
+    let mut lines = Lines::new(input, MAX_REQUEST_BYTES);
     loop {
         let line = tokio::select! {
             () = stop.cancelled() => break,
@@ -56,7 +56,7 @@ pub async fn serve_stdio(
         };
         match line {
             Some(Line::Text(text)) => client.take(text, &mut tasks).await,
-            Some(Line::TooLong) => {
+            Some(Line::TooLong { .. }) => {
                 let text = format!("a message may be at most {MAX_REQUEST_BYTES} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, text);
                 client.send(wire::error_response(None, &error)).await;
@@ -75,26 +75,6 @@ pub async fn serve_stdio(
     }
     drop(client);
     let _ = writer.await;
-}
-
-async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Bytes>) {
-    let mut messages = Vec::new();
-    let mut buffer = BytesMut::new();
-    while waiting.recv_many(&mut messages, 64).await > 0 {
-        for message in messages.drain(..) {
-            buffer.extend_from_slice(&message);
-            buffer.extend_from_slice(b"\n");
-        }
-        let written = async {
-            output.write_all(&buffer).await?;
-            output.flush().await
-        };
-        if let Err(error) = written.await {
-            debug!(%error, "the client takes no more messages");
-            return;
-        }
-        buffer.clear();
-    }
 }
 
 struct Client {
@@ -276,46 +256,4 @@ impl Client {
 /// What a legacy client calls itself.
 pub(crate) fn client_name(params: Option<&Json>) -> Option<String> {
     params?.get("clientInfo")?.get_str("name")
-}
-
-enum Line {
-    Text(Bytes),
-    TooLong,
-}
-
-struct Lines<R> {
-    input: R,
-    buffer: BytesMut,
-    searched: usize,
-}
-
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// The next line that is not blank. Safe to cancel: what was read stays in the buffer.
-    async fn next(&mut self) -> Option<Line> {
-        loop {
-            if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
-                let mut line = self.buffer.split_to(self.searched + at + 1);
-                line.truncate(line.len() - 1);
-                self.searched = 0;
-                if line.len() > MAX_REQUEST_BYTES {
-                    return Some(Line::TooLong);
-                }
-                if !line.trim_ascii().is_empty() {
-                    return Some(Line::Text(line.freeze()));
-                }
-                continue;
-            }
-            if self.buffer.len() > MAX_REQUEST_BYTES {
-                // Keep nothing of it but that it was too long.
-                let kept = MAX_REQUEST_BYTES + 1;
-                self.buffer.truncate(kept);
-            }
-            self.searched = self.buffer.len();
-            self.buffer.reserve(16 * 1024);
-            match self.input.read_buf(&mut self.buffer).await {
-                Ok(0) | Err(_) => return None,
-                Ok(_) => {}
-            }
-        }
-    }
 }

@@ -84,6 +84,11 @@ impl Offers {
 }
 
 impl Conversation {
+    /// Whether the connection is still there, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.link.closed().is_cancelled()
+    }
+
     /// Asks one thing; `params` is edited to carry what travels beside it.
     pub(crate) async fn ask(
         &self,

@@ -4,23 +4,22 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::{StreamExt, future::BoxFuture};
+use futures_util::StreamExt;
 use reqwest::{
     Client, Response, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
-    sync::{Mutex, mpsc, oneshot},
+    sync::{mpsc, oneshot},
     task::JoinSet,
 };
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
-use trove_core::{SourceId, json::Json};
+use trove_core::SourceId;
 
 use super::{
     http::{is_event_stream, read_body, unreachable},
-    link::{Call, Inbox, Link, LinkError},
-    mux::Mux,
+    link::{Inbox, LinkError},
+    mux::{Mux, MuxLink},
 };
 use crate::{bounds::MAX_MESSAGE_BYTES, sse::Parser};
 
@@ -29,41 +28,35 @@ const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
 /// How many requests are posted at once.
 const MAX_POSTS: usize = 16;
 
-pub(crate) struct LegacySseLink {
-    mux: Arc<Mux>,
-    tasks: Mutex<JoinSet<()>>,
-}
-
-impl LegacySseLink {
-    pub(crate) async fn connect(
-        source: &SourceId,
-        client: Client,
-        url: &str,
-        headers: HeaderMap,
-        inbox: Arc<Inbox>,
-    ) -> Result<LegacySseLink, LinkError> {
-        let accept = HeaderValue::from_static("text/event-stream");
-        let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
-        let response = sent.map_err(|error| unreachable(&error))?;
-        let status = response.status();
-        if !status.is_success() || !is_event_stream(&response) {
-            let body = read_body(response, 4096).await.unwrap_or_default();
-            let text = String::from_utf8_lossy(&body).chars().take(200).collect();
-            return Err(LinkError::Status(status.as_u16(), text));
-        }
-        let base = response.url().clone();
-        let (mux, out) = Mux::new(source.clone(), inbox);
-        let (found, endpoint) = oneshot::channel();
-        let mut tasks = JoinSet::new();
-        tasks.spawn(receive(response, mux.clone(), found));
-        let endpoint = tokio::time::timeout(MAX_WAIT_FOR_ENDPOINT, endpoint).await;
-        let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
-        let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
-        let target = same_origin(&base, &endpoint)?;
-        let posts = Posts { client, target, headers, mux: mux.clone() };
-        tasks.spawn(posts.run(out));
-        Ok(LegacySseLink { mux, tasks: Mutex::new(tasks) })
+/// Opens the stream and learns where requests go.
+pub(crate) async fn connect(
+    source: &SourceId,
+    client: Client,
+    url: &str,
+    headers: HeaderMap,
+    inbox: Arc<Inbox>,
+) -> Result<MuxLink, LinkError> {
+    let accept = HeaderValue::from_static("text/event-stream");
+    let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
+    let response = sent.map_err(|error| unreachable(&error))?;
+    let status = response.status();
+    if !status.is_success() || !is_event_stream(&response) {
+        let body = read_body(response, 4096).await.unwrap_or_default();
+        let text = String::from_utf8_lossy(&body).chars().take(200).collect();
+        return Err(LinkError::Status(status.as_u16(), text));
     }
+    let base = response.url().clone();
+    let (mux, out) = Mux::new(source.clone(), inbox);
+    let (found, endpoint) = oneshot::channel();
+    let mut tasks = JoinSet::new();
+    tasks.spawn(receive(response, mux.clone(), found));
+    let endpoint = tokio::time::timeout(MAX_WAIT_FOR_ENDPOINT, endpoint).await;
+    let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
+    let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
+    let target = same_origin(&base, &endpoint)?;
+    let posts = Posts { client, target, headers, mux: mux.clone() };
+    tasks.spawn(posts.run(out));
+    Ok(MuxLink::new(mux, tasks, None))
 }
 
 /// The address for requests, which must be on the server we were sent to.
@@ -125,30 +118,5 @@ impl Posts {
                 }
             });
         }
-    }
-}
-
-impl Link for LegacySseLink {
-    fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
-        Box::pin(self.mux.request(call))
-    }
-
-    fn notify<'a>(
-        &'a self,
-        method: &'static str,
-        params: Option<String>,
-    ) -> BoxFuture<'a, Result<(), LinkError>> {
-        Box::pin(self.mux.notify(method, params))
-    }
-
-    fn closed(&self) -> &CancellationToken {
-        self.mux.closed()
-    }
-
-    fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
-        Box::pin(async {
-            self.mux.close();
-            self.tasks.lock().await.shutdown().await;
-        })
     }
 }

@@ -14,11 +14,11 @@ use super::{
     conversation::Conversation,
     handshake,
     http::HttpLink,
-    legacy_sse::LegacySseLink,
+    legacy_sse,
     link::{Inbox, Link, LinkError},
     process::{ENV_ALLOW_LIST, Spawn},
     source::{Shared, Upstream},
-    stdio::StdioLink,
+    stdio,
     variables::Text,
     watching::Watching,
 };
@@ -181,7 +181,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
             };
             // Making a process takes milliseconds, in which nobody else should wait.
             let id = config.id.clone();
-            let started = tokio::task::spawn_blocking(move || StdioLink::start(&id, spawn, inbox));
+            let started = tokio::task::spawn_blocking(move || stdio::start(&id, spawn, inbox));
             let link = started.await.map_err(|_| LinkError::Lost)??;
             Ok(AnyLink::Other(Arc::new(link)))
         }
@@ -193,7 +193,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
             let link =
-                LegacySseLink::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
+                legacy_sse::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
             Ok(AnyLink::Other(Arc::new(link)))
         }
     }

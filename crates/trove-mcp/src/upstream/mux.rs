@@ -9,12 +9,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::{mpsc, oneshot};
+use futures_util::future::BoxFuture;
+use tokio::{
+    sync::{mpsc, oneshot},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use trove_core::{SourceId, json::Json, source::Notice};
 
-use super::link::{Call, Inbox, LinkError, notice_of};
+use super::{
+    link::{Call, Inbox, Link, LinkError, notice_of},
+    process::Process,
+};
 use crate::{
     bounds::{MAX_OUTBOX, MAX_PENDING},
     wire::{self, Message, RpcError, code},
@@ -48,12 +55,8 @@ impl Mux {
         (Arc::new(mux), out)
     }
 
-    pub(crate) fn closed(&self) -> &CancellationToken {
-        &self.closed
-    }
-
     /// Sends a request and waits for its answer.
-    pub(crate) async fn request(&self, call: Call) -> Result<Json, LinkError> {
+    async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let (reply, answer) = oneshot::channel();
         {
             let mut pending = self.pending();
@@ -72,11 +75,7 @@ impl Mux {
         outcome.unwrap_or(Err(LinkError::Lost))
     }
 
-    pub(crate) async fn notify(
-        &self,
-        method: &'static str,
-        params: Option<String>,
-    ) -> Result<(), LinkError> {
+    async fn notify(&self, method: &'static str, params: Option<String>) -> Result<(), LinkError> {
         let frame = wire::notification(method, params.as_deref());
         self.outbox.send(frame).await.map_err(|_| LinkError::Lost)
     }
@@ -145,6 +144,54 @@ impl Mux {
 
     fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Pending>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection over a [`Mux`], with the tasks and the process that belong to it.
+pub(crate) struct MuxLink {
+    mux: Arc<Mux>,
+    pid: Option<u32>,
+    tasks: tokio::sync::Mutex<JoinSet<()>>,
+    process: tokio::sync::Mutex<Option<Process>>,
+}
+
+impl MuxLink {
+    pub(crate) fn new(mux: Arc<Mux>, tasks: JoinSet<()>, process: Option<Process>) -> MuxLink {
+        let pid = process.as_ref().and_then(Process::pid);
+        MuxLink { mux, pid, tasks: tasks.into(), process: process.into() }
+    }
+}
+
+impl Link for MuxLink {
+    fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
+        Box::pin(self.mux.request(call))
+    }
+
+    fn notify<'a>(
+        &'a self,
+        method: &'static str,
+        params: Option<String>,
+    ) -> BoxFuture<'a, Result<(), LinkError>> {
+        Box::pin(self.mux.notify(method, params))
+    }
+
+    fn closed(&self) -> &CancellationToken {
+        &self.mux.closed
+    }
+
+    fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            self.mux.close();
+            // Ending the writer closes a child's stdin, the polite way to ask it to end.
+            self.tasks.lock().await.shutdown().await;
+            if let Some(process) = self.process.lock().await.take() {
+                process.end().await;
+            }
+        })
     }
 }
 

@@ -91,8 +91,10 @@ impl Upstream {
         }
     }
 
+    /// The connection, unless it is known to be gone: that is seen a moment before there
+    /// is none.
     fn conversation(&self) -> Option<Arc<Conversation>> {
-        self.current.borrow().clone()
+        self.current.borrow().clone().filter(|conversation| conversation.is_open())
     }
 
     /// The connection, after a wait if it is just being made.
@@ -109,7 +111,8 @@ impl Upstream {
         });
         if worth_waiting {
             let mut current = self.current.subscribe();
-            let connected = current.wait_for(Option::is_some);
+            let connected =
+                current.wait_for(|current| current.as_ref().is_some_and(|c| c.is_open()));
             if let Ok(Ok(found)) = tokio::time::timeout(MAX_WAIT_FOR_READY, connected).await
                 && let Some(conversation) = found.clone()
             {

@@ -1,9 +1,11 @@
 //! The command line, as a person or a script meets it.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 
 use crate::kit::toy::{config, toy};
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, Trove, within};
 
 const USAGE: Option<i32> = Some(1);
 const CONFIG: Option<i32> = Some(2);
@@ -38,6 +40,14 @@ async fn ls_as_json_is_one_array_of_whole_entries() {
     assert_eq!(template["server"], "one");
     // What only a raw proxy keeps, it keeps.
     assert!(ran.text().contains("123456789012345678901234567890"));
+}
+
+#[tokio::test]
+async fn ls_does_not_wait_for_a_server_that_cannot_list() {
+    let toys = [toy("fine", "--scheme fine"), toy("wordless", "--fault error:list")];
+    let folder = Folder::with(&config(&toys));
+    let ran = within(Duration::from_secs(10), "the list", folder.run(&["ls"])).await;
+    assert!(ran.text().contains("fine\tfine://pid\t"), "{ran:?}");
 }
 
 #[tokio::test]

@@ -1,0 +1,155 @@
+//! Messages as lines: what stdio is, towards clients and towards servers.
+
+use bytes::{Bytes, BytesMut};
+use tokio::{
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
+    sync::mpsc,
+};
+use tracing::debug;
+
+/// How much is read at a time.
+const CHUNK: usize = 64 * 1024;
+/// How many messages are written at a time.
+const BATCH: usize = 64;
+/// How many bytes are kept from each end of a line that is too long.
+const WINDOW: usize = 512;
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// A line that is not blank, without its end.
+    Text(Bytes),
+    /// A line longer than the limit, of which only the ends were kept.
+    TooLong { head: Bytes, tail: Bytes },
+}
+
+/// Cuts a stream into lines; holds no more than the limit, and a chunk.
+pub(crate) struct Lines<R> {
+    input: R,
+    limit: usize,
+    buffer: BytesMut,
+    /// How much of the buffer was searched for a line end.
+    searched: usize,
+    /// The ends of the line that is being thrown away.
+    skipping: Option<(Bytes, BytesMut)>,
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub(crate) fn new(input: R, limit: usize) -> Lines<R> {
+        Lines { input, limit, buffer: BytesMut::new(), searched: 0, skipping: None }
+    }
+
+    /// The next line; nothing at the end of the stream. Safe to cancel: whatever was
+    /// read stays here.
+    pub(crate) async fn next(&mut self) -> Option<Line> {
+        loop {
+            while let Some(line) = self.cut() {
+                if let Some((head, mut tail)) = self.skipping.take() {
+                    keep_tail(&mut tail, &line);
+                    return Some(Line::TooLong { head, tail: tail.freeze() });
+                }
+                if !line.trim_ascii().is_empty() {
+                    return Some(Line::Text(line.freeze()));
+                }
+            }
+            self.throw_away_excess();
+            if self.buffer.capacity() - self.buffer.len() < CHUNK {
+                // Grow with the line, so that a long one is not copied chunk by chunk.
+                self.buffer.reserve(CHUNK.max(self.buffer.len()));
+            }
+            match self.input.read_buf(&mut self.buffer).await {
+                Ok(0) | Err(_) => return None,
+                Ok(_) => {}
+            }
+        }
+    }
+
+    /// A whole line from the buffer.
+    fn cut(&mut self) -> Option<BytesMut> {
+        let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) else {
+            self.searched = self.buffer.len();
+            return None;
+        };
+        let mut line = self.buffer.split_to(self.searched + at + 1);
+        line.truncate(line.len() - 1);
+        self.searched = 0;
+        Some(line)
+    }
+
+    fn throw_away_excess(&mut self) {
+        if self.skipping.is_none() && self.buffer.len() <= self.limit {
+            return;
+        }
+        // A new buffer, so that the memory of a giant line is given back.
+        let part = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(CHUNK));
+        self.searched = 0;
+        let (_, tail) = self.skipping.get_or_insert_with(|| {
+            let head = &part[..part.len().min(WINDOW)];
+            (Bytes::copy_from_slice(head), BytesMut::new())
+        });
+        keep_tail(tail, &part);
+    }
+}
+
+fn keep_tail(tail: &mut BytesMut, part: &[u8]) {
+    tail.extend_from_slice(&part[part.len().saturating_sub(WINDOW)..]);
+    let excess = tail.len().saturating_sub(WINDOW);
+    *tail = tail.split_off(excess);
+}
+
+/// Writes messages, one a line, as many at once as wait; ends with its senders.
+pub(crate) async fn write(mut output: impl AsyncWrite + Unpin, mut waiting: mpsc::Receiver<Bytes>) {
+    let mut messages = Vec::new();
+    let mut buffer = BytesMut::new();
+    while waiting.recv_many(&mut messages, BATCH).await > 0 {
+        for message in messages.drain(..) {
+            buffer.extend_from_slice(&message);
+            buffer.extend_from_slice(b"\n");
+        }
+        let written = async {
+            output.write_all(&buffer).await?;
+            output.flush().await
+        };
+        if let Err(error) = written.await {
+            debug!(%error, "the peer takes no more messages");
+            return;
+        }
+        buffer.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn lines(text: &[u8], limit: usize) -> Vec<String> {
+        let mut lines = Lines::new(text, limit);
+        let mut all = Vec::new();
+        while let Some(line) = lines.next().await {
+            all.push(match line {
+                Line::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+                Line::TooLong { head, tail } => format!("<{}..{}>", head.len(), tail.len()),
+            });
+        }
+        all
+    }
+
+    #[tokio::test]
+    async fn blank_lines_and_an_unfinished_one_are_left_out() {
+        assert_eq!(lines(b"a\n\n  \r\nb c\n{unfinished", 100).await, ["a", "b c"]);
+    }
+
+    #[tokio::test]
+    async fn a_line_that_is_too_long_costs_only_itself() {
+        let long = [b"x".repeat(200_000), b"end\nnext\n".to_vec()].concat();
+        assert_eq!(lines(&long, 1000).await, ["<512..512>", "next"]);
+    }
+
+    #[tokio::test]
+    async fn the_ends_of_a_long_line_are_its_ends() {
+        let text = [b"HEAD".to_vec(), b"x".repeat(300_000), b"TAIL\n".to_vec()].concat();
+        let mut lines = Lines::new(&text[..], 1000);
+        let Some(Line::TooLong { head, tail }) = lines.next().await else { panic!() };
+        assert!(head.starts_with(b"HEAD") && tail.ends_with(b"TAIL"));
+    }
+}
