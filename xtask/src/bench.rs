@@ -1,35 +1,84 @@
-//! Measures the program and prints the figures.
+//! Measures the program and writes the figures down, each beside what was promised.
 //!
-//! A figure is printed only when it was measured in this run, together with what it
-//! was measured on. Each measurement is one entry of `BENCHES`.
+//! Times and rates mean something only against direct access in the same run, so every
+//! comparison interleaves its targets over several rounds. What is compared across runs
+//! is the number of instructions of a lookup, which other work on the machine does not
+//! change.
 
-use anyhow::bail;
+mod kill;
+mod lab;
+mod large;
+mod lists;
+mod lookups;
+mod machine;
+mod memory;
+mod outside;
+mod reads;
+mod report;
+mod samples;
+mod start;
+
+use std::path::PathBuf;
+
 use clap::Args;
+
+use lab::Lab;
+use machine::Machine;
+use report::Section;
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {
-    /// Run only the measurements whose name contains this
+    /// Fewer and shorter rounds; good for a first look only
+    #[arg(long)]
+    quick: bool,
+    /// Only count the instructions of lookups, and fail if they grew by more than 5 %
+    #[arg(long, conflicts_with_all = ["quick", "harness"])]
+    check: bool,
+    /// Keep the instruction counts of this run as those to check against
+    #[arg(long, conflicts_with = "check")]
+    accept: bool,
+    /// Make only the measurements whose name contains this, and write no document
     filter: Option<String>,
+    /// Measure reads with the `mcp-load` and `mcp-upstream` of this folder too
+    #[arg(long, value_name = "DIR")]
+    harness: Option<PathBuf>,
 }
 
-/// One measurement: it sets up what it needs, measures, and prints its own table.
-struct Bench {
-    name: &'static str,
-    measure: fn() -> anyhow::Result<()>,
-}
+type Measure = fn(&Lab, &Options) -> anyhow::Result<Section>;
 
-const BENCHES: [Bench; 0] = [];
+/// Everything that is measured, in the order of the document.
+const MEASUREMENTS: [(&str, Measure); 7] = [
+    ("reads", |lab, _| reads::measure(lab)),
+    ("large", |lab, _| large::measure(lab)),
+    ("lists", |lab, _| lists::measure(lab)),
+    ("start", |lab, _| start::measure(lab)),
+    ("memory", |lab, _| memory::measure(lab)),
+    ("lookups", |lab, options| lookups::measure(lab, options.accept)),
+    ("kill", |lab, _| kill::measure(lab)),
+];
 
 pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
+    if options.check {
+        return lookups::check();
+    }
+    let machine = Machine::describe()?;
+    lookups::require_valgrind()?;
+    let lab = Lab::open(options.quick)?;
+    let busy = machine::busy_share()?;
     let wanted = options.filter.as_deref().unwrap_or_default();
-    let mut measured = 0;
-    for bench in BENCHES.iter().filter(|bench| bench.name.contains(wanted)) {
-        println!("## {}", bench.name);
-        (bench.measure)()?;
-        measured += 1;
+
+    let mut sections = Vec::new();
+    for (_, measure) in MEASUREMENTS.iter().filter(|(name, _)| name.contains(wanted)) {
+        let section = measure(&lab, options)?;
+        println!("{}", section.render());
+        sections.push(section);
     }
-    if measured == 0 {
-        bail!("no measurement is defined under that name");
+    if let Some(harness) = &options.harness {
+        sections.push(outside::measure(&lab, harness)?);
     }
-    Ok(())
+    if options.filter.is_some() {
+        anyhow::ensure!(!sections.is_empty(), "no measurement has that name");
+        return Ok(());
+    }
+    report::write(&machine, busy, options, &sections)
 }

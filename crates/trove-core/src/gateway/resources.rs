@@ -80,6 +80,10 @@ impl Gateway {
         let was_last = self.watches.release(watched);
         if was_last && let Some(member) = self.catalogue.snapshot().member(&watched.0) {
             member.source.unwatch(&watched.1).await;
+            // Whoever began to watch meanwhile was told so before the Source was told to end.
+            if self.watches.is_held(watched) {
+                let _ = member.source.watch(&watched.1).await;
+            }
         }
     }
 }

@@ -27,6 +27,11 @@ impl Watches {
         Ok(*count == 1)
     }
 
+    /// Whether anybody watches it.
+    pub(super) fn is_held(&self, watched: &Watched) -> bool {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).contains_key(watched)
+    }
+
     /// Counts one watcher less; true for the last.
     pub(super) fn release(&self, watched: &Watched) -> bool {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

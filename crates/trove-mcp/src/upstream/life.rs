@@ -109,7 +109,7 @@ async fn serve(
         () = watching.run() => {}
     }
     upstream.current.send_replace(None);
-    upstream.in_force.send_replace(Default::default());
+    upstream.in_force.send_replace(0);
     shared.feed.report(id, SourceEvent::Down).await;
     conversation.link.close().await;
 }
@@ -130,6 +130,8 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
                 (LinkError::Lost, Protocol::Auto) => {
                     shared.eras.remember(&config.id, Version::NEWEST_LEGACY);
                 }
+                // One that is not there at all has not changed its era.
+                (LinkError::Unreachable(_), _) => {}
                 _ => shared.eras.forget(&config.id),
             }
             link.as_link().close().await;

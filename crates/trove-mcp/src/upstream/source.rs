@@ -73,7 +73,7 @@ pub(crate) struct Upstream {
     /// The connection of this moment.
     pub(crate) current: watch::Sender<Option<Arc<Conversation>>>,
     pub(crate) wanted: watch::Sender<Wanted>,
-    pub(crate) in_force: Arc<watch::Sender<Wanted>>,
+    pub(crate) in_force: Arc<watch::Sender<u64>>,
     pub(crate) stderr: Arc<StderrRing>,
     answers: AtomicU32,
 }
@@ -84,8 +84,8 @@ impl Upstream {
             config,
             shared,
             current: watch::channel(None).0,
-            wanted: watch::channel(Wanted::new()).0,
-            in_force: Arc::new(watch::channel(Wanted::new()).0),
+            wanted: watch::channel(Wanted::default()).0,
+            in_force: Arc::new(watch::channel(0).0),
             stderr: Arc::default(),
             answers: AtomicU32::new(0),
         }
@@ -164,13 +164,12 @@ impl Upstream {
             }
         }
         let mut in_force = self.in_force.subscribe();
-        self.wanted.send_modify(|wanted| {
-            wanted.insert(uri.clone());
-        });
+        let mut revision = 0;
+        self.wanted.send_modify(|wanted| revision = wanted.insert(uri.clone()));
         if self.conversation().is_some() {
             // The client may change the resource right after our answer, so the server
             // must know first. One that never confirms is believed all the same.
-            let known = in_force.wait_for(|in_force| in_force.contains(uri));
+            let known = in_force.wait_for(|known| *known >= revision);
             let _ = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
         }
         Ok(())
@@ -220,9 +219,7 @@ impl Source for Upstream {
 
     fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
         Box::pin(async {
-            self.wanted.send_modify(|wanted| {
-                wanted.remove(uri);
-            });
+            self.wanted.send_modify(|wanted| wanted.remove(uri));
         })
     }
 

@@ -32,7 +32,26 @@ use super::{
 pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
 
 /// The URIs that somebody watches.
-pub(crate) type Wanted = BTreeSet<LocalUri>;
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    uris: BTreeSet<LocalUri>,
+    /// Grows with every change: a URI that goes and comes back is not the one that is known.
+    revision: u64,
+}
+
+impl Wanted {
+    /// Adds a URI; the server knows of it once the revision returned is in force.
+    pub(crate) fn insert(&mut self, uri: LocalUri) -> u64 {
+        self.uris.insert(uri);
+        self.revision += 1;
+        self.revision
+    }
+
+    pub(crate) fn remove(&mut self, uri: &LocalUri) {
+        self.uris.remove(uri);
+        self.revision += 1;
+    }
+}
 
 /// What is needed to keep one connection's subscriptions.
 pub(crate) struct Watching {
@@ -41,8 +60,8 @@ pub(crate) struct Watching {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) feed: Feed,
     pub(crate) wanted: watch::Receiver<Wanted>,
-    /// Told which wanted set is in force.
-    pub(crate) in_force: Arc<watch::Sender<Wanted>>,
+    /// Told which revision of the wanted set the server knows.
+    pub(crate) in_force: Arc<watch::Sender<u64>>,
     pub(crate) timeout: Duration,
     pub(crate) mode: Watch,
 }
@@ -50,7 +69,7 @@ pub(crate) struct Watching {
 impl Watching {
     /// Runs until dropped.
     pub(crate) async fn run(mut self) {
-        let had = self.wanted.borrow().clone();
+        let had = self.wanted.borrow().uris.clone();
         let is_modern = self.conversation.hello.version.is_modern();
         if let Watch::Poll { every } = self.mode
             && !self.conversation.hello.offers.subscribe
@@ -65,25 +84,25 @@ impl Watching {
     }
 
     /// Whoever watched across a restart may have missed a change.
-    async fn report_missed(&self, had: &Wanted) {
+    async fn report_missed(&self, had: &BTreeSet<LocalUri>) {
         for uri in had {
             self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
         }
     }
 
-    async fn subscribe(&mut self, had: Wanted) {
-        let mut told = Wanted::new();
+    async fn subscribe(&mut self, had: BTreeSet<LocalUri>) {
+        let mut told = BTreeSet::new();
         let mut is_first = true;
         loop {
-            let wanted = self.wanted.borrow_and_update().clone();
+            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             for uri in wanted.difference(&told) {
                 self.ask("resources/subscribe", uri).await;
             }
             for uri in told.difference(&wanted) {
                 self.ask("resources/unsubscribe", uri).await;
             }
-            told.clone_from(&wanted);
-            self.in_force.send_replace(wanted);
+            told = wanted;
+            self.in_force.send_replace(revision);
             if std::mem::take(&mut is_first) {
                 self.report_missed(&had).await;
             }
@@ -104,13 +123,13 @@ impl Watching {
 
     /// One stream for everything; a new one replaces it when the set changes, and the
     /// old one ends only once the new one is acknowledged, so that nothing falls between.
-    async fn listen(&mut self, had: Wanted) {
+    async fn listen(&mut self, had: BTreeSet<LocalUri>) {
         let mut acknowledged = self.inbox.acknowledged();
         let mut current: Option<JoinSet<()>> = None;
         let mut missed = Some(had);
         let mut ended_early = 0;
         loop {
-            let wanted = self.wanted.borrow_and_update().clone();
+            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             let id = self.conversation.tickets.next();
             let began = Instant::now();
             let mut fresh = JoinSet::new();
@@ -118,7 +137,7 @@ impl Watching {
             let ready = acknowledged.wait_for(|newest| *newest >= id);
             let opened = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.is_ok();
             let streams = current.insert(fresh);
-            self.in_force.send_replace(wanted.clone());
+            self.in_force.send_replace(revision);
             if let Some(missed) = missed.take() {
                 self.report_missed(&missed).await;
             }
@@ -142,7 +161,7 @@ impl Watching {
     async fn poll(&mut self, every: Duration) {
         let mut seen: BTreeMap<LocalUri, u64> = BTreeMap::new();
         loop {
-            let wanted = self.wanted.borrow_and_update().clone();
+            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             seen.retain(|uri, _| wanted.contains(uri));
             for uri in &wanted {
                 let Some(digest) = self.digest(uri).await else { continue };
@@ -151,7 +170,7 @@ impl Watching {
                     self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
                 }
             }
-            self.in_force.send_replace(wanted);
+            self.in_force.send_replace(revision);
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep(every) => {}
@@ -174,7 +193,7 @@ impl Watching {
 }
 
 /// The stream's filter: all lists, and the watched resources.
-fn listen_params(wanted: &Wanted) -> String {
+fn listen_params(wanted: &BTreeSet<LocalUri>) -> String {
     let mut meta = Object::new();
     dress_modern(&mut meta, None);
     let uris: Vec<String> = wanted.iter().map(|uri| quote(uri.as_str())).collect();

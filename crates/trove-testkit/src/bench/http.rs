@@ -168,8 +168,10 @@ impl Http {
 fn event_of(body: &[u8]) -> anyhow::Result<&[u8]> {
     const START: &[u8] = b"data: {";
     let at = body.windows(START.len()).position(|window| window == START);
-    let at = at.context("the stream ended without a message")?;
-    Ok(body[at + START.len() - 1..].trim_ascii_end())
+    let message = &body[at.context("the stream ended without a message")? + START.len() - 1..];
+    // What follows the data of an event, such as its id, is short and holds no brace.
+    let end = message.iter().rposition(|&byte| byte == b'}');
+    Ok(&message[..=end.context("the message was cut off")?])
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn the_message_of_an_event_stream_is_found() {
-        let body = b"id: 0\nretry: 3000\ndata: \n\nid: 1\ndata: {\"id\":1}\n\n";
+        let body = b"id: 0\nretry: 3000\ndata: \n\ndata: {\"id\":1}\nid: 1/2\n\n";
         assert_eq!(event_of(body).unwrap(), b"{\"id\":1}");
         assert!(event_of(b": nothing\n\n").is_err());
     }

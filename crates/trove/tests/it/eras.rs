@@ -227,6 +227,22 @@ async fn the_era_of_a_server_is_remembered_over_a_restart() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_gone_for_a_while_is_met_as_it_was_before() {
+    let mut remote = Remote::http("one", "--era legacy").await;
+    let trove = Trove::with(&[remote.toy()]).await;
+    remote.stop();
+    let source = trove.source("one", |source| source["failures"].as_u64() >= Some(2)).await;
+    assert!(
+        source["last_error"].as_str().is_some_and(|e| e.contains("cannot connect")),
+        "{source}"
+    );
+    remote.start_again().await;
+    trove.ready(&["one"]).await;
+    let requests = trove.any_client().await.text("toy://requests").await;
+    assert_eq!((count(&requests, "server/discover"), count(&requests, "initialize")), (0, 1));
+}
+
+#[tokio::test]
 async fn a_server_that_changed_its_era_is_met_again() {
     let folder = Folder::with(&config(&[toy("one", "--era legacy")]));
     Trove::start_in(&folder).await.ready(&["one"]).await;

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::client::{Door, Kind, MODERN};
 use crate::kit::toy::toy;
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, Trove, until};
 
 /// A POST to the door with nothing but its type.
 fn post(trove: &Trove) -> RequestBuilder {
@@ -135,6 +135,25 @@ async fn two_sessions_do_not_hear_each_other() {
 }
 
 #[tokio::test]
+async fn clients_that_number_their_requests_alike_get_their_own_answers() {
+    let trove = Trove::with(&[toy("one", "--resources 50")]).await;
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..50 {
+        let uri = format!("toy://item/{n}");
+        let body = modern("resources/read", json!({ "uri": uri }));
+        let request = headed(&trove, "resources/read").header("Mcp-Name", &uri);
+        tasks.spawn(async move {
+            let answer: Value = send(request, &body).await.json().await.expect("an answer");
+            assert_eq!(answer["id"], 1);
+            assert_eq!(answer["result"]["contents"][0]["text"], format!("one|{uri}|"));
+        });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.expect("each has its own answer");
+    }
+}
+
+#[tokio::test]
 async fn a_stream_needs_a_session_and_there_is_one_for_each() {
     let trove = Trove::start("").await;
     let get = || Client::new().get(&trove.url).header("Accept", "text/event-stream");
@@ -143,6 +162,12 @@ async fn a_stream_needs_a_session_and_there_is_one_for_each() {
     assert_eq!(status(get()).await, 405);
     assert_eq!(status(get().header("Mcp-Session-Id", "unknown")).await, 404);
     assert_eq!(status(Client::new().put(&trove.url)).await, 405);
+
+    // The client opens its stream by itself, sooner or later.
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let session = client.session().expect("a legacy client has a session");
+    let second = || get().header("Mcp-Session-Id", session);
+    until("a second stream to be refused", async || status(second()).await == 409).await;
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@
 pub(crate) mod client;
 pub(crate) mod toy;
 pub(crate) mod transcript;
+pub(crate) mod wire;
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -217,3 +217,25 @@ async fn a_servers_use_of_our_own_schemes_is_listed_qualified_and_ours_stays_our
     assert_eq!(check_owner(&client, "one+info://health").await, "one");
     assert!(client.text("info://health").await.contains("\"sources\""));
 }
+
+#[tokio::test]
+async fn many_reads_at_once_each_get_their_own_answer() {
+    let args = |scheme: &str| format!("--bare --resources 100 --scheme {scheme}");
+    let trove = Trove::with(&[toy("one", &args("one")), toy("two", &args("two"))]).await;
+    for kind in Kind::ALL {
+        let client = trove.client(kind).await;
+        let mut calls = Vec::new();
+        for n in 0..100 {
+            for owner in ["one", "two"] {
+                let uri = format!("{owner}://item/{n}");
+                let params = json!({ "uri": uri }).to_string();
+                let call = client.send("resources/read", &params, None).await;
+                calls.push((call, format!("{owner}|{uri}|")));
+            }
+        }
+        for (call, expected) in calls {
+            let result = client.answer(call).await.expect("contents");
+            assert_eq!(result["contents"][0]["text"], expected, "{kind:?}");
+        }
+    }
+}

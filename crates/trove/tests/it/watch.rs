@@ -110,21 +110,34 @@ async fn two_clients_of_one_resource_are_one_subscription_upstream() {
         }
         assert_eq!(asked().await, already + 1, "{era}");
 
-        // One goes and the others still hear; with the last the subscription ends.
+        // One goes and the others still hear; .
         clients[0].unfollow(following.remove(0), &["toy://counter"]).await;
         clients[1].call("one_bump", json!({})).await;
         for client in &clients[1..] {
             client.hear(UPDATED).await;
         }
-        for (client, following) in clients[1..].iter().zip(following) {
-            client.unfollow(following, &["toy://counter"]).await;
-        }
-        if era == "legacy" {
-            let ended =
-                async || count(&clients[0].text("toy://requests").await, "resources/unsubscribe");
-            until("the subscription to end", async || ended().await == 1).await;
-        }
     }
+}
+
+#[tokio::test]
+async fn what_nobody_watches_any_more_is_no_longer_watched_upstream() {
+    let trove = Trove::with(&[whole("one", "--era legacy")]).await;
+    let witness = trove.any_client().await;
+    let ended = async || count(&witness.text("toy://requests").await, "resources/unsubscribe");
+    for (n, kind) in (1..).zip(Kind::ALL) {
+        let client = trove.client(kind).await;
+        let following = client.follow(&["toy://counter"]).await;
+        assert_eq!(ended().await, n - 1, "{kind:?}");
+        client.unfollow(following, &["toy://counter"]).await;
+        until(&format!("the watch of {kind:?} to end"), async || ended().await == n).await;
+    }
+    // A session that is ended lets go of all it watched.
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    client.follow(&["toy://counter"]).await;
+    let session = client.session().expect("a legacy client has a session");
+    let delete = reqwest::Client::new().delete(&trove.url).header("Mcp-Session-Id", session);
+    delete.send().await.expect("trove answers");
+    until("the watch of the session to end", async || ended().await == 5).await;
 }
 
 #[tokio::test]
@@ -277,5 +290,22 @@ async fn a_client_hears_of_a_server_that_comes_up_late() {
         }
         until("the list", async || client.uris().await.contains(&"toy://item/0".to_owned())).await;
         client.unfollow(following, &[]).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_still_coming_up_can_be_watched_already() {
+    for era in ERAS {
+        let late = whole("late", &format!("--era {era} --fault delay:init=1500"));
+        let trove = Trove::start(&config(&[late])).await;
+        for kind in [Kind::STDIO_LEGACY, Kind::HTTP_MODERN] {
+            let client = trove.client(kind).await;
+            let following = client.follow(&["late+toy://counter"]).await;
+            trove.ready(&["late"]).await;
+            client.call("late_bump", json!({})).await;
+            let updated = client.hear(UPDATED).await;
+            assert_eq!(updated["params"]["uri"], "late+toy://counter", "{kind:?} of {era}");
+            client.unfollow(following, &["late+toy://counter"]).await;
+        }
     }
 }

@@ -9,7 +9,7 @@ fn check_place(files: &[&str], env: &[(&'static str, &str)], explicit: Option<&s
     let root = folder.path();
     fs::create_dir_all(root.join("cwd")).unwrap();
     for file in files {
-        let id = Path::new(file).parent().unwrap().file_name().unwrap().to_str().unwrap();
+        let id = file.split('/').next().unwrap();
         fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
         fs::write(root.join(file), format!("[servers.{id}]\ncommand = 'x'\n")).unwrap();
     }
@@ -33,8 +33,8 @@ fn the_file_is_sought_in_order() {
     check_place(&everywhere, &env, Some("../flag/f"), "flag");
     check_place(&everywhere, &env, None, "env");
     check_place(&everywhere, &env[1..], None, "cwd");
-    check_place(&everywhere[3..], &env[1..], None, "trove");
-    check_place(&["home/.config/trove/trove.toml"], &[("TROVE_CONFIG", "")], None, "trove");
+    check_place(&everywhere[3..], &env[1..], None, "xdg");
+    check_place(&["home/.config/trove/trove.toml"], &[("TROVE_CONFIG", "")], None, "home");
     check_place(&[], &[], None, "");
 }
 

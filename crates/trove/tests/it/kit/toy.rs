@@ -111,7 +111,15 @@ impl Remote {
 
     /// Ends it and starts it anew at the same address.
     pub(crate) async fn restart(&mut self) {
+        self.stop();
+        self.start_again().await;
+    }
+
+    pub(crate) fn stop(&mut self) {
         super::end(&mut self.child);
+    }
+
+    pub(crate) async fn start_again(&mut self) {
         let address = self.address.to_string();
         *self = Remote::start(&self.id.clone(), self.flag, &self.args.clone(), &address).await;
     }
@@ -125,7 +133,7 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        super::end(&mut self.child);
+        self.stop();
     }
 }
 

@@ -1,0 +1,252 @@
+//! What measurements are made with: the release binaries, a folder, and targets to start.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context as _, bail};
+use serde_json::{Value, json};
+
+use crate::steps;
+
+/// How many resources an upstream lists unless a measurement says otherwise.
+pub(super) const RESOURCES: usize = 1000;
+
+pub(super) struct Lab {
+    folder: PathBuf,
+    trove: PathBuf,
+    mcp_bench: PathBuf,
+    toymcp: PathBuf,
+    pub(super) route_bench: PathBuf,
+    pub(super) is_quick: bool,
+    /// How often each comparison is made.
+    pub(super) rounds: usize,
+    /// How long each part of a round takes.
+    pub(super) seconds: f64,
+}
+
+/// How a server is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Door {
+    Stdio,
+    Http,
+}
+
+/// A server to start and measure.
+pub(super) struct Target {
+    pub(super) name: &'static str,
+    pub(super) url: Option<String>,
+    pub(super) command: Vec<String>,
+    home: PathBuf,
+}
+
+/// An entry of a configuration.
+pub(super) enum Upstream {
+    Command(Vec<String>),
+    Url(String),
+}
+
+/// A server that runs beside the measurement and ends with it.
+pub(super) struct Background {
+    child: Child,
+    pub(super) url: String,
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Target {
+    /// The same server at the same address, by another command.
+    pub(super) fn running(mut self, upstream: &[String]) -> Target {
+        let address = self.command.iter().skip_while(|part| *part != "--http");
+        self.command = upstream.iter().chain(address).cloned().collect();
+        self
+    }
+
+    /// Takes away what earlier runs have left.
+    pub(super) fn forget(&self) -> anyhow::Result<()> {
+        if self.home.exists() {
+            fs::remove_dir_all(&self.home)?;
+        }
+        Ok(())
+    }
+}
+
+impl Lab {
+    /// Builds everything, and copies it so that a build meanwhile changes nothing.
+    pub(super) fn open(is_quick: bool) -> anyhow::Result<Lab> {
+        let built = build(&["trove", "trove-testkit"])?;
+        let folder = built.values().next().and_then(|program| program.parent()?.parent());
+        let folder = folder.context("nothing was built")?.join("bench");
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let keep = |name: &str| {
+            let program = built.get(name).with_context(|| format!("{name} was not built"))?;
+            let copy = folder.join(name);
+            fs::copy(program, &copy)?;
+            anyhow::Ok(copy)
+        };
+        Ok(Lab {
+            trove: keep("trove")?,
+            mcp_bench: keep("mcp-bench")?,
+            toymcp: keep("toymcp")?,
+            route_bench: keep("route-bench")?,
+            folder,
+            is_quick,
+            rounds: if is_quick { 3 } else { 5 },
+            seconds: if is_quick { 0.7 } else { 2.0 },
+        })
+    }
+
+    /// The command of the upstream to measure with.
+    pub(super) fn upstream(&self, arguments: &[&str]) -> Vec<String> {
+        let mut command = vec![text(&self.mcp_bench), "upstream".to_owned()];
+        command.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        command
+    }
+
+    /// The command of an upstream that does something wrong.
+    pub(super) fn faulty(&self, fault: &str) -> Vec<String> {
+        vec![text(&self.toymcp), "--fault".to_owned(), fault.to_owned()]
+    }
+
+    /// The upstream itself, without anything in between.
+    pub(super) fn direct(
+        &self,
+        name: &'static str,
+        door: Door,
+        upstream: &[&str],
+    ) -> anyhow::Result<Target> {
+        let mut command = self.upstream(upstream);
+        let mut url = None;
+        if door == Door::Http {
+            let port = free_port()?;
+            command.extend(["--http".to_owned(), format!("127.0.0.1:{port}")]);
+            url = Some(format!("http://127.0.0.1:{port}/mcp"));
+        }
+        Ok(Target { name, url, command, home: self.folder.join("no-home") })
+    }
+
+    /// Trove in front of upstreams. Its state is kept under its name.
+    pub(super) fn trove(
+        &self,
+        name: &'static str,
+        door: Door,
+        upstreams: &[(&str, Upstream)],
+    ) -> anyhow::Result<Target> {
+        let file = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let config = self.folder.join(format!("{file}.json"));
+        let servers: serde_json::Map<String, Value> =
+            upstreams.iter().map(|(id, upstream)| ((*id).to_owned(), entry(upstream))).collect();
+        fs::write(&config, json!({ "mcpServers": servers }).to_string())?;
+        let mut command = vec![text(&self.trove), "serve".to_owned()];
+        let mut url = None;
+        match door {
+            Door::Stdio => command.push("--stdio".to_owned()),
+            Door::Http => {
+                let port = free_port()?;
+                let address = format!("127.0.0.1:{port}");
+                command.extend(["--http".to_owned(), address, "--no-auth".to_owned()]);
+                url = Some(format!("http://127.0.0.1:{port}/mcp"));
+            }
+        }
+        command.extend(["--log", "warn", "--config"].map(str::to_owned));
+        command.push(text(&config));
+        Ok(Target { name, url, command, home: self.folder.join(format!("{file}-home")) })
+    }
+
+    /// Starts an upstream over HTTP.
+    pub(super) fn background(&self, arguments: &[&str]) -> anyhow::Result<Background> {
+        let target = self.direct("background", Door::Http, arguments)?;
+        let (program, arguments) = target.command.split_first().context("no command")?;
+        let child = Command::new(program).args(arguments).stdin(Stdio::null()).spawn()?;
+        Ok(Background { child, url: target.url.unwrap_or_default() })
+    }
+
+    /// Measures a target with `mcp-bench` and gives its results.
+    pub(super) fn measure(&self, what: &[&str], target: &Target) -> anyhow::Result<Vec<Value>> {
+        let mut command = Command::new(&self.mcp_bench);
+        command.args(what);
+        if let Some(url) = &target.url {
+            command.args(["--url", url]);
+        }
+        command.arg("--").args(&target.command);
+        self.results(&format!("{}: {}", what[0], target.name), &mut command, target)
+    }
+
+    /// Runs a measuring command and reads the JSON objects it prints, one a line.
+    pub(super) fn results(
+        &self,
+        title: &str,
+        command: &mut Command,
+        target: &Target,
+    ) -> anyhow::Result<Vec<Value>> {
+        let log = File::options().create(true).append(true).open(self.folder.join("log"))?;
+        let output = command
+            .env("TROVE_HOME", &target.home)
+            .env_remove("TROVE_CONFIG")
+            .current_dir(&self.folder)
+            .stdin(Stdio::null())
+            .stderr(log)
+            .output()
+            .with_context(|| format!("{title}: cannot start {command:?}"))?;
+        if !output.status.success() {
+            bail!("{title}: {}; see {}", output.status, self.folder.join("log").display());
+        }
+        let lines = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        lines
+            .map(|line| serde_json::from_slice(line).with_context(|| format!("{title}: no JSON")))
+            .collect()
+    }
+
+    /// The one result of a measurement.
+    pub(super) fn result(&self, what: &[&str], target: &Target) -> anyhow::Result<Value> {
+        let mut results = self.measure(what, target)?;
+        results.pop().with_context(|| format!("{} of {} gave no result", what[0], target.name))
+    }
+}
+
+/// Builds the programs of some packages for release; gives them by name.
+pub(super) fn build(packages: &[&str]) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    eprintln!("building for release");
+    let mut cargo = steps::cargo(&["build", "--release", "--quiet"]);
+    for package in packages {
+        cargo.args(["--package", package]);
+    }
+    cargo.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
+    let messages = steps::output("release build", &mut cargo)?;
+    let mut programs = BTreeMap::new();
+    for line in messages.lines() {
+        let message: Value = serde_json::from_str(line)?;
+        let is_program = message["target"]["kind"][0] == "bin";
+        let (name, path) = (message["target"]["name"].as_str(), message["executable"].as_str());
+        if let (true, Some(name), Some(path)) = (is_program, name, path) {
+            programs.insert(name.to_owned(), PathBuf::from(path));
+        }
+    }
+    Ok(programs)
+}
+
+fn entry(upstream: &Upstream) -> Value {
+    match upstream {
+        Upstream::Command(command) => json!({ "command": command[0], "args": command[1..] }),
+        Upstream::Url(url) => json!({ "type": "http", "url": url }),
+    }
+}
+
+fn free_port() -> anyhow::Result<u16> {
+    Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}

@@ -1,0 +1,151 @@
+//! Writes `docs/performance.md`.
+
+use std::fmt::Write as _;
+use std::fs;
+
+use anyhow::Context as _;
+
+use super::Options;
+use super::machine::Machine;
+use crate::steps;
+
+const DOCUMENT: &str = "docs/performance.md";
+/// Above this share of processor time used by others, times are not to be trusted.
+const BUSY: f64 = 0.1;
+
+/// One group of measurements.
+pub(super) struct Section {
+    pub(super) title: &'static str,
+    /// What was promised, each with what was measured.
+    pub(super) promises: Vec<Promise>,
+    /// How it was measured, in a sentence or two.
+    pub(super) method: String,
+    pub(super) table: Table,
+}
+
+impl Section {
+    pub(super) fn render(&self) -> String {
+        format!("## {}\n\n{}\n\n{}", self.title, self.method, self.table.render())
+    }
+}
+
+pub(super) struct Promise {
+    pub(super) what: String,
+    pub(super) target: String,
+    pub(super) measured: String,
+    pub(super) is_met: bool,
+}
+
+pub(super) struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    pub(super) fn new(header: &[&str]) -> Table {
+        Table { header: header.iter().map(|&name| name.to_owned()).collect(), rows: Vec::new() }
+    }
+
+    pub(super) fn row(&mut self, cells: impl Into<Vec<String>>) {
+        self.rows.push(cells.into());
+    }
+
+    fn render(&self) -> String {
+        let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
+        let rule = vec!["---".to_owned(); self.header.len()];
+        let rows: String = self.rows.iter().map(|row| line(row)).collect();
+        line(&self.header) + &line(&rule) + &rows
+    }
+}
+
+/// A number with as many digits as it deserves.
+pub(super) fn figure(value: f64) -> String {
+    match value.abs() {
+        large if large >= 100.0 => format!("{value:.0}"),
+        middle if middle >= 10.0 => format!("{value:.1}"),
+        small if small >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+pub(super) fn write(
+    machine: &Machine,
+    busy: f64,
+    options: &Options,
+    sections: &[Section],
+) -> anyhow::Result<()> {
+    let document = render(machine, busy, options, sections)?;
+    let path = steps::root().join(DOCUMENT);
+    fs::create_dir_all(path.parent().context("the document lies in a folder")?)?;
+    fs::write(&path, document).with_context(|| format!("cannot write {DOCUMENT}"))?;
+    eprintln!("wrote {DOCUMENT}");
+    Ok(())
+}
+
+fn render(
+    machine: &Machine,
+    busy: f64,
+    options: &Options,
+    sections: &[Section],
+) -> anyhow::Result<String> {
+    let mut text = String::from("# Performance\n\n");
+    let mut command = String::from("cargo xtask bench");
+    if options.quick {
+        command.push_str(" --quick");
+    }
+    if options.harness.is_some() {
+        command.push_str(" --harness DIR");
+    }
+    writeln!(text, "Made by `{command}`; every figure is from that one run.\n")?;
+    text.push_str(&conditions(machine, busy, options.quick));
+
+    text.push_str("\n## Promises\n\n");
+    let mut promises = Table::new(&["what", "promised", "measured", ""]);
+    for promise in sections.iter().flat_map(|section| &section.promises) {
+        let verdict = if promise.is_met { "met" } else { "**missed**" };
+        let cells = [&promise.what, &promise.target, &promise.measured].map(String::clone);
+        promises.row([cells.as_slice(), &[verdict.to_owned()]].concat());
+    }
+    text.push_str(&promises.render());
+
+    for section in sections {
+        text.push('\n');
+        text.push_str(&section.render());
+    }
+    Ok(text)
+}
+
+fn conditions(machine: &Machine, busy: f64, is_quick: bool) -> String {
+    let Machine { cores, processor, memory_gb, load, compiler } = machine;
+    let mut text = format!(
+        "Measured on {cores} cores of {processor}, {memory_gb:.0} GB of memory, built by {compiler}; \
+         client, Trove and upstream share the cores. Load average at the start {load:.2}; \
+         {:.0} % of the processors in use by others just before the first measurement.\n",
+        busy * 100.0
+    );
+    if busy > BUSY {
+        text.push_str("\n**The machine was busy**: times, rates and ratios are rough; processor times, memory and instruction counts hold.\n");
+    }
+    if is_quick {
+        text.push_str("\n**A quick run**: short rounds, good for a first look only.\n");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_has_as_many_digits_as_it_deserves() {
+        let figures = [0.0614, 1.234, 12.34, 1234.5].map(figure);
+        assert_eq!(figures, ["0.061", "1.23", "12.3", "1234"]);
+    }
+
+    #[test]
+    fn a_table_is_markdown() {
+        let mut table = Table::new(&["a", "b"]);
+        table.row(["1".to_owned(), "2".to_owned()]);
+        assert_eq!(table.render(), "| a | b |\n| --- | --- |\n| 1 | 2 |\n");
+    }
+}
