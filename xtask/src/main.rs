@@ -1,7 +1,7 @@
 //! The chores of this repository, as one command: `cargo xtask <chore>`.
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
-//! never changes the checkout, except `generate`, which says what it wrote.
+//! never changes the checkout, except `generate` and `bench`, which say what they wrote.
 
 #![allow(
     clippy::print_stdout,
@@ -38,7 +38,7 @@ enum Chore {
     Tidy,
     /// Write the files that are made from the program itself
     Generate(generate::Options),
-    /// Measure the program and print the figures
+    /// Measure the program and write the figures to docs/performance.md
     Bench(bench::Options),
     /// Install the peers the tests talk to, and print where they are
     Peers(peers::Options),

@@ -15,7 +15,7 @@ use trove_mcp::{
 
 use crate::{
     commands::GUARDIAN,
-    config::{Config, HostScope, HttpAuth, ProcessEnv},
+    config::{Config, HostScope, HttpAuth, Loaded, ProcessEnv},
     reload, stdio, token,
 };
 
@@ -33,9 +33,10 @@ pub struct App {
 
 impl App {
     /// Starts the gateway and all servers; waits for none of them.
-    pub async fn start(config: &Config) -> App {
+    pub async fn start(loaded: &Loaded) -> App {
+        let config = &loaded.config;
         let state = config.state_dir.value.clone();
-        let shelf = FileShelf::new(state.join("catalogue"));
+        let shelf = FileShelf::new(state.join("catalogue").join(memory_of(loaded)));
         let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), Some(Arc::new(shelf))).await;
         let workspace = std::env::current_dir().unwrap_or_default();
         let scope = Arc::new(HostScope::new(ProcessEnv, workspace));
@@ -139,6 +140,14 @@ impl App {
         self.upstreams.shutdown().await;
         self.gateway.shutdown().await;
     }
+}
+
+/// Where listings are remembered for this configuration: by its file.
+fn memory_of(loaded: &Loaded) -> String {
+    use aws_lc_rs::digest::{SHA256, digest};
+    let Some(file) = &loaded.origin else { return "none".to_owned() };
+    let digest = digest(&SHA256, file.as_os_str().as_encoded_bytes());
+    digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 async fn signal() {

@@ -122,6 +122,7 @@ impl Writer {
             Message::AllAttached => {
                 self.publish();
                 self.loaded.send_replace(true);
+                self.forget_others();
             }
             Message::Event(id, event) => self.on_event(id, event, own),
             Message::Listed(id, generation, result) => self.on_listed(id, generation, result, own),
@@ -158,12 +159,15 @@ impl Writer {
     }
 
     fn detach(&mut self, id: &SourceId) {
-        if self.slots.remove(id).is_some() {
-            self.is_dirty = true;
-            if let Some(shelf) = self.shelf.clone() {
-                let id = id.clone();
-                self.tasks.spawn_blocking(move || shelf.forget(&id));
-            }
+        self.is_dirty |= self.slots.remove(id).is_some();
+        self.forget_others();
+    }
+
+    /// Forgets the listings of Sources that are no more.
+    fn forget_others(&mut self) {
+        if let Some(shelf) = self.shelf.clone() {
+            let ids: Vec<SourceId> = self.slots.keys().cloned().collect();
+            self.tasks.spawn_blocking(move || shelf.retain(&ids));
         }
     }
 

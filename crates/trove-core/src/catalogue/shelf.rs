@@ -21,6 +21,7 @@ use crate::{
 pub const MAX_REMEMBERED_BYTES: u64 = 1024 * 1024 * 1024;
 
 const HEADER: &str = "trove listing 1";
+const EXTENSION: &str = "listing";
 
 /// Keeps listings.
 pub trait Shelf: Send + Sync + 'static {
@@ -28,11 +29,12 @@ pub trait Shelf: Send + Sync + 'static {
     fn load(&self, id: &SourceId) -> Option<Listing>;
     /// Keeps a listing.
     fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()>;
-    /// Forgets a Source.
-    fn forget(&self, id: &SourceId);
+    /// Forgets every Source but these.
+    fn retain(&self, ids: &[SourceId]);
 }
 
-/// Listings as files, one for each Source, replaced whole.
+/// Listings as files, one for each Source, replaced whole. A folder belongs to one
+/// configuration: servers of one name in two projects must not be taken for each other.
 #[derive(Debug)]
 pub struct FileShelf {
     dir: PathBuf,
@@ -45,7 +47,7 @@ impl FileShelf {
     }
 
     fn path(&self, id: &SourceId) -> PathBuf {
-        self.dir.join(format!("{id}.listing"))
+        self.dir.join(id.as_str()).with_extension(EXTENSION)
     }
 }
 
@@ -64,15 +66,23 @@ impl Shelf for FileShelf {
         replace(&self.path(id), |file| encode(listing, file))
     }
 
-    fn forget(&self, id: &SourceId) {
-        // Nothing to forget is as good as forgotten.
-        let _ = fs::remove_file(self.path(id));
+    fn retain(&self, ids: &[SourceId]) {
+        let Ok(files) = fs::read_dir(&self.dir) else { return };
+        let wanted: Vec<PathBuf> = ids.iter().map(|id| self.path(id)).collect();
+        let is_listing = |path: &Path| path.extension().is_some_and(|e| e == EXTENSION);
+        for path in files.flatten().map(|file| file.path()) {
+            if is_listing(&path) && !wanted.contains(&path) {
+                // What cannot be removed is only a memory of what nobody asks for.
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 }
 
 /// Writes a file so that a reader sees the old or the new one, never a part.
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    let draft = path.with_extension("draft");
+    // Another program may keep the same listing at the same time.
+    let draft = path.with_extension(format!("{}.draft", std::process::id()));
     let mut file = io::BufWriter::new(fs::File::create(&draft)?);
     write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::{process::ChildStdout, task::JoinSet};
 use tracing::warn;
-use trove_core::SourceId;
+use trove_core::{SourceId, status::StatusBoard};
 
 use super::{
     link::{Inbox, LinkError},
@@ -19,23 +19,27 @@ use crate::{
 /// After this many lines that are no messages, further ones are not logged.
 const MAX_NOISE_LOGGED: u32 = 5;
 
+const NOISE: &str =
+    "it writes lines to stdout that are no messages; is it an MCP server for stdio?";
+
 /// Starts the child and the two tasks that talk with it.
 pub(crate) fn start(
     source: &SourceId,
     spawn: Spawn,
     inbox: Arc<Inbox>,
 ) -> Result<MuxLink, LinkError> {
+    let board = spawn.shared.board.clone();
     let (process, stdin, stdout) =
         spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
     let (mux, out) = Mux::new(source.clone(), inbox);
     let mut tasks = JoinSet::new();
     tasks.spawn(write(stdin, out));
-    tasks.spawn(read(stdout, source.clone(), mux.clone()));
+    tasks.spawn(read(stdout, source.clone(), mux.clone(), board));
     Ok(MuxLink::new(mux, tasks, Some(process)))
 }
 
 /// Delivers every message until the child's stdout ends.
-async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>) {
+async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>, board: Arc<StatusBoard>) {
     let mut lines = Lines::new(stdout, MAX_MESSAGE_BYTES);
     let mut noise = 0u32;
     while let Some(line) = lines.next().await {
@@ -44,6 +48,7 @@ async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>) {
                 if !mux.deliver(text).await && noise < MAX_NOISE_LOGGED {
                     noise += 1;
                     warn!(%source, "a line on the child's stdout is no message; skipped");
+                    board.update(&source, |status| status.last_error = Some(NOISE.to_owned()));
                 }
             }
             Line::TooLong { head, tail } => {

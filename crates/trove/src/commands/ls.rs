@@ -9,7 +9,7 @@ use crate::cli::{Global, Wait};
 
 #[expect(clippy::print_stderr, reason = "who is missing is for whoever sits at the terminal")]
 pub(super) fn ls(global: &Global, wait: Wait) -> Result<(), Failed> {
-    once(global, async |app, _| {
+    once(global, async |app| {
         settle(app, wait, async || false).await;
         for id in unsettled(app) {
             eprintln!("note: {id} has not answered yet; shown is what it listed last time");

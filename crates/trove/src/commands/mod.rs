@@ -14,7 +14,7 @@ use trove_core::{SourceId, gateway::AskError};
 use crate::{
     app::App,
     cli::{Cli, Command, Global, Wait},
-    config::{Config, Loaded, Overrides, ProcessEnv, Request, load},
+    config::{Loaded, Overrides, ProcessEnv, Request, load},
     telemetry,
 };
 
@@ -146,13 +146,13 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
 /// Starts the servers without any door, does one thing, and stops them.
 fn once<T>(
     global: &Global,
-    work: impl AsyncFnOnce(&App, &Config) -> Result<T, Failed>,
+    work: impl AsyncFnOnce(&App) -> Result<T, Failed>,
 ) -> Result<T, Failed> {
     let (loaded, _) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
     runtime()?.block_on(async {
-        let app = App::start(&loaded.config).await;
-        let outcome = work(&app, &loaded.config).await;
+        let app = App::start(&loaded).await;
+        let outcome = work(&app).await;
         app.shutdown().await;
         outcome
     })

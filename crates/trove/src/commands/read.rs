@@ -15,7 +15,7 @@ use crate::cli::{Global, Read};
 
 pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     let uri = PublicUri::new(read.uri.trim());
-    let result = once(global, async |app, _| {
+    let result = once(global, async |app| {
         let gateway = &app.gateway;
         // No need to wait for every server when the owner of this one is there.
         settle(app, read.wait, async || {

@@ -39,7 +39,7 @@ fn open(
     telemetry::start(global, "info");
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let mut app = App::start(&loaded.config).await;
+        let mut app = App::start(&loaded).await;
         let mut address = None;
         if doors.http {
             match app.open_http(&loaded.config).await {

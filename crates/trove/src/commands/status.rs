@@ -14,7 +14,7 @@ use crate::{
 const LAST_WORDS: usize = 5;
 
 pub(super) fn status(global: &Global, wait: Wait) -> Result<(), Failed> {
-    once(global, async |app, _| {
+    once(global, async |app| {
         settle(app, wait, async || false).await;
         // Through the front door, so that it is the object every other reader gets.
         let uri = PublicUri::new("info://health");

@@ -18,13 +18,8 @@ async fn lived_in() -> Arc<Folder> {
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;
     until("the list to be kept", async || {
-        let kept = std::fs::read_dir(folder.home().join("catalogue"));
-        kept.is_ok_and(|files| {
-            files.flatten().any(|file| {
-                let name = file.file_name().to_string_lossy().into_owned();
-                name.starts_with("one") && !name.ends_with("draft")
-            })
-        })
+        let memories = std::fs::read_dir(folder.home().join("catalogue"));
+        memories.is_ok_and(|all| all.flatten().any(|one| one.path().join("one.listing").is_file()))
     })
     .await;
     folder
