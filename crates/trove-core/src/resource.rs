@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::{
     json::{Json, Object},
     template::UriTemplate,
-    uri::LocalUri,
+    uri::{LocalUri, MAX_URI_BYTES},
 };
 
 /// One resource as its Source lists it.
@@ -57,7 +57,8 @@ impl Named {
 
 fn identified(entry: Json, key: &str) -> Option<(String, Json)> {
     let mut object = Object::parse(entry.as_str())?;
-    let id = object.get_str(key).filter(|id| !id.is_empty())?.into_owned();
+    let fits = |id: &str| !id.is_empty() && id.len() <= MAX_URI_BYTES;
+    let id = object.get_str(key).filter(|id| fits(id))?.into_owned();
     if object.get_str("name").is_some() {
         return Some((id, entry));
     }
@@ -92,6 +93,46 @@ pub struct Listing {
     pub freshness: Freshness,
     /// What was left out of the lists, and why; empty when they are whole.
     pub omissions: Vec<String>,
+    /// Lists that could not be read this time, so that the last ones stand.
+    pub unread: Unread,
+}
+
+/// Which lists could not be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Unread {
+    /// Templates.
+    pub templates: bool,
+    /// Tools.
+    pub tools: bool,
+    /// Prompts.
+    pub prompts: bool,
+    /// Skills.
+    pub skills: bool,
+}
+
+impl Unread {
+    /// Whether any list could not be read.
+    pub fn any(self) -> bool {
+        self.templates || self.tools || self.prompts || self.skills
+    }
+}
+
+impl Listing {
+    /// Takes the lists that could not be read from the listing before.
+    pub fn complete_from(&mut self, before: &Listing) {
+        if self.unread.templates {
+            self.templates.clone_from(&before.templates);
+        }
+        if self.unread.tools {
+            self.tools.clone_from(&before.tools);
+        }
+        if self.unread.prompts {
+            self.prompts.clone_from(&before.prompts);
+        }
+        if self.unread.skills {
+            self.skills.clone_from(&before.skills);
+        }
+    }
 }
 
 /// How long an answer may be believed, and by whom.

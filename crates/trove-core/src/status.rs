@@ -30,6 +30,8 @@ pub struct SourceStatus {
     pub latency_us: Option<u64>,
     /// What went wrong last, and what may help.
     pub last_error: Option<String>,
+    /// What is odd about it though it may work.
+    pub warning: Option<&'static str>,
     /// How many attempts to connect have failed in a row.
     pub failures: u32,
     /// How many times it was connected.
@@ -98,6 +100,7 @@ impl SourceStatus {
             server: None,
             latency_us: None,
             last_error: None,
+            warning: None,
             failures: 0,
             connects: 0,
             stale_since: None,

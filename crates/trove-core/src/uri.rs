@@ -6,6 +6,9 @@
 
 use std::{fmt, sync::Arc};
 
+/// The longest URI that is listed or routed.
+pub const MAX_URI_BYTES: usize = 16 * 1024;
+
 macro_rules! uri_type {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*

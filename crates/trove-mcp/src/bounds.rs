@@ -6,8 +6,20 @@ use std::time::Duration;
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The longest message from a client.
 pub const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
-/// The longest URI a client may ask for.
-pub const MAX_URI_BYTES: usize = 64 * 1024;
+/// The longest URI, listed or asked for.
+pub use trove_core::uri::MAX_URI_BYTES;
+/// The most templates of one server that are matched.
+pub const MAX_TEMPLATES: usize = 1000;
+/// The deepest nesting of a message from a client.
+pub const MAX_DEPTH: usize = 256;
+/// The most messages in one batch.
+pub const MAX_BATCH: usize = 50;
+/// The longest log message from a server that is passed on.
+pub const MAX_LOG_BYTES: usize = 64 * 1024;
+/// The most streams of changes one stdio client may have open.
+pub const MAX_LISTENS: usize = 64;
+/// How long the body of a request may take to arrive.
+pub const MAX_BODY_TIME: Duration = Duration::from_secs(30);
 /// The most pages of one list.
 pub const MAX_LIST_PAGES: usize = 10_000;
 /// The most entries of one list.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use trove_core::json::{Json, Object, quote};
 
+use crate::bounds::{MAX_BATCH, MAX_DEPTH};
+
 /// One message, its payload still text.
 #[derive(Debug)]
 pub(crate) enum Message {
@@ -30,6 +32,23 @@ pub(crate) struct RpcError {
     pub(crate) code: i64,
     pub(crate) message: String,
     pub(crate) data: Option<Json>,
+}
+
+impl BadMessage {
+    /// What to answer, and to which request if that can be told.
+    pub(crate) fn answer(self) -> (Option<Json>, RpcError) {
+        match self {
+            BadMessage::NotJson => (None, RpcError::new(code::PARSE_ERROR, "not JSON")),
+            BadMessage::TooDeep => {
+                let text = format!("nested deeper than {MAX_DEPTH} levels");
+                (None, RpcError::new(code::INVALID_REQUEST, text))
+            }
+            BadMessage::NotRpc { id } => {
+                let text = "neither request, notification nor response";
+                (id, RpcError::new(code::INVALID_REQUEST, text))
+            }
+        }
+    }
 }
 
 impl RpcError {
@@ -98,6 +117,8 @@ struct ErrorBody<'a> {
 #[derive(Debug)]
 pub(crate) enum BadMessage {
     NotJson,
+    /// It nests deeper than [`MAX_DEPTH`].
+    TooDeep,
     /// JSON, but neither request, notification nor response; the id if there is one.
     NotRpc {
         id: Option<Json>,
@@ -166,6 +187,40 @@ pub(crate) fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
     }
     let items: Vec<&RawValue> = serde_json::from_slice(text).ok()?;
     Some(items.into_iter().map(|raw| text.slice_ref(raw.get().as_bytes())).collect())
+}
+
+/// Why a batch is not taken.
+pub(crate) fn no_batch() -> RpcError {
+    let text = format!(
+        "batches exist in 2025-03-26 only, with 1 to {MAX_BATCH} messages; send one message at a time"
+    );
+    RpcError::new(code::INVALID_REQUEST, text)
+}
+
+/// Whether a message nests deeper than servers behind us can be expected to bear.
+pub(crate) fn is_too_deep(text: &[u8]) -> bool {
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    for &byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > MAX_DEPTH {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Parses a message from a client, which may also be too deep.
+pub(crate) fn parse_request(text: &Bytes) -> Result<Message, BadMessage> {
+    if is_too_deep(text) { Err(BadMessage::TooDeep) } else { parse(text) }
 }
 
 /// A request of ours.
@@ -252,6 +307,7 @@ mod tests {
                 format!("error {} {}", id.as_str(), e.code)
             }
             Err(BadMessage::NotJson) => "not json".into(),
+            Err(BadMessage::TooDeep) => "too deep".into(),
             Err(BadMessage::NotRpc { id }) => format!("not rpc {}", id.is_some()),
         }
     }
@@ -273,6 +329,15 @@ mod tests {
         check("[]", "not rpc false");
         check("hello", "not json");
         check("{\"id\":1", "not json");
+    }
+
+    #[test]
+    fn nesting_is_counted_outside_of_strings() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(!is_too_deep(nested(MAX_DEPTH).as_bytes()));
+        assert!(is_too_deep(nested(MAX_DEPTH + 1).as_bytes()));
+        assert!(!is_too_deep(format!("\"{}\\\"[[\"", "[".repeat(999)).as_bytes()));
+        assert!(!is_too_deep("[{}]".repeat(999).as_bytes()));
     }
 
     #[test]

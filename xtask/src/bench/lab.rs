@@ -14,6 +14,9 @@ use crate::steps;
 /// How many resources an upstream lists unless a measurement says otherwise.
 pub(super) const RESOURCES: usize = 1000;
 
+/// Configurations lie apart, because Trove watches the folder of its own.
+const CONFIGS: &str = "configs";
+
 pub(super) struct Lab {
     folder: PathBuf,
     trove: PathBuf,
@@ -88,7 +91,7 @@ impl Lab {
         if folder.exists() {
             fs::remove_dir_all(&folder)?;
         }
-        fs::create_dir_all(&folder)?;
+        fs::create_dir_all(folder.join(CONFIGS))?;
         let keep = |name: &str| {
             let program = built.get(name).with_context(|| format!("{name} was not built"))?;
             let copy = folder.join(name);
@@ -144,7 +147,7 @@ impl Lab {
         upstreams: &[(&str, Upstream)],
     ) -> anyhow::Result<Target> {
         let file = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-        let config = self.folder.join(format!("{file}.json"));
+        let config = self.folder.join(CONFIGS).join(format!("{file}.json"));
         let servers: serde_json::Map<String, Value> =
             upstreams.iter().map(|(id, upstream)| ((*id).to_owned(), entry(upstream))).collect();
         fs::write(&config, json!({ "mcpServers": servers }).to_string())?;

@@ -12,6 +12,8 @@ use crate::steps;
 const DOCUMENT: &str = "docs/performance.md";
 /// Above this share of processor time used by others, times are not to be trusted.
 const BUSY: f64 = 0.1;
+/// Nor above this load average for each core.
+const HIGH_LOAD: f64 = 0.5;
 
 /// One group of measurements.
 pub(super) struct Section {
@@ -123,7 +125,7 @@ fn conditions(machine: &Machine, busy: f64, is_quick: bool) -> String {
          {:.0} % of the processors in use by others just before the first measurement.\n",
         busy * 100.0
     );
-    if busy > BUSY {
+    if busy > BUSY || *load > HIGH_LOAD * *cores as f64 {
         text.push_str("\n**The machine was busy**: times, rates and ratios are rough; processor times, memory and instruction counts hold.\n");
     }
     if is_quick {

@@ -7,7 +7,8 @@ use super::samples::Samples;
 const NONE: &str = "no upstreams";
 const THREE: &str = "three upstreams";
 const STUCK: &str = "one upstream that hangs, one that takes 30 s";
-const CASES: [&str; 3] = [NONE, THREE, STUCK];
+const LARGE: &str = "three upstreams, 100,000 resources, warm";
+const CASES: [&str; 4] = [NONE, THREE, STUCK, LARGE];
 
 /// The ways to be greeted: a name, the door, and what `mcp-bench` is told.
 const GREETINGS: [(&str, Door, &[&str]); 4] = [
@@ -23,6 +24,8 @@ const WARM_LIST: &str = "full list, warm";
 pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     let mut samples = Samples::default();
     full_lists(lab, &mut samples)?;
+    // Leaves behind the large catalogue that the starts below find.
+    lab.result(&["start", "--expect", "100000"], &target(lab, LARGE, Door::Stdio)?)?;
     for round in 1..=lab.rounds {
         eprintln!("starts: round {round} of {}", lab.rounds);
         for case in CASES {
@@ -54,6 +57,7 @@ fn target(lab: &Lab, case: &'static str, door: Door) -> anyhow::Result<Target> {
     let faulty = |fault: &str| Upstream::Command(lab.faulty(fault));
     match case {
         THREE => lab.trove(THREE, door, &three(lab, 1000)),
+        LARGE => lab.trove(LARGE, door, &three(lab, 100_000)),
         STUCK => lab.trove(
             STUCK,
             door,

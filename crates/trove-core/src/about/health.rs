@@ -46,6 +46,9 @@ pub struct SourceHealth {
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// What is odd about it though it may work.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<&'static str>,
     /// Failed attempts in a row.
     pub failures: u32,
     /// How many times it was connected.
@@ -91,6 +94,7 @@ impl SourceHealth {
             server: status.server,
             latency_ms: status.latency_us.map(|us| us as f64 / 1000.0),
             last_error: status.last_error,
+            warning: status.warning,
             failures: status.failures,
             connects: status.connects,
             stale_seconds: status.stale_since.map(|since| since.elapsed().as_secs()),

@@ -11,7 +11,7 @@ mod snapshot;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use page::{BadCursor, Page};
@@ -73,8 +73,11 @@ impl Feed {
 
     /// Says that every configured Source has been attached: from now on an empty
     /// catalogue means that there is nothing, not that nothing has been loaded yet.
+    /// Waits until they are in the Snapshot, though perhaps not yet what they list.
     pub async fn all_attached(&self) {
-        self.send(Message::AllAttached).await;
+        let (done, waiting) = oneshot::channel();
+        self.send(Message::AllAttached(done)).await;
+        let _ = waiting.await;
     }
 
     /// Removes a Source and all it listed.

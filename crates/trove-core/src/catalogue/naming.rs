@@ -21,7 +21,9 @@ pub fn qualify(id: &SourceId, local: &str) -> PublicUri {
 /// that id exists is for the caller to say.
 pub fn split_qualified(uri: &str) -> Option<(SourceId, LocalUri)> {
     let (id, local) = uri.split_once('+')?;
-    Some((SourceId::new(id).ok()?, LocalUri::new(local)))
+    let own = SourceId::own();
+    let id = if id == own.as_str() { own } else { SourceId::new(id).ok()? };
+    Some((id, LocalUri::new(local)))
 }
 
 /// Whether the scheme of `uri` is one of our own.

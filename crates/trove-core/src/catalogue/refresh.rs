@@ -8,12 +8,12 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwap;
 use tokio::{
-    sync::{broadcast, mpsc, watch},
+    sync::{broadcast, mpsc, oneshot, watch},
     task::JoinSet,
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::{Change, Member, Snapshot, shelf::Shelf};
 use crate::{
@@ -26,14 +26,21 @@ use crate::{
 const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
 /// How long to wait before listing again a Source whose listing failed.
 const RETRY_LISTING_AFTER: Duration = Duration::from_secs(5);
+/// From this many entries on a Snapshot is built aside, where nobody waits.
+const BUILD_ASIDE_FROM: usize = 2000;
+/// How often that time doubles at the most: up to five minutes.
+const MAX_DOUBLINGS: u32 = 6;
 
 /// What the writer is told.
 pub(super) enum Message {
     Attach(Arc<dyn Source>),
     Detach(SourceId),
     Event(SourceId, SourceEvent),
-    /// All Sources of the configuration have been attached.
-    AllAttached,
+    /// All Sources of the configuration have been attached; to be answered once they are
+    /// in the Snapshot.
+    AllAttached(oneshot::Sender<()>),
+    /// What a Source listed before the last restart.
+    Remembered(SourceId, u64, Listing),
     Listed(SourceId, u64, Result<Listing, SourceError>),
 }
 
@@ -47,6 +54,10 @@ pub(super) struct Writer {
     revision: u64,
     generation: u64,
     is_dirty: bool,
+    /// Memories that are still being read.
+    loading: usize,
+    is_complete: bool,
+    all_attached: Option<oneshot::Sender<()>>,
     announced: ListsChanged,
     /// Whose listing is new since the last Snapshot.
     listed: Vec<SourceId>,
@@ -66,6 +77,8 @@ struct Slot {
     changed_meanwhile: bool,
     /// What the Source said to have changed since it was last listed.
     announced: ListsChanged,
+    /// How often in a row a listing was tried again because it was not whole.
+    retries: u32,
 }
 
 impl Writer {
@@ -86,6 +99,9 @@ impl Writer {
             revision: 0,
             generation: 0,
             is_dirty: false,
+            loading: 0,
+            is_complete: false,
+            all_attached: None,
             announced: ListsChanged::default(),
             listed: Vec::new(),
             tasks: JoinSet::new(),
@@ -105,57 +121,77 @@ impl Writer {
                 message = inbox.recv() => message,
             };
             let Some(message) = message else { break };
-            self.handle(message, &own).await;
+            self.handle(message, &own);
             // One Snapshot for all that has arrived by now.
             while let Ok(message) = inbox.try_recv() {
-                self.handle(message, &own).await;
+                self.handle(message, &own);
             }
-            self.publish();
+            self.publish().await;
+            if let Some(done) = self.all_attached.take() {
+                let _ = done.send(());
+            }
+            if self.is_complete && self.loading == 0 {
+                self.loaded.send_replace(true);
+            }
         }
         self.tasks.shutdown().await;
     }
 
-    async fn handle(&mut self, message: Message, own: &mpsc::Sender<Message>) {
+    fn handle(&mut self, message: Message, own: &mpsc::Sender<Message>) {
         match message {
-            Message::Attach(source) => self.attach(source).await,
+            Message::Attach(source) => self.attach(source, own),
             Message::Detach(id) => self.detach(&id),
-            Message::AllAttached => {
-                self.publish();
-                self.loaded.send_replace(true);
+            Message::AllAttached(done) => {
+                self.all_attached = Some(done);
+                self.is_complete = true;
                 self.forget_others();
+            }
+            Message::Remembered(id, generation, remembered) => {
+                self.on_remembered(&id, generation, remembered);
             }
             Message::Event(id, event) => self.on_event(id, event, own),
             Message::Listed(id, generation, result) => self.on_listed(id, generation, result, own),
         }
     }
 
-    async fn attach(&mut self, source: Arc<dyn Source>) {
+    fn attach(&mut self, source: Arc<dyn Source>, own: &mpsc::Sender<Message>) {
         let id = source.id().clone();
-        let remembered = match self.shelf.clone() {
-            Some(shelf) if !source.is_builtin() => {
-                let id = id.clone();
-                tokio::task::spawn_blocking(move || shelf.load(&id)).await.ok().flatten()
-            }
-            Some(_) | None => None,
-        };
-        let listing = Arc::new(remembered.unwrap_or_default());
-        self.board.update(&id, |status| {
-            status.stale_since = Some(Instant::now());
-            status.counts = counts(&listing);
-        });
+        self.board.update(&id, |status| status.stale_since = Some(Instant::now()));
         self.generation += 1;
+        let generation = self.generation;
+        if let Some(shelf) = self.shelf.clone().filter(|_| !source.is_builtin()) {
+            self.loading += 1;
+            let (id, own) = (id.clone(), own.clone());
+            self.tasks.spawn_blocking(move || {
+                let remembered = shelf.load(&id).unwrap_or_default();
+                // The writer only goes away when the whole gateway does.
+                let _ = own.blocking_send(Message::Remembered(id, generation, remembered));
+            });
+        }
         let slot = Slot {
             source,
-            listing,
+            listing: Arc::default(),
             is_stale: true,
-            generation: self.generation,
+            generation,
             listing_since: None,
             is_listing: false,
             changed_meanwhile: false,
             announced: ListsChanged::default(),
+            retries: 0,
         };
         self.slots.insert(id, slot);
         self.is_dirty = true;
+    }
+
+    /// A memory is only good for a Source that has not spoken for itself meanwhile.
+    fn on_remembered(&mut self, id: &SourceId, generation: u64, remembered: Listing) {
+        self.loading -= 1;
+        let slot = self.slots.get_mut(id);
+        if let Some(slot) = slot.filter(|slot| slot.generation == generation && slot.is_stale) {
+            self.board.update(id, |status| status.counts = counts(&remembered));
+            slot.listing = Arc::new(remembered);
+            self.is_dirty = true;
+        }
     }
 
     fn detach(&mut self, id: &SourceId) {
@@ -233,26 +269,40 @@ impl Writer {
         };
         slot.is_listing = false;
         let again = std::mem::take(&mut slot.changed_meanwhile);
-        match result {
-            Ok(listing) => self.accept(&id, listing),
+        let is_whole = match result {
+            Ok(listing) => {
+                let is_whole = !listing.unread.any();
+                self.accept(&id, listing);
+                is_whole
+            }
             Err(error) => {
                 warn!(source = %id, %error, "listing failed; the last one stands");
                 self.mark_stale(&id);
-                let is_ready = self.board.of(&id).is_some_and(|s| s.state == State::Ready);
-                self.board
-                    .update(&id, |status| status.last_error = Some(format!("listing: {error}")));
-                if is_ready {
-                    self.start_listing(&id, RETRY_LISTING_AFTER, own);
-                }
+                let text = short(&format!("listing: {error}"));
+                self.board.update(&id, |status| status.last_error = Some(text));
+                false
             }
-        }
+        };
         if again {
             self.start_listing(&id, Duration::ZERO, own);
+        } else if !is_whole && self.board.of(&id).is_some_and(|s| s.state == State::Ready) {
+            self.retry_listing(&id, own);
+        } else if is_whole && let Some(slot) = self.slots.get_mut(&id) {
+            slot.retries = 0;
         }
     }
 
-    fn accept(&mut self, id: &SourceId, listing: Listing) {
+    /// Lists again after a while, which doubles as long as it does not help.
+    fn retry_listing(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
         let Some(slot) = self.slots.get_mut(id) else { return };
+        let delay = RETRY_LISTING_AFTER * 2u32.pow(slot.retries.min(MAX_DOUBLINGS));
+        slot.retries += 1;
+        self.start_listing(id, delay, own);
+    }
+
+    fn accept(&mut self, id: &SourceId, mut listing: Listing) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        listing.complete_from(&slot.listing);
         let counts = counts(&listing);
         info!(source = %id, resources = counts.resources, templates = counts.templates, "listed");
         for omission in &listing.omissions {
@@ -284,12 +334,12 @@ impl Writer {
         });
     }
 
-    fn publish(&mut self) {
+    async fn publish(&mut self) {
         if !std::mem::take(&mut self.is_dirty) {
             return;
         }
         self.revision += 1;
-        let members = self
+        let members: Vec<Member> = self
             .slots
             .values()
             .map(|slot| Member {
@@ -298,17 +348,36 @@ impl Writer {
                 is_stale: slot.is_stale && !slot.source.is_builtin(),
             })
             .collect();
-        let new = Arc::new(Snapshot::build(self.revision, members));
-        let old = self.current.swap(new.clone());
+        let entries: usize = members.iter().map(|m| m.listing.resources.len()).sum();
+        let (revision, old) = (self.revision, self.current.load_full());
+        let build = move || {
+            let new = Snapshot::build(revision, members);
+            let changed = new.differs_from(&old);
+            (Arc::new(new), changed)
+        };
+        // A large one takes long enough for requests to notice.
+        let built = match entries > BUILD_ASIDE_FROM {
+            true => tokio::task::spawn_blocking(build).await,
+            false => Ok(build()),
+        };
+        let Ok((new, changed)) = built else {
+            return error!("the catalogue could not be put together; the last one stands");
+        };
+        self.current.store(new);
         // Whoever reads on the board that a Source is listed must find its list.
         for id in std::mem::take(&mut self.listed) {
             self.report_listed(&id);
         }
-        let changed = new.differs_from(&old).or(std::mem::take(&mut self.announced));
+        let changed = changed.or(std::mem::take(&mut self.announced));
         if changed.any() {
             let _ = self.changes.send(Change::Lists(changed));
         }
     }
+}
+
+/// What a server says may be long; what is shown of it is not.
+fn short(text: &str) -> String {
+    text.chars().take(500).collect()
 }
 
 fn counts(listing: &Listing) -> Counts {

@@ -7,6 +7,7 @@ use std::{
     fs, io,
     io::Write,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use bytes::Bytes;
@@ -38,12 +39,14 @@ pub trait Shelf: Send + Sync + 'static {
 #[derive(Debug)]
 pub struct FileShelf {
     dir: PathBuf,
+    /// Two saves at once would share a draft.
+    saving: Mutex<()>,
 }
 
 impl FileShelf {
     /// Keeps files in `dir`, which is made when the first is kept.
     pub fn new(dir: impl Into<PathBuf>) -> FileShelf {
-        FileShelf { dir: dir.into() }
+        FileShelf { dir: dir.into(), saving: Mutex::new(()) }
     }
 
     fn path(&self, id: &SourceId) -> PathBuf {
@@ -62,6 +65,7 @@ impl Shelf for FileShelf {
     }
 
     fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()> {
+        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         fs::create_dir_all(&self.dir)?;
         replace(&self.path(id), |file| encode(listing, file))
     }

@@ -10,8 +10,13 @@ use crate::{
     json::{Json, Object},
     resource::{Freshness, Listing, ListsChanged, Named, Scope, Template},
     source::{Abilities, Source, SourceId},
-    uri::{LocalUri, PublicUri, scheme},
+    uri::{LocalUri, MAX_URI_BYTES, PublicUri, scheme},
 };
+
+/// The longest URI that is matched against templates, and the most templates tried for
+/// one: together they bound what a hostile server's templates can cost.
+const MAX_MATCHED_BYTES: usize = 4096;
+const MAX_ATTEMPTS: usize = 64;
 
 /// Everything all Sources list, under the names our clients see.
 pub struct Snapshot {
@@ -95,6 +100,9 @@ pub enum RouteError {
     /// Nobody owns it.
     #[error("no source serves it")]
     Unknown,
+    /// It is longer than any that is listed.
+    #[error("the URI is longer than {MAX_URI_BYTES} bytes")]
+    TooLong,
     /// Several own it.
     #[error("several sources serve it")]
     Ambiguous {
@@ -215,6 +223,9 @@ impl Snapshot {
     /// The owner of a URI and its name there: exact, then qualified, then by template,
     /// then by the scheme if only one Source uses it.
     pub fn route(&self, uri: &str) -> Result<Route, RouteError> {
+        if uri.len() > MAX_URI_BYTES {
+            return Err(RouteError::TooLong);
+        }
         if let Some(&n) = self.by_uri.get(uri) {
             let entry = &self.resources[n as usize];
             return Ok(self.route_to(entry.member, entry.local.clone()));
@@ -232,6 +243,9 @@ impl Snapshot {
 
     /// The owner of a template, by the text our clients see.
     pub fn route_template(&self, text: &str) -> Result<Route, RouteError> {
+        if text.len() > MAX_URI_BYTES {
+            return Err(RouteError::TooLong);
+        }
         if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
             return Ok(self.route_to(entry.member, entry.template.text.clone()));
         }
@@ -271,6 +285,7 @@ impl Snapshot {
         match self.route(local) {
             Ok(route) if route.source.id() == source && route.local.as_str() == local => None,
             Err(RouteError::Unknown) if naming::is_web(local) => None,
+            Err(RouteError::TooLong) => None,
             Ok(_) | Err(_) => Some(naming::qualify(source, local)),
         }
     }
@@ -296,8 +311,12 @@ impl Snapshot {
     }
 
     fn route_by_template(&self, uri: &str) -> Option<Result<Route, RouteError>> {
+        if uri.len() > MAX_MATCHED_BYTES {
+            return None;
+        }
         let mut owners: Vec<u32> = Vec::new();
         let mut best = None;
+        let mut attempts = 0;
         // A server's `{+anything}` must not catch what is ours.
         let is_ours = naming::is_reserved(uri);
         for &n in &self.by_specificity {
@@ -307,6 +326,13 @@ impl Snapshot {
             }
             let Some(compiled) = &entry.template.compiled else { continue };
             if best.is_some_and(|best| compiled.specificity() != best) {
+                break;
+            }
+            if !uri.starts_with(compiled.literal_prefix()) {
+                continue;
+            }
+            attempts += 1;
+            if attempts > MAX_ATTEMPTS {
                 break;
             }
             if !owners.contains(&entry.member) && compiled.matches(uri).is_some() {
@@ -418,7 +444,12 @@ impl Snapshot {
         let mut order: Vec<u32> = (0u32..)
             .zip(&templates)
             .filter(|(_, t)| {
-                self.may_stand_bare(&self.members[t.member as usize], t.template.text.as_str())
+                // One that begins with a variable would be tried for every URI there is; it
+                // is read by its qualified name.
+                let prefix = t.template.compiled.as_ref().map_or("", |c| c.literal_prefix());
+                prefix.contains(':')
+                    && self
+                        .may_stand_bare(&self.members[t.member as usize], t.template.text.as_str())
             })
             .map(|(n, _)| n)
             .collect();

@@ -87,6 +87,11 @@ impl Gateway {
         self.catalogue.changes()
     }
 
+    /// The Snapshot of this moment, whatever is in it by now.
+    pub fn current(&self) -> Arc<Snapshot> {
+        self.catalogue.snapshot()
+    }
+
     /// The Snapshot of this moment, once what was remembered is in it.
     pub async fn snapshot(&self) -> Arc<Snapshot> {
         if !self.catalogue.is_loaded() {

@@ -16,7 +16,6 @@ use super::{
     server_info,
 };
 use crate::{
-    bounds::MAX_URI_BYTES,
     era::{SKILLS, Version},
     wire::{RpcError, code},
 };
@@ -31,21 +30,27 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         if let Some((list, key)) = list_of(method)
-            && self.shows(list).await
+            && self.shows(list)
         {
             return self.list(list, key, params.as_ref(), asking).await;
         }
         let is_modern = asking.version.is_modern();
         match method {
             "resources/read" => self.read(params, asking, notices).await,
-            "tools/call" => self.act(Action::CallTool, params, asking, notices).await,
-            "prompts/get" => self.act(Action::GetPrompt, params, asking, notices).await,
-            "skills/get" => self.act(Action::GetSkill, params, asking, notices).await,
-            "resources/directory/read" => {
+            "tools/call" if self.shows(List::Tools) => {
+                self.act(Action::CallTool, params, asking, notices).await
+            }
+            "prompts/get" if self.shows(List::Prompts) => {
+                self.act(Action::GetPrompt, params, asking, notices).await
+            }
+            "skills/get" if self.shows(List::Skills) => {
+                self.act(Action::GetSkill, params, asking, notices).await
+            }
+            "resources/directory/read" if self.shows(List::Skills) => {
                 self.act(Action::ReadDirectory, params, asking, notices).await
             }
             "completion/complete" => self.complete(params, asking).await,
-            "server/discover" if is_modern => Ok(self.discover().await),
+            "server/discover" if is_modern => Ok(self.discover()),
             "ping" if !is_modern => Ok(Json::empty_object()),
             _ => Err(unknown_method(method)),
         }
@@ -71,16 +76,12 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         let uri = required(params.as_ref(), "uri")?;
-        if uri.len() > MAX_URI_BYTES {
-            let text = format!("the URI is longer than {MAX_URI_BYTES} bytes");
-            return Err(RpcError::new(code::INVALID_PARAMS, text));
-        }
-        let about = About { action: None, name: &uri };
-        let params = self.unsealed(params, about, asking)?;
+        let subject = Subject { action: None, name: &uri };
+        let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let public = PublicUri::new(uri.as_str());
         let answer = self.gateway.read(&asking.caller, &public, ask).await;
-        self.sealed(answer, about, Keeping::Cacheable, asking.version)
+        self.sealed(answer, subject, Keeping::Cacheable, asking.version)
     }
 
     async fn act(
@@ -91,8 +92,8 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         let name = required(params.as_ref(), action.key())?;
-        let about = About { action: Some(action), name: &name };
-        let params = self.unsealed(params, about, asking)?;
+        let subject = Subject { action: Some(action), name: &name };
+        let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let arguments = arguments(params.as_ref());
         let answer = self.gateway.act(&asking.caller, action, &arguments, ask).await;
@@ -100,7 +101,7 @@ impl Server {
             Action::CallTool | Action::GetPrompt => Keeping::OnceOnly,
             Action::GetSkill | Action::ReadDirectory => Keeping::Cacheable,
         };
-        self.sealed(answer, about, keeping, asking.version)
+        self.sealed(answer, subject, keeping, asking.version)
     }
 
     async fn complete(&self, params: Option<Json>, asking: &Asking) -> Result<Json, RpcError> {
@@ -120,12 +121,12 @@ impl Server {
     fn unsealed(
         &self,
         params: Option<Json>,
-        about: About<'_>,
+        subject: Subject<'_>,
         asking: &Asking,
     ) -> Result<Option<Json>, RpcError> {
         match params {
             Some(params) if asking.version.is_modern() => {
-                self.seal.open(params, &about.to_string()).map(Some)
+                self.seal.open(params, &subject.to_string()).map(Some)
             }
             other => Ok(other),
         }
@@ -134,78 +135,79 @@ impl Server {
     fn sealed(
         &self,
         answer: Result<Reply, AskError>,
-        about: About<'_>,
+        subject: Subject<'_>,
         keeping: Keeping,
         version: Version,
     ) -> Result<Json, RpcError> {
         let answer = answer.map_err(|error| encode::error(error, version))?;
         let needs_input = answer.needs_input;
         let result = encode::reply(answer, keeping, version)?;
-        Ok(if needs_input { self.seal.close(result, &about.to_string()) } else { result })
+        Ok(if needs_input { self.seal.close(result, &subject.to_string()) } else { result })
     }
 
-    async fn discover(&self) -> Json {
+    fn discover(&self) -> Json {
         let versions: Vec<String> = Version::ALL.iter().map(|v| quote(v.as_str())).collect();
         let mut object = Object::new();
         object.set("supportedVersions", format!("[{}]", versions.join(",")));
-        object.set("capabilities", self.capabilities(Version::MODERN).await);
+        object.set("capabilities", self.capabilities(Version::MODERN));
         object.set("instructions", quote(INSTRUCTIONS));
         encode::modernise(&mut object, Keeping::Cacheable, None);
         object.to_json()
     }
 
     /// The answer to `initialize`, and the version agreed on.
-    pub(crate) async fn initialize(&self, params: Option<&Json>) -> (Version, Json) {
+    pub(crate) fn initialize(&self, params: Option<&Json>) -> (Version, Json) {
         let wanted =
             params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
         let version = wanted.filter(|v| !v.is_modern()).unwrap_or(Version::NEWEST_LEGACY);
         let mut object = Object::new();
         object.set_str("protocolVersion", version.as_str());
-        object.set("capabilities", self.capabilities(version).await);
+        object.set("capabilities", self.capabilities(version));
         object.set("serverInfo", server_info());
         object.set("instructions", quote(INSTRUCTIONS));
         (version, object.to_json())
     }
 
     /// What we offer: the catalogue always, tools and prompts where a server shows its own.
-    async fn capabilities(&self, version: Version) -> String {
+    fn capabilities(&self, version: Version) -> String {
         let mut all = Object::new();
         all.set("resources", r#"{"subscribe":true,"listChanged":true}"#);
         all.set("completions", "{}");
         all.set("logging", "{}");
-        if self.shows(List::Tools).await {
+        if self.shows(List::Tools) {
             all.set("tools", r#"{"listChanged":true}"#);
         }
-        if self.shows(List::Prompts).await {
+        if self.shows(List::Prompts) {
             all.set("prompts", r#"{"listChanged":true}"#);
         }
-        if version >= Version::V2025_11_25 && self.shows(List::Skills).await {
+        if version >= Version::V2025_11_25 && self.shows(List::Skills) {
             all.set("extensions", format!("{{\"{SKILLS}\":{{\"directoryRead\":true}}}}"));
         }
         all.to_text()
     }
 
     /// Whether a list is offered; the catalogue always is.
-    async fn shows(&self, list: List) -> bool {
-        let abilities = self.gateway.snapshot().await.abilities();
+    fn shows(&self, list: List) -> bool {
+        let snapshot = self.gateway.current();
+        let abilities = snapshot.abilities();
         match list {
             List::Resources | List::Templates => true,
             List::Tools => abilities.tools,
             List::Prompts => abilities.prompts,
-            List::Skills => abilities.skills,
+            List::Skills => abilities.skills || !snapshot.skills().is_empty(),
         }
     }
 }
 
 /// What a request is about: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
-struct About<'a> {
+struct Subject<'a> {
     /// Nothing: a read.
     action: Option<Action>,
     name: &'a str,
 }
 
-impl std::fmt::Display for About<'_> {
+impl std::fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{:?} {}", self.action, self.name)
     }

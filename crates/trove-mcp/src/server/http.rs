@@ -3,12 +3,7 @@
 //! A modern request stands alone; a legacy one belongs to a session that `initialize`
 //! began. Answers are plain JSON unless the client wants to hear of the work meanwhile.
 
-use std::{
-    collections::HashMap,
-    convert::Infallible,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -21,7 +16,7 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::{sync::mpsc, time::Instant};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use trove_core::{Caller, Json, caller::Door};
 
@@ -32,12 +27,14 @@ use super::{
     headers,
     legacy::Session,
     listen::listen,
+    sessions::{HttpSession, Sessions},
     stdio::client_name,
 };
 use crate::{
-    bounds::{MAX_NOTICES, MAX_REQUEST_BYTES, MAX_SESSIONS, SESSION_IDLE},
+    bounds::{MAX_BATCH, MAX_BODY_TIME, MAX_NOTICES, MAX_REQUEST_BYTES},
+    era::Version,
     sse,
-    wire::{self, BadMessage, Message, Request, RpcError, code},
+    wire::{self, Message, Request, RpcError, code},
 };
 
 /// How many messages wait for a legacy client that is not listening.
@@ -46,29 +43,21 @@ const MAX_UNHEARD: usize = 256;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// What the HTTP door holds: its guard, and the legacy sessions.
-pub struct HttpDoor {
+struct HttpDoor {
     server: Arc<Server>,
     guard: Guard,
-    sessions: RwLock<HashMap<String, Arc<HttpSession>>>,
+    sessions: Sessions,
     stop: CancellationToken,
-}
-
-/// A legacy client over HTTP.
-struct HttpSession {
-    session: Session,
-    /// Messages for the client's listening stream; held by that stream while it is open.
-    unheard: Arc<tokio::sync::Mutex<mpsc::Receiver<Bytes>>>,
-    last_seen: std::sync::Mutex<Instant>,
 }
 
 /// The routes of the MCP door. Streams end when `stop` is cancelled.
 pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
-    let door = Arc::new(HttpDoor { server, guard, sessions: RwLock::default(), stop });
+    let door = Arc::new(HttpDoor { server, guard, sessions: Sessions::default(), stop });
     let janitor = Arc::downgrade(&door);
     let stopped = door.stop.clone();
     tokio::spawn(async move {
         while let Some(door) = janitor.upgrade() {
-            door.end_idle_sessions().await;
+            door.sessions.end_idle(&door.server).await;
             drop(door);
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(60)) => {}
@@ -89,7 +78,8 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
     match *request.method() {
         Method::POST => door.post(request).await,
         Method::GET => door.listen_unasked(request.headers()).await,
-        _ => door.end_session(request.headers()).await,
+        Method::DELETE => door.end_session(request.headers()).await,
+        _ => refuse(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
     }
 }
 
@@ -106,7 +96,11 @@ impl HttpDoor {
                 "Content-Type must be application/json",
             );
         }
-        let body = match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
+        let body = Limited::new(body, MAX_REQUEST_BYTES).collect();
+        let Ok(body) = tokio::time::timeout(MAX_BODY_TIME, body).await else {
+            return refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
+        };
+        let body = match body {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
                 return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request is larger than 4 MiB");
@@ -120,7 +114,7 @@ impl HttpDoor {
     }
 
     async fn post_one(self: Arc<Self>, headers: &HeaderMap, body: Bytes) -> Response {
-        match wire::parse(&body) {
+        match wire::parse_request(&body) {
             Ok(Message::Request(request)) => {
                 let meta = meta_of(request.params.as_ref());
                 let has_session = headers.contains_key(headers::SESSION);
@@ -130,20 +124,16 @@ impl HttpDoor {
                 self.answer_legacy(headers, request).await
             }
             Ok(Message::Notification { method, params }) => {
-                if let Some(session) = self.session(headers) {
-                    session.session.take(&method, params.as_ref());
+                match self.session(headers) {
+                    Some(session) => session.session.take(&method, params.as_ref()),
+                    None if headers.contains_key(headers::SESSION) => return no_such_session(),
+                    None => {}
                 }
                 respond(StatusCode::ACCEPTED, None)
             }
             Ok(Message::Response { .. }) => respond(StatusCode::ACCEPTED, None),
-            Err(BadMessage::NotJson) => {
-                bad_request(None, &RpcError::new(code::PARSE_ERROR, "the body is not JSON"))
-            }
-            Err(BadMessage::NotRpc { id }) => {
-                let error = RpcError::new(
-                    code::INVALID_REQUEST,
-                    "neither request, notification nor response",
-                );
+            Err(bad) => {
+                let (id, error) = bad.answer();
                 bad_request(id.as_ref(), &error)
             }
         }
@@ -151,12 +141,13 @@ impl HttpDoor {
 
     /// Batches exist in 2025-03-26 only; each part is answered as if it came alone.
     async fn post_batch(self: Arc<Self>, headers: &HeaderMap, batch: Vec<Bytes>) -> Response {
-        let Some(session) = self.session(headers) else {
-            return refuse(StatusCode::BAD_REQUEST, "a batch needs a session");
+        let session = self.session(headers).filter(|s| s.session.version == Version::V2025_03_26);
+        let Some(session) = session.filter(|_| (1..=MAX_BATCH).contains(&batch.len())) else {
+            return bad_request(None, &wire::no_batch());
         };
         let mut answers: Vec<String> = Vec::new();
         for part in batch {
-            match wire::parse(&part) {
+            match wire::parse_request(&part) {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
                     let asking = session.session.asking(&request);
@@ -227,7 +218,7 @@ impl HttpDoor {
         }
         let Some(session) = self.session(headers) else {
             return match headers.contains_key(headers::SESSION) {
-                true => refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again"),
+                true => no_such_session(),
                 false => refuse(
                     StatusCode::BAD_REQUEST,
                     "Mcp-Session-Id is missing; send `initialize` first",
@@ -236,42 +227,32 @@ impl HttpDoor {
         };
         let asking = session.session.asking(&request);
         let id = request.id.clone();
-        if asking.wants_notices() && accepts_events(headers) {
-            let door = self.clone();
-            return stream_answer(id, asking.clone(), move |notices| async move {
-                session.session.answer(&door.server, request, &asking, Some(notices)).await
-            });
-        }
-        // In these eras a client that hangs up has not cancelled what it began; what has
-        // effects is finished even for nobody.
-        let outcome = if has_effects(&request.method) {
-            let door = self.clone();
-            let work = tokio::spawn(async move {
-                session.session.answer(&door.server, request, &asking, None).await
-            });
-            work.await.unwrap_or_else(|_| {
-                Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"))
-            })
-        } else {
-            session.session.answer(&self.server, request, &asking, None).await
+        let has_effects = has_effects(&request.method);
+        let (door, about) = (self.clone(), asking.clone());
+        let work = move |notices| async move {
+            let work =
+                async move { session.session.answer(&door.server, request, &about, notices).await };
+            // In these eras a client that hangs up has not cancelled what it began; what
+            // has effects is finished even for nobody.
+            if has_effects { finish(work).await } else { work.await }
         };
+        if asking.wants_notices() && accepts_events(headers) {
+            return stream_answer(id, asking, |notices| work(Some(notices)));
+        }
+        let outcome = work(None).await;
         respond(StatusCode::OK, Some(wire::response(&id, &outcome)))
     }
 
     async fn initialize(self: Arc<Self>, request: Request) -> Response {
         let params = request.params.as_ref();
-        let (version, result) = self.server.initialize(params).await;
+        let (version, result) = self.server.initialize(params);
         let caller = Caller { client: client_name(params), ..Caller::behind(Door::Http) };
         let (out, unheard) = mpsc::channel(MAX_UNHEARD);
-        let session = HttpSession {
-            session: Session::begin(&self.server, version, caller, out),
-            unheard: Arc::new(tokio::sync::Mutex::new(unheard)),
-            last_seen: std::sync::Mutex::new(Instant::now()),
-        };
-        let id = format!("{:032x}", rand::random::<u128>());
-        if !self.admit_session(&id, session).await {
+        let session = Session::begin(&self.server, version, caller, out);
+        let session = HttpSession::new(session, unheard);
+        let Some(id) = self.sessions.admit(&self.server, session).await else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");
-        }
+        };
         let mut response = respond(StatusCode::OK, Some(wire::response(&request.id, &Ok(result))));
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(headers::SESSION, id);
@@ -279,52 +260,17 @@ impl HttpDoor {
         response
     }
 
-    async fn admit_session(&self, id: &str, session: HttpSession) -> bool {
-        if self.sessions.read().unwrap_or_else(PoisonError::into_inner).len() >= MAX_SESSIONS {
-            session.session.end(&self.server).await;
-            return false;
-        }
-        self.sessions
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(id.to_owned(), Arc::new(session));
-        true
-    }
-
     fn session(&self, headers: &HeaderMap) -> Option<Arc<HttpSession>> {
-        let id = headers::text(headers, headers::SESSION)?;
-        let session =
-            self.sessions.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
-        *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Some(session)
+        self.sessions.find(headers::text(headers, headers::SESSION)?)
     }
 
     async fn end_session(&self, headers: &HeaderMap) -> Response {
         let Some(id) = headers::text(headers, headers::SESSION) else {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "there is no session to end");
         };
-        let ended = self.sessions.write().unwrap_or_else(PoisonError::into_inner).remove(id);
-        match ended {
-            Some(session) => {
-                session.session.end(&self.server).await;
-                respond(StatusCode::NO_CONTENT, None)
-            }
-            None => refuse(StatusCode::NOT_FOUND, "no such session"),
-        }
-    }
-
-    async fn end_idle_sessions(&self) {
-        let is_idle = |session: &HttpSession| {
-            let last_seen = *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner);
-            // A client with an open stream is there even if it says nothing.
-            last_seen.elapsed() > SESSION_IDLE && session.unheard.try_lock().is_ok()
-        };
-        let idle: Vec<Arc<HttpSession>> = {
-            let mut sessions = self.sessions.write().unwrap_or_else(PoisonError::into_inner);
-            sessions.extract_if(|_, session| is_idle(session)).map(|(_, session)| session).collect()
-        };
-        for session in idle {
-            session.session.end(&self.server).await;
+        match self.sessions.end(&self.server, id).await {
+            true => respond(StatusCode::NO_CONTENT, None),
+            false => no_such_session(),
         }
     }
 
@@ -334,16 +280,16 @@ impl HttpDoor {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "listening needs a session");
         }
         let Some(session) = self.session(headers) else {
-            return refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again");
+            return no_such_session();
         };
-        let Ok(receiver) = session.unheard.clone().try_lock_owned() else {
+        let Some((receiver, taken_over)) = session.listen().await else {
             return refuse(StatusCode::CONFLICT, "this session is listening already");
         };
         let messages = stream::unfold((receiver, session), |(mut receiver, session)| async move {
             let message = receiver.recv().await?;
             Some((message, (receiver, session)))
         });
-        events(messages, self.stop.clone())
+        events(messages.take_until(taken_over.cancelled_owned()), self.stop.clone())
     }
 
     fn listen_modern(self: Arc<Self>, request: Request, asking: Asking) -> Response {
@@ -380,7 +326,7 @@ where
                 biased;
                 Some(notice) = notices.recv() => {
                     if let Some(message) = asking.encode_notice(&notice) {
-                        return Some((message, Some((work, notices, asking, id))));
+                        return Some((vec![message], Some((work, notices, asking, id))));
                     }
                 }
                 outcome = &mut work => {
@@ -390,18 +336,14 @@ where
                         last.extend(asking.encode_notice(&notice));
                     }
                     last.push(wire::response(&id, &outcome));
-                    let joined = last.iter().map(|message| sse::encode(message)).collect::<Vec<_>>().concat();
-                    return Some((Bytes::from(joined), None));
+                    return Some((last, None));
                 }
             }
         }
     });
-    let framed = messages.map(|message| {
-        Ok::<_, Infallible>(if message.starts_with(b"event:") {
-            message
-        } else {
-            sse::encode(&message)
-        })
+    let framed = messages.map(|messages| {
+        let events: Vec<Bytes> = messages.iter().map(|message| sse::encode(message)).collect();
+        Ok::<_, Infallible>(Bytes::from(events.concat()))
     });
     event_response(Body::from_stream(framed))
 }
@@ -431,6 +373,19 @@ fn event_response(body: Body) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
+}
+
+/// Does the work to its end, whether or not somebody still waits for it.
+async fn finish(
+    work: impl Future<Output = Result<Json, RpcError>> + Send + 'static,
+) -> Result<Json, RpcError> {
+    let failed =
+        |_| Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"));
+    tokio::spawn(work).await.unwrap_or_else(failed)
+}
+
+fn no_such_session() -> Response {
+    refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again")
 }
 
 fn has_effects(method: &str) -> bool {

@@ -55,26 +55,25 @@ impl Session {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let work = async {
-            let params = request.params.as_ref();
-            match request.method.as_str() {
-                "resources/subscribe" => {
-                    let uri = PublicUri::new(required(params, "uri")?);
-                    let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
-                    watched
-                        .map(|()| Json::empty_object())
-                        .map_err(|e| encode::error(e, self.version))
-                }
-                "resources/unsubscribe" => {
-                    let uri = PublicUri::new(required(params, "uri")?);
-                    self.interest.unwatch(&server.gateway, &uri).await;
-                    Ok(Json::empty_object())
-                }
-                "logging/setLevel" => self.set_level(server, params).await,
-                method => server.answer(method, request.params.clone(), asking, notices).await,
+        let params = request.params.as_ref();
+        match request.method.as_str() {
+            // What is watched is counted, so these two are never broken off in the middle.
+            "resources/subscribe" => {
+                let uri = PublicUri::new(required(params, "uri")?);
+                let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
+                watched.map(|()| Json::empty_object()).map_err(|e| encode::error(e, self.version))
             }
-        };
-        self.under_way.run(&request.id, work).await
+            "resources/unsubscribe" => {
+                let uri = PublicUri::new(required(params, "uri")?);
+                self.interest.unwatch(&server.gateway, &uri).await;
+                Ok(Json::empty_object())
+            }
+            "logging/setLevel" => self.set_level(server, params).await,
+            method => {
+                let work = server.answer(method, request.params.clone(), asking, notices);
+                self.under_way.run(&request.id, work).await
+            }
+        }
     }
 
     pub(crate) fn asking(&self, request: &Request) -> Asking {

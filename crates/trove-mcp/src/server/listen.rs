@@ -8,7 +8,7 @@ use std::{
     collections::HashMap,
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicU8, Ordering},
+        atomic::{AtomicBool, AtomicU8, Ordering},
     },
 };
 
@@ -16,7 +16,7 @@ use bytes::Bytes;
 use tokio::sync::{broadcast, mpsc};
 use tokio_util::sync::CancellationToken;
 use trove_core::{
-    Caller, Gateway, Json, PublicUri,
+    Caller, Gateway, Json, LocalUri, PublicUri, SourceId,
     catalogue::Change,
     gateway::{AskError, Watched},
     json::{Object, items, quote, string},
@@ -38,6 +38,8 @@ pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
     /// What it watches, under the name it used.
     watched: Mutex<HashMap<Watched, PublicUri>>,
+    /// The client is gone: nothing is watched for it any more.
+    is_over: AtomicBool,
     /// The least grave log message it wants.
     pub(crate) log_level: AtomicU8,
     /// The id of the modern stream.
@@ -46,7 +48,13 @@ pub(crate) struct Interest {
 
 impl Interest {
     pub(crate) fn new(lists: ListsChanged, stream: Option<Json>) -> Interest {
-        Interest { lists, watched: Mutex::default(), log_level: AtomicU8::new(NO_LOGS), stream }
+        Interest {
+            lists,
+            watched: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            log_level: AtomicU8::new(NO_LOGS),
+            stream,
+        }
     }
 
     /// Begins to watch one resource under the name the client used.
@@ -64,6 +72,10 @@ impl Interest {
         if is_repeat {
             gateway.unwatch(&watched).await;
         }
+        if self.is_over.load(Ordering::Acquire) {
+            // The client went while its wish was on its way.
+            self.release(gateway).await;
+        }
         Ok(())
     }
 
@@ -77,6 +89,7 @@ impl Interest {
 
     /// Lets go of everything, at the end.
     pub(crate) async fn release(&self, gateway: &Gateway) {
+        self.is_over.store(true, Ordering::Release);
         let all: Vec<Watched> = self.watched().drain().map(|(watched, _)| watched).collect();
         for watched in all {
             gateway.unwatch(&watched).await;
@@ -95,11 +108,20 @@ impl Interest {
                 Err(broadcast::error::RecvError::Lagged(_)) => self.everything(),
                 Err(broadcast::error::RecvError::Closed) => return,
             };
-            for message in messages {
-                // A legacy client without a listening stream misses what does not fit.
-                if let Err(mpsc::error::TrySendError::Closed(_)) = out.try_send(message) {
-                    return;
+            let has_missed = messages.into_iter().any(|message| {
+                matches!(out.try_send(message), Err(mpsc::error::TrySendError::Full(_)))
+            });
+            if has_missed {
+                // Too slow, or a legacy client that is not listening: once there is room
+                // it is told to look at everything.
+                for message in self.everything() {
+                    if out.send(message).await.is_err() {
+                        return;
+                    }
                 }
+            }
+            if out.is_closed() {
+                return;
             }
         }
     }
@@ -108,8 +130,7 @@ impl Interest {
         match change {
             Change::Lists(lists) => self.list_messages(*lists),
             Change::Updated { source, uri } => {
-                let key = (source.clone(), uri.clone());
-                let name = self.watched().get(&key).cloned();
+                let name = self.name_of(source, uri);
                 name.map(|name| self.updated(&name)).into_iter().collect()
             }
             Change::Log { message, .. } => {
@@ -120,6 +141,22 @@ impl Interest {
                 is_wanted.then(log).into_iter().collect()
             }
         }
+    }
+
+    /// The name under which the client watches a resource, or the one that holds it: a
+    /// server may also report the part that changed.
+    fn name_of(&self, source: &SourceId, uri: &LocalUri) -> Option<PublicUri> {
+        let watched = self.watched();
+        if let Some(name) = watched.get(&(source.clone(), uri.clone())) {
+            return Some(name.clone());
+        }
+        watched.iter().find_map(|((owner, whole), name)| {
+            let part = uri.as_str().strip_prefix(whole.as_str())?;
+            let is_part =
+                owner == source && (part.starts_with('/') || whole.as_str().ends_with('/'));
+            // What the client calls the whole, with the same rest, leads to the part.
+            is_part.then(|| PublicUri::new(format!("{name}{part}")))
+        })
     }
 
     /// What to say after changes were missed: look again at all of it.
@@ -223,8 +260,6 @@ fn acknowledge(interest: &Interest, accepted: &[String], asked_for_resources: bo
 
 #[cfg(test)]
 mod tests {
-    use trove_core::SourceId;
-
     use super::*;
 
     fn text(messages: Vec<Bytes>) -> Vec<String> {
@@ -258,6 +293,8 @@ mod tests {
             ]
         );
         assert!(interest.messages(&change("x:2")).is_empty());
+        assert!(interest.messages(&change("x:12")).is_empty());
+        assert!(text(interest.messages(&change("x:1/part")))[0].contains(r#""uri":"a+x:1/part""#));
     }
 
     #[test]

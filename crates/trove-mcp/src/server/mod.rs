@@ -12,6 +12,7 @@ mod http;
 mod legacy;
 mod listen;
 mod seal;
+mod sessions;
 mod stdio;
 
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use std::sync::Arc;
 use trove_core::{Gateway, json::quote};
 
 pub use guard::{Guard, Identity};
-pub use http::{HttpDoor, router};
+pub use http::router;
 pub use stdio::serve_stdio;
 
 use crate::era::OUR_VERSION;

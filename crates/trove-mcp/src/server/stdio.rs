@@ -22,9 +22,12 @@ use super::{
     listen::listen,
 };
 use crate::{
-    bounds::{MAX_CONCURRENT_REQUESTS, MAX_NOTICES, MAX_OUTBOX, MAX_REQUEST_BYTES},
+    bounds::{
+        MAX_BATCH, MAX_CONCURRENT_REQUESTS, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX, MAX_REQUEST_BYTES,
+    },
+    era::Version,
     lines::{Line, Lines, write},
-    wire::{self, BadMessage, Message, Request, RpcError, code},
+    wire::{self, Message, Request, RpcError, code},
 };
 
 /// How long requests under way may take once the client asks no more.
@@ -45,6 +48,7 @@ pub async fn serve_stdio(
         session: OnceCell::new(),
         modern: Mutex::default(),
         places: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),
+        listens: Arc::new(Semaphore::new(MAX_LISTENS)),
         closing: CancellationToken::new(),
     });
     let mut tasks = JoinSet::new();
@@ -74,7 +78,8 @@ pub async fn serve_stdio(
         session.end(&client.server).await;
     }
     drop(client);
-    let _ = writer.await;
+    // A client that reads no more does not keep us.
+    let _ = tokio::time::timeout(FINISH, writer).await;
 }
 
 struct Client {
@@ -85,6 +90,8 @@ struct Client {
     /// Modern requests under way, to be cancelled by id.
     modern: Mutex<HashMap<Vec<u8>, CancellationToken>>,
     places: Arc<Semaphore>,
+    /// Streams of changes stay open, so they have places of their own.
+    listens: Arc<Semaphore>,
     /// Cancelled when the client asks no more: what never ends by itself ends then.
     closing: CancellationToken,
 }
@@ -97,6 +104,12 @@ impl Client {
 
     async fn take(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
         if let Some(batch) = wire::parse_batch(&text) {
+            let version = self.session.get().map(|session| session.version);
+            if version != Some(Version::V2025_03_26) || batch.is_empty() || batch.len() > MAX_BATCH
+            {
+                let error = wire::no_batch();
+                return self.send(wire::error_response(None, &error)).await;
+            }
             for one in batch {
                 self.take_one(one, tasks).await;
             }
@@ -106,13 +119,22 @@ impl Client {
     }
 
     async fn take_one(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
-        match wire::parse(&text) {
+        match wire::parse_request(&text) {
             Ok(Message::Request(request)) if request.method == "initialize" => {
                 self.initialize(request).await
             }
             Ok(Message::Request(request)) => {
-                // Waiting here for a place slows a client that asks too much at once.
-                let Ok(place) = self.places.clone().acquire_owned().await else { return };
+                let places = match request.method.as_str() {
+                    "subscriptions/listen" => &self.listens,
+                    _ => &self.places,
+                };
+                let Ok(place) = places.clone().try_acquire_owned() else {
+                    let error = RpcError::new(
+                        code::INTERNAL_ERROR,
+                        "too many requests at once; wait for answers",
+                    );
+                    return self.send(wire::error_response(Some(&request.id), &error)).await;
+                };
                 let client = self.clone();
                 tasks.spawn(async move {
                     client.answer(request).await;
@@ -124,15 +146,8 @@ impl Client {
             }
             // We ask clients nothing, so there is nothing they could answer.
             Ok(Message::Response { .. }) => {}
-            Err(BadMessage::NotJson) => {
-                let error = RpcError::new(code::PARSE_ERROR, "not JSON");
-                self.send(wire::error_response(None, &error)).await;
-            }
-            Err(BadMessage::NotRpc { id }) => {
-                let error = RpcError::new(
-                    code::INVALID_REQUEST,
-                    "neither request, notification nor response",
-                );
+            Err(bad) => {
+                let (id, error) = bad.answer();
                 self.send(wire::error_response(id.as_ref(), &error)).await;
             }
         }
@@ -144,7 +159,7 @@ impl Client {
             Err(super::dispatch::unknown_method("initialize"))
         } else {
             let params = request.params.as_ref();
-            let (version, result) = self.server.initialize(params).await;
+            let (version, result) = self.server.initialize(params);
             let client = client_name(params);
             let caller = Caller { client, ..Caller::behind(Door::Stdio) };
             let begin =

@@ -12,20 +12,19 @@ use super::{
     conversation::{Conversation, Hello, Offers, client_info, dress_modern},
     link::{Call, Link, LinkError, Tickets},
 };
-use crate::{bounds::MAX_STARTUP, era::Version};
+use crate::era::Version;
 
 /// How long a server may leave `server/discover` unanswered before it is also greeted
 /// in the old way: some old servers ignore what they do not know.
 const PROBE: Duration = Duration::from_secs(4);
 
-/// Meets the server behind `link`, within the time a server may take to start.
+/// Meets the server behind `link`; how long that may take is for the caller to say.
 pub(crate) async fn meet(
     link: Arc<dyn Link>,
     protocol: Protocol,
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
-    let hello = tokio::time::timeout(MAX_STARTUP, greet(&*link, &tickets, protocol)).await;
-    let hello = hello.unwrap_or(Err(LinkError::TimedOut(MAX_STARTUP)))?;
+    let hello = greet(&*link, &tickets, protocol).await?;
     link.agreed(hello.version.as_str());
     if !hello.version.is_modern() {
         link.notify("notifications/initialized", None).await?;

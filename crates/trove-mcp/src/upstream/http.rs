@@ -11,6 +11,7 @@ use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::{
@@ -23,7 +24,7 @@ use super::{
     mux::refuse_or_pong,
 };
 use crate::{
-    bounds::MAX_MESSAGE_BYTES,
+    bounds::{MAX_MESSAGE_BYTES, MAX_PENDING},
     era::Version,
     repeated,
     sse::Parser,
@@ -35,6 +36,8 @@ const VERSION: HeaderName = HeaderName::from_static(repeated::VERSION);
 const METHOD: HeaderName = HeaderName::from_static(repeated::METHOD);
 const NAME: HeaderName = HeaderName::from_static(repeated::NAME);
 
+/// How long a server may take to take our answer to a question of its own.
+const MAX_REPLY: Duration = Duration::from_secs(5);
 /// How much of a refusal's body is kept to explain it.
 const MAX_REFUSAL_BYTES: usize = 4096;
 /// How long telling a server may take that something is over.
@@ -56,6 +59,7 @@ struct Shared {
     version: OnceLock<&'static str>,
     inbox: Arc<Inbox>,
     closed: CancellationToken,
+    places: Semaphore,
 }
 
 impl HttpLink {
@@ -75,12 +79,13 @@ impl HttpLink {
             version: OnceLock::new(),
             inbox,
             closed: CancellationToken::new(),
+            places: Semaphore::new(MAX_PENDING),
         };
         HttpLink { shared: Arc::new(shared), unasked: OnceLock::new() }
     }
 
     /// Listens to what a legacy server says unasked. One that refuses has nothing to say.
-    pub(crate) fn listen_unasked(&self) {
+    fn listen_unasked(&self) {
         let shared = self.shared.clone();
         let task = tokio::spawn(async move { shared.run_unasked().await });
         if let Err(second) = self.unasked.set(task) {
@@ -112,6 +117,9 @@ impl Link for HttpLink {
 
     fn agreed(&self, version: &'static str) {
         let _ = self.shared.version.set(version);
+        if !self.shared.is_modern() {
+            self.listen_unasked();
+        }
     }
 
     fn closed(&self) -> &CancellationToken {
@@ -226,6 +234,11 @@ impl Shared {
 
     async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let body = wire::request(call.id, call.method, &call.params);
+        // Streams of changes stay open for ever and wait for nothing.
+        let _place = match call.method {
+            "subscriptions/listen" => None,
+            _ => Some(self.places.try_acquire().map_err(|_| LinkError::Busy(MAX_PENDING))?),
+        };
         let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
         let response = self.post(call.method, repeated, body).await?;
         let status = response.status();
@@ -237,23 +250,24 @@ impl Shared {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
+        if status == StatusCode::NOT_FOUND && self.session().is_some() {
+            // The server forgot the session, in whatever words: connect anew.
+            self.closed.cancel();
+            return Err(LinkError::Lost);
+        }
         match wire::parse(&body) {
-            Ok(Message::Response { outcome, .. }) => outcome.map_err(LinkError::Rpc),
+            // A refusal may have no id to repeat; an answer must repeat ours.
+            Ok(Message::Response { outcome: Err(error), .. }) => Err(LinkError::Rpc(error)),
+            Ok(Message::Response { id, outcome: Ok(result) })
+                if id.as_str().parse() == Ok(call.id) =>
+            {
+                Ok(result)
+            }
             Ok(_) | Err(_) if status.is_success() => {
                 Err(LinkError::Malformed("the answer to a request was no JSON-RPC response".into()))
             }
-            Ok(_) | Err(_) => Err(self.refusal(status, &body)),
+            Ok(_) | Err(_) => Err(refusal(status, &body)),
         }
-    }
-
-    fn refusal(&self, status: StatusCode, body: &[u8]) -> LinkError {
-        if status == StatusCode::NOT_FOUND && self.session().is_some() {
-            // The server forgot the session: connect anew.
-            self.closed.cancel();
-            return LinkError::Lost;
-        }
-        let text = String::from_utf8_lossy(body).chars().take(200).collect();
-        LinkError::Status(status.as_u16(), text)
     }
 
     /// Reads events until the one that answers; all others are handed on in order.
@@ -293,7 +307,9 @@ impl Shared {
             }
             Message::Request(request) => {
                 let reply = wire::response(&request.id, &refuse_or_pong(&request.method));
-                let _ = self.post("response", Vec::new(), reply).await;
+                let post = self.post("response", Vec::new(), reply);
+                // A server that does not take the answer waits by itself.
+                let _ = tokio::time::timeout(MAX_REPLY, post).await;
             }
             Message::Response { .. } => debug!(source = %self.source, "an answer nobody asked for"),
         }
@@ -337,6 +353,11 @@ impl Shared {
         // The server is not there any more; the life of this upstream begins anew.
         self.closed.cancel();
     }
+}
+
+fn refusal(status: StatusCode, body: &[u8]) -> LinkError {
+    let text = String::from_utf8_lossy(body).chars().take(200).collect();
+    LinkError::Status(status.as_u16(), text)
 }
 
 /// Reads a whole body, no longer than the limit.

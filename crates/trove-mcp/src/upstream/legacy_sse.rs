@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use reqwest::{
-    Client, Response, Url,
+    Client, Response, StatusCode, Url,
     header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
@@ -21,10 +21,16 @@ use super::{
     link::{Inbox, LinkError},
     mux::{Mux, MuxLink},
 };
-use crate::{bounds::MAX_MESSAGE_BYTES, sse::Parser};
+use crate::{
+    bounds::MAX_MESSAGE_BYTES,
+    sse::Parser,
+    wire::{self, Message},
+};
 
 /// How long the server may take to name the address for requests.
 const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
+/// How long the server may take to take a request.
+const MAX_POST: Duration = Duration::from_secs(30);
 /// How many requests are posted at once.
 const MAX_POSTS: usize = 16;
 
@@ -104,19 +110,34 @@ impl Posts {
             while under_way.len() >= MAX_POSTS {
                 under_way.join_next().await;
             }
+            let id = match wire::parse(&message) {
+                Ok(Message::Request(request)) => request.id.as_str().parse().ok(),
+                Ok(_) | Err(_) => None,
+            };
             let request = self
                 .client
                 .post(self.target.clone())
                 .headers(self.headers.clone())
                 .header(CONTENT_TYPE, "application/json")
-                .body(message);
+                .body(message)
+                .send();
             let mux = self.mux.clone();
             under_way.spawn(async move {
-                let is_taken = request.send().await.is_ok_and(|r| r.status().is_success());
-                if !is_taken {
-                    mux.close();
+                match tokio::time::timeout(MAX_POST, request).await {
+                    Ok(Ok(response)) if response.status().is_success() => {}
+                    // This one was not wanted; the connection is as good as before.
+                    Ok(Ok(response)) if !is_end(response.status()) => {
+                        let text = "the server refused the request".to_owned();
+                        mux.fail(id, LinkError::Status(response.status().as_u16(), text));
+                    }
+                    Ok(Ok(_) | Err(_)) | Err(_) => mux.close(),
                 }
             });
         }
     }
+}
+
+/// Whether a status says that the connection itself is gone.
+fn is_end(status: StatusCode) -> bool {
+    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) || status.is_server_error()
 }

@@ -22,7 +22,7 @@ use super::{
     variables::Text,
     watching::Watching,
 };
-use crate::era::Version;
+use crate::{bounds::MAX_STARTUP, era::Version};
 
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
@@ -36,7 +36,9 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         board.update(id, |status| status.state = State::Connecting);
         let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone());
         let met = tokio::select! {
-            met = connect(&upstream, inbox.clone()) => met,
+            met = tokio::time::timeout(MAX_STARTUP, connect(&upstream, inbox.clone())) => {
+                met.unwrap_or(Err(LinkError::TimedOut(MAX_STARTUP)))
+            }
             () = stop.cancelled() => break,
         };
         let error = match met {
@@ -109,7 +111,7 @@ async fn serve(
         () = watching.run() => {}
     }
     upstream.current.send_replace(None);
-    upstream.in_force.send_replace(0);
+    upstream.in_force.send_replace(Default::default());
     shared.feed.report(id, SourceEvent::Down).await;
     conversation.link.close().await;
 }
@@ -119,7 +121,7 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
     let (config, shared) = (&upstream.config, &upstream.shared);
     let protocol = shared.eras.choose(&config.id, config.protocol);
     let link = reach(upstream, inbox).await?;
-    match meet(link.clone(), protocol).await {
+    match handshake::meet(link.clone(), protocol).await {
         Ok(conversation) => {
             shared.eras.remember(&config.id, conversation.hello.version);
             Ok(conversation)
@@ -134,39 +136,13 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
                 (LinkError::Unreachable(_), _) => {}
                 _ => shared.eras.forget(&config.id),
             }
-            link.as_link().close().await;
+            link.close().await;
             Err(error)
         }
     }
 }
 
-/// A way to the server, of any transport.
-#[derive(Clone)]
-enum AnyLink {
-    Http(Arc<HttpLink>),
-    Other(Arc<dyn Link>),
-}
-
-impl AnyLink {
-    fn as_link(&self) -> Arc<dyn Link> {
-        match self {
-            AnyLink::Http(link) => link.clone(),
-            AnyLink::Other(link) => link.clone(),
-        }
-    }
-}
-
-async fn meet(link: AnyLink, protocol: Protocol) -> Result<Conversation, LinkError> {
-    let conversation = handshake::meet(link.as_link(), protocol).await?;
-    if let AnyLink::Http(http) = link
-        && !conversation.hello.version.is_modern()
-    {
-        http.listen_unasked();
-    }
-    Ok(conversation)
-}
-
-async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkError> {
+async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, LinkError> {
     let (config, shared) = (&upstream.config, &upstream.shared);
     match &config.reach {
         Reach::Stdio { command, args, env, cwd } => {
@@ -185,18 +161,18 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<AnyLink, LinkEr
             let id = config.id.clone();
             let started = tokio::task::spawn_blocking(move || stdio::start(&id, spawn, inbox));
             let link = started.await.map_err(|_| LinkError::Lost)??;
-            Ok(AnyLink::Other(Arc::new(link)))
+            Ok(Arc::new(link))
         }
         Reach::Http(remote) => {
             let (url, headers) = address(remote, shared)?;
             let link = HttpLink::new(&config.id, client(shared)?, url, headers, inbox);
-            Ok(AnyLink::Http(Arc::new(link)))
+            Ok(Arc::new(link))
         }
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
             let link =
                 legacy_sse::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
-            Ok(AnyLink::Other(Arc::new(link)))
+            Ok(Arc::new(link))
         }
     }
 }

@@ -22,7 +22,7 @@ use trove_core::{
     uri::LocalUri,
 };
 
-use crate::{era::meta, repeated::Repeated, wire::RpcError};
+use crate::{bounds::MAX_LOG_BYTES, era::meta, repeated::Repeated, wire::RpcError};
 
 /// A connection to one server, whatever the transport.
 pub(crate) trait Link: Send + Sync + 'static {
@@ -95,7 +95,10 @@ pub(crate) enum LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::Rpc(error) => write!(f, "{} (code {})", error.message, error.code),
+            LinkError::Rpc(error) => {
+                let message: String = error.message.chars().take(500).collect();
+                write!(f, "{message} (code {})", error.code)
+            }
             LinkError::Lost => f.write_str("the connection was lost"),
             LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
             LinkError::Unreachable(why) | LinkError::Malformed(why) => f.write_str(why),
@@ -152,8 +155,10 @@ impl Inbox {
                 SourceEvent::Updated(LocalUri::new(uri))
             }
             "notifications/message" => match params {
-                Some(params) => SourceEvent::Log(params.clone()),
-                None => return,
+                Some(params) if params.as_bytes().len() <= MAX_LOG_BYTES => {
+                    SourceEvent::Log(params.clone())
+                }
+                Some(_) | None => return,
             },
             "notifications/subscriptions/acknowledged" => {
                 if let Some(id) = params.and_then(subscription_id) {

@@ -12,7 +12,7 @@ use trove_core::{
 
 use super::{config::Expose, conversation::Conversation};
 use crate::{
-    bounds::{MAX_LIST_BYTES, MAX_LIST_ENTRIES, MAX_LIST_PAGES, MAX_LIST_TIME},
+    bounds::{MAX_LIST_BYTES, MAX_LIST_ENTRIES, MAX_LIST_PAGES, MAX_LIST_TIME, MAX_TEMPLATES},
     wire::code,
 };
 
@@ -27,26 +27,32 @@ pub(crate) async fn list(
     let pager = |method, key| Pager::new(conversation, method, key, timeout, deadline);
     let mut gathered = Gathered::default();
     let mut listing = Listing::default();
+    let unread = &mut listing.unread;
     if offers.resources {
-        let pages = pager("resources/list", "resources").run().await?;
+        // Without this list there is nothing to show: its failure is the listing's.
+        let pages = unknown_is_empty(pager("resources/list", "resources").run().await)?;
         listing.resources = gathered.take("resources", pages, Resource::new, |r| r.uri.shared());
-        let pages = optional(pager("resources/templates/list", "resourceTemplates").run().await)?;
+        let pages = pager("resources/templates/list", "resourceTemplates").run().await;
+        let pages = gathered.excuse(pages, &mut unread.templates)?;
         listing.templates = gathered.take("templates", pages, Template::new, |t| t.text.shared());
     }
     let named = |key| move |entry| Named::new(entry, key);
     if offers.skills {
-        let pages = optional(pager("skills/list", "skills").run().await)?;
+        let pages =
+            gathered.excuse(pager("skills/list", "skills").run().await, &mut unread.skills)?;
         listing.skills = gathered.take("skills", pages, named("uri"), |s| s.name.clone());
     }
     if expose == Expose::All && offers.tools {
-        let pages = optional(pager("tools/list", "tools").run().await)?;
+        let pages = gathered.excuse(pager("tools/list", "tools").run().await, &mut unread.tools)?;
         listing.tools = gathered.take("tools", pages, named("name"), |t| t.name.clone());
         conversation.learn(&listing.tools);
     }
     if expose == Expose::All && offers.prompts {
-        let pages = optional(pager("prompts/list", "prompts").run().await)?;
+        let pages =
+            gathered.excuse(pager("prompts/list", "prompts").run().await, &mut unread.prompts)?;
         listing.prompts = gathered.take("prompts", pages, named("name"), |p| p.name.clone());
     }
+    limit_templates(&mut listing.templates, &mut gathered.omissions);
     listing.freshness = gathered.freshness.unwrap_or_default();
     listing.omissions = gathered.omissions;
     Ok(listing)
@@ -60,6 +66,29 @@ struct Gathered {
 }
 
 impl Gathered {
+    /// A list whose reading failed is left to the next time; the others are shown. Only
+    /// a server that is gone fails the whole.
+    fn excuse(
+        &mut self,
+        pages: Result<Pages, SourceError>,
+        unread: &mut bool,
+    ) -> Result<Pages, SourceError> {
+        match unknown_is_empty(pages) {
+            Err(
+                error @ (SourceError::Refused { .. }
+                | SourceError::Malformed { .. }
+                | SourceError::TooLarge { .. }
+                | SourceError::TimedOut { .. }),
+            ) => {
+                *unread = true;
+                self.omissions
+                    .push(format!("a list could not be read, the last one stands: {error}"));
+                Ok(Pages::default())
+            }
+            other => other,
+        }
+    }
+
     /// Reads the entries of one list. One that is malformed or repeated costs only itself.
     fn take<T>(
         &mut self,
@@ -85,11 +114,25 @@ impl Gathered {
     }
 }
 
-/// A list that a server declares but does not know is empty; any other failure counts.
-fn optional(pages: Result<Pages, SourceError>) -> Result<Pages, SourceError> {
+/// A list that a server declares but does not know is empty.
+fn unknown_is_empty(pages: Result<Pages, SourceError>) -> Result<Pages, SourceError> {
     match pages {
         Err(SourceError::Refused { code: code::METHOD_NOT_FOUND, .. }) => Ok(Pages::default()),
         other => other,
+    }
+}
+
+/// More templates than can be matched are listed all the same; only reading by them
+/// needs the qualified name.
+fn limit_templates(templates: &mut [Template], omissions: &mut Vec<String>) {
+    let Some(excess) = templates.get_mut(MAX_TEMPLATES..).filter(|excess| !excess.is_empty())
+    else {
+        return;
+    };
+    omissions
+        .push(format!("{} templates past the first {MAX_TEMPLATES} are not matched", excess.len()));
+    for template in excess {
+        template.compiled = None;
     }
 }
 

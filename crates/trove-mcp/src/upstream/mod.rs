@@ -20,10 +20,10 @@ mod watching;
 
 use std::{
     collections::{BTreeMap, btree_map},
-    sync::Arc,
+    sync::{Arc, PoisonError},
 };
 
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use trove_core::{Gateway, SourceId};
@@ -36,11 +36,14 @@ pub use process::ENV_ALLOW_LIST;
 pub use variables::{Dialect, ExpandError, Scope, Text};
 
 use source::{Shared, Upstream};
+use watching::Wanted;
 
 /// All configured servers, each living in a task of its own.
 pub struct Upstreams {
     shared: Arc<Shared>,
     running: tokio::sync::Mutex<BTreeMap<SourceId, Running>>,
+    /// What is watched of each, kept while its entry changes or is away.
+    wanted: std::sync::Mutex<BTreeMap<SourceId, Arc<watch::Sender<Wanted>>>>,
 }
 
 struct Running {
@@ -66,7 +69,11 @@ impl Upstreams {
             guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
         };
-        Upstreams { shared: Arc::new(shared), running: tokio::sync::Mutex::default() }
+        Upstreams {
+            shared: Arc::new(shared),
+            running: Default::default(),
+            wanted: Default::default(),
+        }
     }
 
     /// Makes the running servers those of `configs`: what did not change is left alone,
@@ -100,7 +107,11 @@ impl Upstreams {
     async fn start(&self, config: UpstreamConfig) -> Running {
         let id = config.id.clone();
         self.shared.board.add(&id, config.reach.word());
-        let upstream = Arc::new(Upstream::new(config, self.shared.clone()));
+        let wanted = {
+            let mut all = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            all.entry(id.clone()).or_insert_with(|| Arc::new(watch::Sender::default())).clone()
+        };
+        let upstream = Arc::new(Upstream::new(config, self.shared.clone(), wanted));
         self.shared.feed.attach(upstream.clone()).await;
         let stop = CancellationToken::new();
         let life = tokio::spawn(life::live(upstream.clone(), stop.clone()));

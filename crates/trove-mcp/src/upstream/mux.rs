@@ -100,10 +100,10 @@ impl Mux {
         true
     }
 
-    /// Fails the request whose answer was too long to take, if it can be told which.
-    pub(crate) fn fail_oversized(&self, id: Option<u64>, limit: usize) {
+    /// Fails one request, if it can be told which.
+    pub(crate) fn fail(&self, id: Option<u64>, error: LinkError) {
         if let Some(pending) = id.and_then(|id| self.pending().remove(&id)) {
-            let _ = pending.reply.send(Err(LinkError::TooLarge(limit)));
+            let _ = pending.reply.send(Err(error));
         }
     }
 

@@ -13,9 +13,10 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{ChildStderr, ChildStdin, ChildStdout, Command},
     task::JoinHandle,
 };
+use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::SourceId;
 
@@ -98,9 +99,17 @@ impl Spawn {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(self.explain(io::Error::other("no pipes")));
         };
-        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let pid = child.id();
+        let group = pid.and_then(|id| Pid::from_raw(id.cast_signed()));
         let drain = child.stderr.take().map(|stderr| tokio::spawn(self.stderr.drain(stderr)));
-        Ok((Process { child, group, drain }, stdin, stdout))
+        let ended = CancellationToken::new();
+        let end = ended.clone().drop_guard();
+        tokio::spawn(async move {
+            // Collects the child whenever it ends; the guard tells everybody.
+            let _ = child.wait().await;
+            drop(end);
+        });
+        Ok((Process { pid, group, ended, drain }, stdin, stdout))
     }
 
     fn explain(&self, error: io::Error) -> SpawnError {
@@ -115,26 +124,32 @@ impl Spawn {
 
 /// A running child.
 pub(crate) struct Process {
-    child: Child,
+    pid: Option<u32>,
     group: Option<Pid>,
+    ended: CancellationToken,
     drain: Option<JoinHandle<()>>,
 }
 
 impl Process {
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.child.id()
+        self.pid
+    }
+
+    /// Cancelled when the child has ended, whatever it left behind.
+    pub(crate) fn ended(&self) -> CancellationToken {
+        self.ended.clone()
     }
 
     /// Ends the child and everything in its group: politely, then not.
     pub(crate) async fn end(mut self) {
-        let has_ended = tokio::time::timeout(POLITE_WAIT, self.child.wait()).await.is_ok();
+        let has_ended = tokio::time::timeout(POLITE_WAIT, self.ended.cancelled()).await.is_ok();
         if !has_ended {
             self.signal(Signal::TERM);
-            let _ = tokio::time::timeout(CHILD_GRACE, self.child.wait()).await;
+            let _ = tokio::time::timeout(CHILD_GRACE, self.ended.cancelled()).await;
         }
         // Also after a willing end: a wrapper such as npx may have left its own child.
         self.signal(Signal::KILL);
-        let _ = tokio::time::timeout(CHILD_GRACE, self.child.wait()).await;
+        let _ = tokio::time::timeout(CHILD_GRACE, self.ended.cancelled()).await;
         // Its last words tell why it ended; only a grandchild can keep them from ending too.
         if let Some(mut drain) = self.drain.take()
             && tokio::time::timeout(POLITE_WAIT, &mut drain).await.is_err()
@@ -148,6 +163,13 @@ impl Process {
             // A group that is gone already is what we want.
             let _ = kill_process_group(group, signal);
         }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Whoever gave up in the middle of connecting leaves nobody behind.
+        self.signal(Signal::KILL);
     }
 }
 

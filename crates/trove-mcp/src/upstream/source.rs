@@ -28,7 +28,7 @@ use super::{
     listing,
     process::StderrRing,
     variables::Scope,
-    watching::{MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
+    watching::{InForce, MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
 };
 use crate::bounds::MAX_WAIT_FOR_READY;
 
@@ -72,20 +72,24 @@ pub(crate) struct Upstream {
     pub(crate) shared: Arc<Shared>,
     /// The connection of this moment.
     pub(crate) current: watch::Sender<Option<Arc<Conversation>>>,
-    pub(crate) wanted: watch::Sender<Wanted>,
-    pub(crate) in_force: Arc<watch::Sender<u64>>,
+    pub(crate) wanted: Arc<watch::Sender<Wanted>>,
+    pub(crate) in_force: Arc<watch::Sender<InForce>>,
     pub(crate) stderr: Arc<StderrRing>,
     answers: AtomicU32,
 }
 
 impl Upstream {
-    pub(crate) fn new(config: UpstreamConfig, shared: Arc<Shared>) -> Upstream {
+    pub(crate) fn new(
+        config: UpstreamConfig,
+        shared: Arc<Shared>,
+        wanted: Arc<watch::Sender<Wanted>>,
+    ) -> Upstream {
         Upstream {
             config,
             shared,
             current: watch::channel(None).0,
-            wanted: watch::channel(Wanted::default()).0,
-            in_force: Arc::new(watch::channel(0).0),
+            wanted,
+            in_force: Arc::new(watch::Sender::default()),
             stderr: Arc::default(),
             answers: AtomicU32::new(0),
         }
@@ -169,8 +173,13 @@ impl Upstream {
         if self.conversation().is_some() {
             // The client may change the resource right after our answer, so the server
             // must know first. One that never confirms is believed all the same.
-            let known = in_force.wait_for(|known| *known >= revision);
-            let _ = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
+            let known = in_force.wait_for(|known| known.revision >= revision);
+            let known = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
+            let refusal = known.ok().and_then(|known| known.ok()?.refused.get(uri).cloned());
+            if let Some(refusal) = refusal {
+                self.wanted.send_modify(|wanted| wanted.remove(uri));
+                return Err(refusal);
+            }
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! A server that is our child: one JSON message a line, on its stdin and stdout.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::{process::ChildStdout, task::JoinSet};
 use tracing::warn;
@@ -19,6 +19,8 @@ use crate::{
 /// After this many lines that are no messages, further ones are not logged.
 const MAX_NOISE_LOGGED: u32 = 5;
 
+/// How long answers may still come after the child has ended.
+const LAST_WORDS: Duration = Duration::from_millis(100);
 const NOISE: &str =
     "it writes lines to stdout that are no messages; is it an MCP server for stdio?";
 
@@ -33,7 +35,18 @@ pub(crate) fn start(
         spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
     let (mux, out) = Mux::new(source.clone(), inbox);
     let mut tasks = JoinSet::new();
-    tasks.spawn(write(stdin, out));
+    let writer = mux.clone();
+    tasks.spawn(async move {
+        write(stdin, out).await;
+        writer.close();
+    });
+    // A helper of the child may hold its stdout open after its end.
+    let (ended, watcher) = (process.ended(), mux.clone());
+    tasks.spawn(async move {
+        ended.cancelled().await;
+        tokio::time::sleep(LAST_WORDS).await;
+        watcher.close();
+    });
     tasks.spawn(read(stdout, source.clone(), mux.clone(), board));
     Ok(MuxLink::new(mux, tasks, Some(process)))
 }
@@ -48,13 +61,13 @@ async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>, board: Arc<S
                 if !mux.deliver(text).await && noise < MAX_NOISE_LOGGED {
                     noise += 1;
                     warn!(%source, "a line on the child's stdout is no message; skipped");
-                    board.update(&source, |status| status.last_error = Some(NOISE.to_owned()));
+                    board.update(&source, |status| status.warning = Some(NOISE));
                 }
             }
             Line::TooLong { head, tail } => {
                 warn!(%source, limit = MAX_MESSAGE_BYTES, "a message from the child is too long; skipped");
                 let id = find_id(&head).or_else(|| find_id(&tail));
-                mux.fail_oversized(id, MAX_MESSAGE_BYTES);
+                mux.fail(id, LinkError::TooLarge(MAX_MESSAGE_BYTES));
             }
         }
     }

@@ -14,7 +14,7 @@ use std::{
 use tokio::{sync::watch, task::JoinSet, time::Instant};
 use tracing::debug;
 use trove_core::{
-    SourceId,
+    SourceError, SourceId,
     catalogue::Feed,
     json::{Object, quote},
     source::{Ask, SourceEvent},
@@ -53,6 +53,15 @@ impl Wanted {
     }
 }
 
+/// What the server knows of the URIs that are wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct InForce {
+    /// The newest revision it was told of.
+    pub(crate) revision: u64,
+    /// What it would not report on, and why.
+    pub(crate) refused: BTreeMap<LocalUri, SourceError>,
+}
+
 /// What is needed to keep one connection's subscriptions.
 pub(crate) struct Watching {
     pub(crate) source: SourceId,
@@ -60,8 +69,8 @@ pub(crate) struct Watching {
     pub(crate) inbox: Arc<Inbox>,
     pub(crate) feed: Feed,
     pub(crate) wanted: watch::Receiver<Wanted>,
-    /// Told which revision of the wanted set the server knows.
-    pub(crate) in_force: Arc<watch::Sender<u64>>,
+    /// Told what the server knows.
+    pub(crate) in_force: Arc<watch::Sender<InForce>>,
     pub(crate) timeout: Duration,
     pub(crate) mode: Watch,
 }
@@ -95,14 +104,20 @@ impl Watching {
         let mut is_first = true;
         loop {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
+            let mut refused = BTreeMap::new();
             for uri in wanted.difference(&told) {
-                self.ask("resources/subscribe", uri).await;
+                if let Err(error) = self.ask("resources/subscribe", uri).await {
+                    refused.insert(uri.clone(), error);
+                }
             }
             for uri in told.difference(&wanted) {
-                self.ask("resources/unsubscribe", uri).await;
+                // One that goes on reporting is not listened to.
+                let _ = self.ask("resources/unsubscribe", uri).await;
             }
             told = wanted;
-            self.in_force.send_replace(revision);
+            // Whoever still wants it after a refusal, such as a time-out, is tried again.
+            told.retain(|uri| !refused.contains_key(uri));
+            self.in_force.send_replace(InForce { revision, refused });
             if std::mem::take(&mut is_first) {
                 self.report_missed(&had).await;
             }
@@ -112,13 +127,10 @@ impl Watching {
         }
     }
 
-    async fn ask(&self, method: &'static str, uri: &LocalUri) {
+    async fn ask(&self, method: &'static str, uri: &LocalUri) -> Result<(), SourceError> {
         let mut params = Object::new();
         params.set_str("uri", uri.as_str());
-        let asked = self.conversation.ask(method, params, Ask::default(), self.timeout).await;
-        if let Err(error) = asked {
-            debug!(source = %self.source, method, %error, "subscription refused");
-        }
+        self.conversation.ask(method, params, Ask::default(), self.timeout).await.map(|_| ())
     }
 
     /// One stream for everything; a new one replaces it when the set changes, and the
@@ -137,7 +149,7 @@ impl Watching {
             let ready = acknowledged.wait_for(|newest| *newest >= id);
             let opened = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.is_ok();
             let streams = current.insert(fresh);
-            self.in_force.send_replace(revision);
+            self.in_force.send_replace(InForce { revision, ..InForce::default() });
             if let Some(missed) = missed.take() {
                 self.report_missed(&missed).await;
             }
@@ -170,7 +182,7 @@ impl Watching {
                     self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
                 }
             }
-            self.in_force.send_replace(revision);
+            self.in_force.send_replace(InForce { revision, ..InForce::default() });
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep(every) => {}

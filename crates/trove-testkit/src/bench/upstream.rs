@@ -1,11 +1,10 @@
 //! An MCP server as people write them: rmcp, stdio or Streamable HTTP, defaults kept.
 //!
-//! Contents are made once, at the start, so that a read costs it as little as possible
-//! and a gateway in front of it has nothing to hide behind.
+//! Contents are made once, when first read, so that neither a start nor a read costs more
+//! than it must and a gateway in front of it has nothing to hide behind.
 
-use std::collections::HashMap;
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -48,7 +47,8 @@ struct Upstream {
     scheme: String,
     page_size: usize,
     resources: Vec<Resource>,
-    bodies: HashMap<&'static str, String>,
+    /// One for each size, in the order of [`Size`].
+    bodies: [OnceLock<String>; Size::ALL.len()],
 }
 
 /// Serves until the client goes, or for ever over HTTP.
@@ -88,7 +88,7 @@ impl Upstream {
             scheme: options.scheme.clone(),
             page_size: options.page_size,
             resources: (0..options.resources).map(resource).collect(),
-            bodies: Size::ALL.into_iter().map(|size| (size.name(), body(size))).collect(),
+            bodies: Default::default(),
         }
     }
 
@@ -97,7 +97,7 @@ impl Upstream {
         if place >= self.resources.len() {
             return None;
         }
-        let body = self.bodies[size.name()].clone();
+        let body = self.bodies[size as usize].get_or_init(|| body(size)).clone();
         let make = if size.is_binary() { ResourceContents::blob } else { ResourceContents::text };
         Some(make(body, uri))
     }

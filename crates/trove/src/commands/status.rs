@@ -52,6 +52,9 @@ async fn table(app: &App, health: &str) -> String {
         for omission in source["omissions"].as_array().into_iter().flatten() {
             let _ = writeln!(text, "  listing is not whole: {}", word(omission));
         }
+        if let Some(warning) = source["warning"].as_str() {
+            let _ = writeln!(text, "  note: {}", plain(warning));
+        }
         if let Some(error) = source["last_error"].as_str() {
             let _ = writeln!(text, "  last error: {}", plain(error));
             let id = SourceId::normalise(&id);

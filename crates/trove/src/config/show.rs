@@ -148,24 +148,40 @@ fn masked_values(values: &BTreeMap<String, Text>) -> Value {
     Value::Object(shown)
 }
 
-/// Masks `--api-key=VALUE`, what follows `--api-key`, and the query of any URL.
+/// Masks `--api-key=VALUE`, what follows `--api-key`, `-e API_KEY=VALUE`, headers such as
+/// `X-Api-Key: VALUE`, and what a URL may hide.
 fn masked_args(args: &[Text]) -> Vec<String> {
     let mut shown = Vec::new();
     let mut follows_secret = false;
     for arg in args {
         let written = arg.written();
-        let (name, value) = written.split_once('=').unwrap_or((written, ""));
-        let is_secret = name.starts_with('-') && is_secretive(name);
-        shown.push(match (follows_secret, is_secret && !value.is_empty()) {
-            (true, _) if !written.starts_with('-') => arg.masked().into(),
-            (_, true) => format!("{name}={MASK}"),
-            _ if written.to_lowercase().starts_with("authorization:") => MASK.into(),
-            _ if written.contains("://") => masked_url(written),
-            _ => written.into(),
+        let is_flag = written.starts_with('-');
+        shown.push(match follows_secret && !is_flag {
+            true => arg.masked().into(),
+            false => masked_arg(written),
         });
-        follows_secret = is_secret && value.is_empty();
+        follows_secret = is_flag && !written.contains(['=', ':']) && is_secretive(written);
     }
     shown
+}
+
+fn masked_arg(written: &str) -> String {
+    if written.contains("://") {
+        return masked_url(written);
+    }
+    if let Some((name, value)) = written.split_once('=') {
+        // `--env=API_KEY=VALUE` has its secret behind the second name.
+        return match is_secretive(name) && !value.is_empty() {
+            true => format!("{name}={MASK}"),
+            false => format!("{name}={}", masked_arg(value)),
+        };
+    }
+    match written.split_once(':') {
+        Some((name, _)) if is_secretive(name) || name.eq_ignore_ascii_case("cookie") => {
+            format!("{name}: {MASK}")
+        }
+        _ => written.to_owned(),
+    }
 }
 
 fn is_secretive(name: &str) -> bool {
@@ -174,8 +190,8 @@ fn is_secretive(name: &str) -> bool {
 }
 
 fn masked_url(url: &str) -> String {
-    let (before_query, query) = match url.split_once('?') {
-        Some((before, _)) => (before, "?***"),
+    let (before_query, query) = match url.find(['?', '#']) {
+        Some(at) => (&url[..at], if url[at..].starts_with('?') { "?***" } else { "#***" }),
         None => (url, ""),
     };
     let Some((scheme, rest)) = before_query.split_once("://") else {
@@ -214,14 +230,22 @@ mod tests {
             "Authorization: Bearer hunter2",
             "Authorization: Bearer hunter2",
             "https://ann:hunter2@example.com/mcp?key=hunter2",
+            "https://example.com/#hunter2",
+            "-e",
+            "GITHUB_TOKEN=hunter2",
+            "--env=API_KEY=hunter2",
+            "-H",
+            "X-Api-Key: hunter2",
+            "LOG=info",
             "docs",
         ]
         .map(Text::plain);
         let shown = masked_args(&args);
         assert_eq!(
             shown.join(" "),
-            "-y --api-key=*** --token *** --token --verbose --header *** *** \
-             https://***@example.com/mcp?*** docs"
+            "-y --api-key=*** --token *** --token --verbose --header Authorization: *** \
+             Authorization: *** https://***@example.com/mcp?*** https://example.com/#*** \
+             -e GITHUB_TOKEN=*** --env=API_KEY=*** -H X-Api-Key: *** LOG=info docs"
         );
     }
 }

@@ -1,0 +1,130 @@
+//! The legacy clients of the HTTP door, by their session's id.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use tokio::{
+    sync::{OwnedMutexGuard, mpsc},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{Server, legacy::Session};
+use crate::bounds::{MAX_SESSIONS, SESSION_IDLE};
+
+/// How long a new stream waits for the old one to let go.
+const TAKE_OVER: Duration = Duration::from_secs(2);
+
+/// A legacy client over HTTP.
+pub(crate) struct HttpSession {
+    pub(crate) session: Session,
+    /// Messages for the client's listening stream; held by that stream while it is open.
+    unheard: Arc<tokio::sync::Mutex<mpsc::Receiver<Bytes>>>,
+    /// Ends the listening stream of this moment.
+    listening: Mutex<CancellationToken>,
+    last_seen: Mutex<Instant>,
+}
+
+impl HttpSession {
+    pub(crate) fn new(session: Session, unheard: mpsc::Receiver<Bytes>) -> HttpSession {
+        HttpSession {
+            session,
+            unheard: Arc::new(tokio::sync::Mutex::new(unheard)),
+            listening: Mutex::default(),
+            last_seen: Mutex::new(Instant::now()),
+        }
+    }
+
+    /// The messages for a listening stream, and when to end it. A new stream takes over
+    /// from an old one: a client that lost its network comes back before we notice.
+    pub(crate) async fn listen(
+        &self,
+    ) -> Option<(OwnedMutexGuard<mpsc::Receiver<Bytes>>, CancellationToken)> {
+        let stop = CancellationToken::new();
+        {
+            let mut listening = self.listening.lock().unwrap_or_else(PoisonError::into_inner);
+            std::mem::replace(&mut *listening, stop.clone()).cancel();
+        }
+        let unheard = self.unheard.clone().lock_owned();
+        tokio::time::timeout(TAKE_OVER, unheard).await.ok().map(|unheard| (unheard, stop))
+    }
+
+    fn idle(&self) -> Duration {
+        // A client with an open stream is there even if it says nothing.
+        if self.unheard.try_lock().is_err() {
+            return Duration::ZERO;
+        }
+        self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    }
+}
+
+/// All sessions.
+#[derive(Default)]
+pub(crate) struct Sessions(RwLock<HashMap<String, Arc<HttpSession>>>);
+
+impl Sessions {
+    /// Adds a session and gives its id. Where there are too many, the one that has been
+    /// idle longest makes room; false if none is idle.
+    pub(crate) async fn admit(&self, server: &Server, session: HttpSession) -> Option<String> {
+        let id = format!("{:032x}", rand::random::<u128>());
+        let evicted = {
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let evicted = if all.len() >= MAX_SESSIONS { Some(evict(&mut all)) } else { None };
+            if !matches!(evicted, Some(None)) {
+                all.insert(id.clone(), Arc::new(session));
+            }
+            evicted
+        };
+        match evicted {
+            Some(Some(old)) => {
+                old.session.end(server).await;
+                Some(id)
+            }
+            Some(None) => None,
+            None => Some(id),
+        }
+    }
+
+    /// The session of that id, which is thereby not idle.
+    pub(crate) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
+        let session = self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
+        *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        Some(session)
+    }
+
+    /// Ends a session; false if there is none.
+    pub(crate) async fn end(&self, server: &Server, id: &str) -> bool {
+        let ended = self.0.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        match ended {
+            Some(session) => {
+                session.session.end(server).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Ends the sessions that have been idle for too long.
+    pub(crate) async fn end_idle(&self, server: &Server) {
+        let idle: Vec<Arc<HttpSession>> = {
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            all.extract_if(|_, session| session.idle() > SESSION_IDLE).map(|(_, s)| s).collect()
+        };
+        for session in idle {
+            session.session.end(server).await;
+        }
+    }
+}
+
+/// Takes out the session that has been idle longest.
+fn evict(all: &mut HashMap<String, Arc<HttpSession>>) -> Option<Arc<HttpSession>> {
+    let (id, idle) = all
+        .iter()
+        .map(|(id, session)| (id.clone(), session.idle()))
+        .max_by_key(|(_, idle)| *idle)?;
+    if idle.is_zero() { None } else { all.remove(&id) }
+}
