@@ -71,6 +71,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         }
     }
     board.update(id, |status| status.state = State::Stopped);
+    upstream.is_over.cancel();
 }
 
 /// Serves one connection until it is lost or we are told to stop.

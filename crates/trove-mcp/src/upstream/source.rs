@@ -10,6 +10,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::{sync::watch, time::Instant};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
@@ -75,6 +76,8 @@ pub(crate) struct Upstream {
     pub(crate) wanted: Arc<watch::Sender<Wanted>>,
     pub(crate) in_force: Arc<watch::Sender<InForce>>,
     pub(crate) stderr: Arc<StderrRing>,
+    /// Its life is over; another may have begun under the same name.
+    pub(crate) is_over: CancellationToken,
     answers: AtomicU32,
 }
 
@@ -91,6 +94,7 @@ impl Upstream {
             wanted,
             in_force: Arc::new(watch::Sender::default()),
             stderr: Arc::default(),
+            is_over: CancellationToken::new(),
             answers: AtomicU32::new(0),
         }
     }
@@ -115,12 +119,21 @@ impl Upstream {
         });
         if worth_waiting {
             let mut current = self.current.subscribe();
-            let connected =
-                current.wait_for(|current| current.as_ref().is_some_and(|c| c.is_open()));
-            if let Ok(Ok(found)) = tokio::time::timeout(MAX_WAIT_FOR_READY, connected).await
-                && let Some(conversation) = found.clone()
-            {
-                return Ok(conversation);
+            let connected = async {
+                let is_open =
+                    |c: &Option<Arc<Conversation>>| c.as_ref().is_some_and(|c| c.is_open());
+                current.wait_for(is_open).await.ok()?.clone()
+            };
+            tokio::select! {
+                found = tokio::time::timeout(MAX_WAIT_FOR_READY, connected) => {
+                    if let Ok(Some(conversation)) = found {
+                        return Ok(conversation);
+                    }
+                }
+                () = self.is_over.cancelled() => {
+                    let state = "its configuration was just changed; ask again".to_owned();
+                    return Err(SourceError::Unavailable { state });
+                }
             }
         }
         let status = self.shared.board.of(&self.config.id);

@@ -37,6 +37,9 @@ pub(super) fn resources(toy: &Toy, cursor: &Value) -> Result<String, RpcError> {
 
 /// One page of `resources/templates/list`.
 pub(super) fn templates(options: &Options, cursor: &Value) -> Result<String, RpcError> {
+    if options.has(Fault::ErrorTemplates) {
+        return Err(RpcError::new(-32603, "templates are broken here"));
+    }
     cut("resourceTemplates", &content::templates(options), cursor, options.page_size)
 }
 

@@ -105,6 +105,7 @@ pub enum Fault {
     CrashInit,
     CrashRead,
     ErrorList,
+    ErrorTemplates,
     ErrorRead,
     Garbage,
     Noise,
@@ -126,7 +127,7 @@ pub enum Fault {
 }
 
 /// Every fault: its spelling, the unit of its amount (empty when it takes none), and what it does.
-const FAULTS: [(Fault, &str, &str, &str); 26] = [
+const FAULTS: [(Fault, &str, &str, &str); 27] = [
     (Fault::HangInit, "hang:init", "", "answers nothing at all"),
     (Fault::HangRead, "hang:read", "", "never answers resources/read"),
     (Fault::DelayInit, "delay:init", "MS", "reads nothing before that time has passed"),
@@ -135,6 +136,12 @@ const FAULTS: [(Fault, &str, &str, &str); 26] = [
     (Fault::CrashInit, "crash:init", "", "exits at once"),
     (Fault::CrashRead, "crash:read", "", "exits at the first resources/read"),
     (Fault::ErrorList, "error:list", "", "answers resources/list with an internal error"),
+    (
+        Fault::ErrorTemplates,
+        "error:templates",
+        "",
+        "answers resources/templates/list with an error",
+    ),
     (Fault::ErrorRead, "error:read", "", "answers resources/read with an internal error"),
     (Fault::Garbage, "garbage", "", "answers with lines that are neither JSON nor UTF-8"),
     (Fault::Noise, "noise", "", "prints banner lines on stdout before each message"),

@@ -243,7 +243,7 @@ mod tests {
         let shown = masked_args(&args);
         assert_eq!(
             shown.join(" "),
-            "-y --api-key=*** --token *** --token --verbose --header Authorization: *** \
+            "-y --api-key=*** --token *** --token --verbose --header *** \
              Authorization: *** https://***@example.com/mcp?*** https://example.com/#*** \
              -e GITHUB_TOKEN=*** --env=API_KEY=*** -H X-Api-Key: *** LOG=info docs"
         );

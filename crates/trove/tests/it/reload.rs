@@ -92,3 +92,29 @@ async fn a_broken_file_changes_nothing_and_a_mended_one_is_taken_over() {
     trove.ready(&["added"]).await;
     assert_eq!(client.text("kept://pid").await, pid);
 }
+
+#[tokio::test]
+async fn what_is_watched_stays_watched_when_its_server_is_changed() {
+    let counting = |resources| server("one", resources).set("expose = \"all\"");
+    let folder = Folder::with(&config(&[counting(1)]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    let _following = client.follow(&["one://counter"]).await;
+    let pid = client.text("one://pid").await;
+
+    folder.write(&config(&[counting(2)]));
+    until("the server to be restarted", async || {
+        // In the moment of the change it may be away.
+        client.read("one://pid").await.is_ok() && client.text("one://pid").await != pid
+    })
+    .await;
+    // Whoever watches is told at once, because a change may have been missed.
+    client.hear("notifications/resources/updated").await;
+    let before = client.heard_since(0, "notifications/resources/updated").len();
+    client.call("one_bump", serde_json::json!({})).await;
+    until("the change to be heard of", async || {
+        client.heard_since(0, "notifications/resources/updated").len() > before
+    })
+    .await;
+}

@@ -106,6 +106,15 @@ async fn a_list_that_fails_is_reported_and_reading_still_works() {
 }
 
 #[tokio::test]
+async fn one_list_that_fails_hides_none_of_the_others() {
+    let trove =
+        Trove::start(&config(&[toy("half", "--resources 3 --fault error:templates")])).await;
+    let source = trove.source("half", |source| source["resources"] != 0).await;
+    assert!(source["omissions"].to_string().contains("templates are broken here"), "{source}");
+    assert!(trove.any_client().await.text("toy://item/2").await.starts_with("half|"));
+}
+
+#[tokio::test]
 async fn answers_nobody_asked_for_confuse_nothing() {
     let trove = Trove::with(&[toy("odd", "--resources 5 --fault wrongid")]).await;
     let client = trove.any_client().await;
@@ -144,6 +153,19 @@ async fn a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
         // Ours and no other: the lost read was not tried again.
         assert_eq!(count_reads().await, 2, "{kind:?}");
     }
+}
+
+#[tokio::test]
+async fn a_killed_server_is_replaced_though_its_child_holds_its_stdout() {
+    let trove = Trove::with(&[toy("one", "--fault fork")]).await;
+    let client = trove.any_client().await;
+    let pid = pid_of(&client.text("toy://pid").await);
+    kill_process(pid, Signal::KILL).expect("the server can be killed");
+    until("the server to be replaced", async || {
+        client.read("toy://pid").await.is_ok_and(|_| true)
+            && pid_of(&client.text("toy://pid").await) != pid
+    })
+    .await;
 }
 
 #[tokio::test]
