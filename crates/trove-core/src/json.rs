@@ -7,28 +7,29 @@
 use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
-use serde::{
-    Deserialize, Deserializer, Serialize,
-    de::{MapAccess, Visitor},
-};
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::scan::Scanner;
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Json(Bytes);
 
-/// The text was not JSON.
+/// The text was not JSON, or not what it was read as.
 #[derive(Debug, thiserror::Error)]
-#[error("not JSON: {0}")]
-pub struct BadJson(#[from] serde_json::Error);
+#[error("not JSON of the expected shape")]
+pub struct BadJson;
 
 impl Json {
     /// Checks that `text` is one JSON value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, BadJson> {
         let text = text.into();
-        // `RawValue` is asked for because, unlike `IgnoredAny`, it insists on UTF-8.
-        serde_json::from_slice::<&RawValue>(&text)?;
-        Ok(Json(text))
+        let is_json = std::str::from_utf8(&text).is_ok_and(|text| {
+            let mut scanner = Scanner::new(text);
+            scanner.value().is_ok() && scanner.is_done()
+        });
+        if is_json { Ok(Json(text)) } else { Err(BadJson) }
     }
 
     /// The JSON of a value of ours.
@@ -40,14 +41,10 @@ impl Json {
         )
     }
 
-    /// A copy of a part of a parsed message.
-    pub fn copy(part: &RawValue) -> Json {
-        Json(Bytes::copy_from_slice(part.get().as_bytes()))
-    }
-
-    /// A part of a parsed message, sharing its memory: `part` must point into `whole`.
-    pub fn share(whole: &Bytes, part: &RawValue) -> Json {
-        Json(whole.slice_ref(part.get().as_bytes()))
+    /// A part of a message that was scanned, sharing its memory: `part` must point into
+    /// `whole`.
+    pub fn share(whole: &Bytes, part: &str) -> Json {
+        Json(whole.slice_ref(part.as_bytes()))
     }
 
     /// A part of this value, sharing its memory: `part` must point into it.
@@ -77,7 +74,7 @@ impl Json {
 
     /// Reads the value as a type of ours.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, BadJson> {
-        Ok(serde_json::from_slice(&self.0)?)
+        serde_json::from_slice(&self.0).map_err(|_| BadJson)
     }
 
     /// The member `key` of an object.
@@ -116,8 +113,27 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// The members of `text`, or nothing if it is not an object.
     pub fn parse(text: &'a str) -> Option<Object<'a>> {
-        let Members(members) = serde_json::from_str(text).ok()?;
-        Some(Object { members, edited: false })
+        let mut scanner = Scanner::new(text);
+        let mut members = Vec::new();
+        if !scanner.take(b'{') {
+            return None;
+        }
+        if !scanner.take(b'}') {
+            loop {
+                let key = string(scanner.string().ok()?)?;
+                if !scanner.take(b':') {
+                    return None;
+                }
+                members.push((key, Cow::Borrowed(scanner.value().ok()?)));
+                if !scanner.take(b',') {
+                    break;
+                }
+            }
+            if !scanner.take(b'}') {
+                return None;
+            }
+        }
+        scanner.is_done().then_some(Object { members, edited: false })
     }
 
     /// An object without members.
@@ -217,8 +233,23 @@ impl Default for Object<'_> {
 
 /// The items of an array, or nothing if `text` is not an array.
 pub fn items(text: &str) -> Option<Vec<&str>> {
-    let items: Vec<&RawValue> = serde_json::from_str(text).ok()?;
-    Some(items.into_iter().map(RawValue::get).collect())
+    let mut scanner = Scanner::new(text);
+    let mut items = Vec::new();
+    if !scanner.take(b'[') {
+        return None;
+    }
+    if !scanner.take(b']') {
+        loop {
+            items.push(scanner.value().ok()?);
+            if !scanner.take(b',') {
+                break;
+            }
+        }
+        if !scanner.take(b']') {
+            return None;
+        }
+    }
+    scanner.is_done().then_some(items)
 }
 
 /// Edits the items of an array; nothing if no item changed.
@@ -242,41 +273,18 @@ pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> O
 
 /// The value of a JSON string.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
-    #[derive(Deserialize)]
-    struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
-    serde_json::from_str::<Text<'_>>(text).ok().map(|Text(value)| value)
+    let text = text.trim();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if !inner.contains(['\\', '"']) {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str::<String>(text).ok().map(Cow::Owned)
 }
 
 /// A string as JSON.
 pub fn quote(value: &str) -> String {
     serde_json::to_string(value).expect("a string serialises")
 }
-
-struct Members<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Collect;
-        impl<'de> Visitor<'de> for Collect {
-            type Value = Members<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut members = Vec::new();
-                while let Some(Key(key)) = map.next_key()? {
-                    let value: &'de RawValue = map.next_value()?;
-                    members.push((key, Cow::Borrowed(value.get())));
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Collect)
-    }
-}
-
-#[derive(Deserialize)]
-struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[cfg(test)]
 mod tests {

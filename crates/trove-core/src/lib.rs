@@ -15,6 +15,8 @@ pub mod status;
 pub mod template;
 pub mod uri;
 
+mod scan;
+
 pub mod source;
 
 pub mod about;

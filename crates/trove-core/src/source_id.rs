@@ -29,15 +29,20 @@ pub enum BadSourceId {
 impl SourceId {
     /// Checks the text.
     pub fn new(text: &str) -> Result<SourceId, BadSourceId> {
+        match SourceId::of_anyone(text) {
+            Some(_) if text == OWN => Err(BadSourceId::Reserved(text.into())),
+            Some(id) => Ok(id),
+            None => Err(BadSourceId::Shape(text.into())),
+        }
+    }
+
+    /// The id that the text is, our own included.
+    pub fn of_anyone(text: &str) -> Option<SourceId> {
         let mut bytes = text.bytes();
-        let valid = text.len() <= MAX_SOURCE_ID
+        let is_valid = text.len() <= MAX_SOURCE_ID
             && bytes.next().is_some_and(|b| b.is_ascii_lowercase())
             && bytes.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
-        match valid {
-            true if text == OWN => Err(BadSourceId::Reserved(text.into())),
-            true => Ok(SourceId(text.into())),
-            false => Err(BadSourceId::Shape(text.into())),
-        }
+        is_valid.then(|| SourceId(text.into()))
     }
 
     /// The nearest valid id: the same text always gives the same id.

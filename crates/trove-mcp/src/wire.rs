@@ -3,9 +3,8 @@
 use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
-use trove_core::json::{Json, Object, quote};
+use serde::Deserialize;
+use trove_core::json::{Json, Object, items, quote};
 
 use crate::bounds::{MAX_BATCH, MAX_DEPTH};
 
@@ -75,42 +74,12 @@ pub(crate) mod code {
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
 }
 
-/// A member that may be absent, where `null` is not absence.
-#[derive(Default)]
-enum Field<'a> {
-    #[default]
-    Absent,
-    Present(&'a RawValue),
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Field<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        <&RawValue>::deserialize(deserializer).map(Field::Present)
-    }
-}
-
 #[derive(Deserialize)]
-struct Frame<'a> {
-    #[serde(borrow, default)]
-    id: Field<'a>,
-    #[serde(borrow, default)]
-    method: Option<Cow<'a, str>>,
-    #[serde(borrow, default)]
-    params: Field<'a>,
-    #[serde(borrow, default)]
-    result: Field<'a>,
-    #[serde(borrow, default)]
-    error: Field<'a>,
-}
-
-#[derive(Deserialize)]
-struct ErrorBody<'a> {
+struct ErrorBody {
     #[serde(default)]
     code: f64,
     #[serde(default)]
     message: String,
-    #[serde(borrow, default)]
-    data: Option<&'a RawValue>,
 }
 
 /// Why a text is no message.
@@ -127,34 +96,30 @@ pub(crate) enum BadMessage {
 
 /// Parses one message; its payload shares the memory of `text`.
 pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
-    let frame: Frame<'_> = match serde_json::from_slice(text) {
-        Ok(frame) => frame,
-        Err(error) if error.is_data() => return Err(BadMessage::NotRpc { id: None }),
-        Err(_) => return Err(BadMessage::NotJson),
+    let str = std::str::from_utf8(text).map_err(|_| BadMessage::NotJson)?;
+    let Some(object) = Object::parse(str) else {
+        return Err(match Json::parse(text.clone()) {
+            Ok(_) => BadMessage::NotRpc { id: None },
+            Err(_) => BadMessage::NotJson,
+        });
     };
-    let share = |raw: &RawValue| Json::share(text, raw);
-    let params = match frame.params {
-        Field::Present(raw) if raw.get() != "null" => Some(share(raw)),
-        Field::Present(_) | Field::Absent => None,
-    };
-    let id = match frame.id {
-        Field::Present(raw) => Some(share(raw)),
-        Field::Absent => None,
-    };
-    match (frame.method, id, frame.result, frame.error) {
+    let member = |key: &str| object.get_original(key).map(|value| Json::share(text, value));
+    let is_null = |value: &Json| value.as_bytes() == &b"null"[..];
+    let params = member("params").filter(|params| !is_null(params));
+    let method = object.get_str("method").map(Cow::into_owned);
+    let has_method = object.get("method").is_some();
+    match (method, member("id"), member("result"), member("error")) {
         (Some(method), Some(id), ..) if is_id(&id) => {
-            Ok(Message::Request(Request { id, method: method.into_owned(), params }))
+            Ok(Message::Request(Request { id, method, params }))
         }
-        (Some(_), Some(_), ..) => Err(BadMessage::NotRpc { id: None }),
-        (Some(method), None, ..) => {
-            Ok(Message::Notification { method: method.into_owned(), params })
+        (Some(method), None, ..) => Ok(Message::Notification { method, params }),
+        (None, Some(id), _, Some(error)) if !has_method && !is_null(&error) => {
+            Ok(Message::Response { id, outcome: Err(parse_error(&error)) })
         }
-        (None, Some(id), _, Field::Present(error)) if error.get() != "null" => {
-            Ok(Message::Response { id, outcome: Err(parse_error(text, error)) })
+        (None, Some(id), Some(result), _) if !has_method => {
+            Ok(Message::Response { id, outcome: Ok(result) })
         }
-        (None, Some(id), Field::Present(result), _) => {
-            Ok(Message::Response { id, outcome: Ok(share(result)) })
-        }
+        (Some(_), ..) => Err(BadMessage::NotRpc { id: None }),
         (None, id, ..) => Err(BadMessage::NotRpc { id: id.filter(is_id) }),
     }
 }
@@ -164,18 +129,18 @@ fn is_id(id: &Json) -> bool {
     id.as_bytes().first().is_some_and(|b| matches!(b, b'"' | b'-' | b'0'..=b'9'))
 }
 
-fn parse_error(text: &Bytes, error: &RawValue) -> RpcError {
-    match serde_json::from_str::<ErrorBody<'_>>(error.get()) {
+fn parse_error(error: &Json) -> RpcError {
+    match error.to::<ErrorBody>() {
         Ok(body) => RpcError {
             // Some servers write the code as a float.
             code: body.code as i64,
             message: body.message,
-            data: body.data.map(Json::copy),
+            data: error.get("data").filter(|data| data.as_bytes() != &b"null"[..]),
         },
         Err(_) => RpcError {
             code: code::INTERNAL_ERROR,
             message: "the error itself was malformed".into(),
-            data: Some(Json::share(text, error)),
+            data: Some(error.clone()),
         },
     }
 }
@@ -185,8 +150,8 @@ pub(crate) fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
     if text.iter().find(|b| !b.is_ascii_whitespace()) != Some(&b'[') {
         return None;
     }
-    let items: Vec<&RawValue> = serde_json::from_slice(text).ok()?;
-    Some(items.into_iter().map(|raw| text.slice_ref(raw.get().as_bytes())).collect())
+    let items = items(std::str::from_utf8(text).ok()?)?;
+    Some(items.into_iter().map(|item| text.slice_ref(item.as_bytes())).collect())
 }
 
 /// Why a batch is not taken.

@@ -22,8 +22,7 @@ pub(crate) fn load_or_make(state: &Path) -> io::Result<String> {
         Err(error) => return Err(error),
     }
     fs::create_dir_all(state)?;
-    let mut secret = [0u8; 24];
-    aws_lc_rs::rand::fill(&mut secret).map_err(|_| io::Error::other("no random bytes"))?;
+    let secret: [u8; 24] = rand::random();
     let token: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
     // The draft is made anew, so that nobody who knew it before can read it.
     let draft = path.with_extension("draft");

@@ -85,7 +85,7 @@ impl Target {
 impl Lab {
     /// Builds everything, and copies it so that a build meanwhile changes nothing.
     pub(super) fn open(is_quick: bool) -> anyhow::Result<Lab> {
-        let built = build(&["trove", "trove-testkit"])?;
+        let built = build()?;
         let folder = built.values().next().and_then(|program| program.parent()?.parent());
         let folder = folder.context("nothing was built")?.join("bench");
         if folder.exists() {
@@ -218,13 +218,13 @@ impl Lab {
     }
 }
 
-/// Builds the programs of some packages for release; gives them by name.
-pub(super) fn build(packages: &[&str]) -> anyhow::Result<BTreeMap<String, PathBuf>> {
+/// Builds all programs for release; gives them by name. They are always built together:
+/// fewer packages would mean other features of what they share, and so other code.
+pub(super) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     eprintln!("building for release");
+    let packages = ["--package", "trove", "--package", "trove-testkit"];
     let mut cargo = steps::cargo(&["build", "--release", "--quiet"]);
-    for package in packages {
-        cargo.args(["--package", package]);
-    }
+    cargo.args(packages);
     cargo.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
     let messages = steps::output("release build", &mut cargo)?;
     let mut programs = BTreeMap::new();

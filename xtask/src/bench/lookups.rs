@@ -46,7 +46,7 @@ type Counts = BTreeMap<String, u64>;
 /// Fails if a lookup takes noticeably more instructions than it did.
 pub(super) fn check() -> anyhow::Result<()> {
     require_valgrind()?;
-    let programs = lab::build(&["trove-testkit"])?;
+    let programs = lab::build()?;
     let counts = count(programs.get("route-bench").context("route-bench was not built")?)?;
     let text = fs::read_to_string(steps::root().join(BASELINE))
         .with_context(|| format!("no {BASELINE}; make it with `cargo xtask bench --accept`"))?;

@@ -126,7 +126,7 @@ fn conditions(machine: &Machine, busy: f64, is_quick: bool) -> String {
         busy * 100.0
     );
     if busy > BUSY || *load > HIGH_LOAD * *cores as f64 {
-        text.push_str("\n**The machine was busy**: times, rates and ratios are rough; processor times, memory and instruction counts hold.\n");
+        text.push_str("\n**The machine was busy**: times, rates and ratios are rough, and processor times rise too; memory and instruction counts hold.\n");
     }
     if is_quick {
         text.push_str("\n**A quick run**: short rounds, good for a first look only.\n");

@@ -19,7 +19,8 @@ impl Samples {
         Ok(median(self.all(target, figure)?))
     }
 
-    /// The median of the ratios within each round, which a busy minute does not bend.
+    /// The median of the ratios within each round, which a busy minute bends less than
+    /// the ratio of the medians.
     pub(super) fn ratio(&self, target: &str, base: &str, figure: &str) -> anyhow::Result<f64> {
         self.compare(target, base, figure, |target, base| target / base)
     }

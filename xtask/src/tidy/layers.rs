@@ -11,7 +11,18 @@ const CORE: &str = "crates/trove-core/src/";
 const LAYERS: [(Layer, &[&str]); 5] = [
     (
         Layer::Words,
-        &["json", "uri", "template", "resource", "caller", "code", "clock", "source_id", "status"],
+        &[
+            "json",
+            "scan",
+            "uri",
+            "template",
+            "resource",
+            "caller",
+            "code",
+            "clock",
+            "source_id",
+            "status",
+        ],
     ),
     (Layer::Seam, &["source"]),
     (Layer::Parts, &["catalogue", "about", "search", "cache", "knowledge", "access", "flags"]),

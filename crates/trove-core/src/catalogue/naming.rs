@@ -21,8 +21,7 @@ pub fn qualify(id: &SourceId, local: &str) -> PublicUri {
 /// that id exists is for the caller to say.
 pub fn split_qualified(uri: &str) -> Option<(SourceId, LocalUri)> {
     let (id, local) = uri.split_once('+')?;
-    let own = SourceId::own();
-    let id = if id == own.as_str() { own } else { SourceId::new(id).ok()? };
+    let id = SourceId::of_anyone(id)?;
     Some((id, LocalUri::new(local)))
 }
 

@@ -3,10 +3,6 @@
 //! Only the places the protocol gives to URIs are touched: what a tool computed
 //! (`structuredContent`, text) is data and stays as it is.
 
-use std::borrow::Cow;
-
-use serde::Deserialize;
-
 use super::snapshot::Snapshot;
 use crate::{
     json::{Json, Object, edit_items},
@@ -15,13 +11,6 @@ use crate::{
 
 /// The result of a read: `contents[].uri`.
 pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
-    // Almost always no name changes; find that out in one pass without copying.
-    let unchanged = result.to::<ContentUris<'_>>().is_ok_and(|uris| {
-        uris.contents.iter().all(|c| snapshot.public_name(source, &c.uri).is_none())
-    });
-    if unchanged {
-        return result.clone();
-    }
     edit_member(result, "contents", |array| {
         edit_items(array, |item| rename_uri(snapshot, source, item))
     })
@@ -67,18 +56,6 @@ pub fn skill(snapshot: &Snapshot, source: &SourceId, entry: &Json) -> Json {
 pub fn skill_result(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
     let nested = edit_member(result, "skill", |entry| rename_skill(snapshot, source, entry));
     skill(snapshot, source, &nested)
-}
-
-#[derive(Deserialize)]
-struct ContentUris<'a> {
-    #[serde(borrow)]
-    contents: Vec<ContentUri<'a>>,
-}
-
-#[derive(Deserialize)]
-struct ContentUri<'a> {
-    #[serde(borrow)]
-    uri: Cow<'a, str>,
 }
 
 fn edit_member(

@@ -23,6 +23,7 @@ use trove_core::{Caller, Json, caller::Door};
 use super::{
     Server,
     asking::{Asking, meta_of},
+    body,
     guard::Guard,
     headers,
     legacy::Session,
@@ -165,7 +166,7 @@ impl HttpDoor {
         if answers.is_empty() {
             return respond(StatusCode::ACCEPTED, None);
         }
-        respond(StatusCode::OK, Some(format!("[{}]", answers.join(",")).into()))
+        respond(StatusCode::OK, Some(Body::from(format!("[{}]", answers.join(",")))))
     }
 
     async fn answer_modern(
@@ -196,7 +197,7 @@ impl HttpDoor {
             });
         }
         let outcome = self.server.answer(&request.method, request.params, &asking, None).await;
-        respond(status_of(&outcome), Some(wire::response(&request.id, &outcome)))
+        respond(status_of(&outcome), Some(body::answer(&request.id, &outcome)))
     }
 
     async fn check_arguments(
@@ -240,7 +241,7 @@ impl HttpDoor {
             return stream_answer(id, asking, |notices| work(Some(notices)));
         }
         let outcome = work(None).await;
-        respond(StatusCode::OK, Some(wire::response(&id, &outcome)))
+        respond(StatusCode::OK, Some(body::answer(&id, &outcome)))
     }
 
     async fn initialize(self: Arc<Self>, request: Request) -> Response {
@@ -253,7 +254,7 @@ impl HttpDoor {
         let Some(id) = self.sessions.admit(&self.server, session).await else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");
         };
-        let mut response = respond(StatusCode::OK, Some(wire::response(&request.id, &Ok(result))));
+        let mut response = respond(StatusCode::OK, Some(body::answer(&request.id, &Ok(result))));
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(headers::SESSION, id);
         }
@@ -411,9 +412,9 @@ fn status_of(outcome: &Result<Json, RpcError>) -> StatusCode {
     }
 }
 
-fn respond(status: StatusCode, body: Option<Bytes>) -> Response {
+fn respond(status: StatusCode, body: Option<Body>) -> Response {
     let has_body = body.is_some();
-    let mut response = Response::new(body.map_or_else(Body::empty, Body::from));
+    let mut response = Response::new(body.unwrap_or_default());
     *response.status_mut() = status;
     if has_body {
         response
@@ -424,15 +425,13 @@ fn respond(status: StatusCode, body: Option<Bytes>) -> Response {
 }
 
 fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
-    respond(StatusCode::BAD_REQUEST, Some(wire::error_response(id, error)))
+    respond(StatusCode::BAD_REQUEST, Some(Body::from(wire::error_response(id, error))))
 }
 
 /// Turns a request away before it is known to be JSON-RPC, in words.
 fn refuse(status: StatusCode, why: &'static str) -> Response {
-    let mut response = respond(
-        status,
-        Some(wire::error_response(None, &RpcError::new(code::INVALID_REQUEST, why))),
-    );
+    let error = RpcError::new(code::INVALID_REQUEST, why);
+    let mut response = respond(status, Some(Body::from(wire::error_response(None, &error))));
     if status == StatusCode::UNAUTHORIZED {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }

@@ -4,6 +4,7 @@
 //! write its answer in the words of that era.
 
 mod asking;
+mod body;
 mod dispatch;
 mod encode;
 mod guard;

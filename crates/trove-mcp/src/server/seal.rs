@@ -4,7 +4,7 @@
 //! with another request or change it. So it is bound to the request it belongs to, and
 //! any other use is refused before the server sees it.
 
-use aws_lc_rs::{hmac, rand};
+use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trove_core::{
     Json,
@@ -20,8 +20,9 @@ const TAG_BYTES: usize = 32;
 
 impl Seal {
     pub(crate) fn new() -> Seal {
-        let mut secret = [0u8; 32];
-        rand::fill(&mut secret).expect("the system gives random bytes");
+        // Not the generator of the crypto library: it gathers entropy for tens of
+        // milliseconds when it is first used, which every start would pay.
+        let secret: [u8; 32] = rand::random();
         Seal(hmac::Key::new(hmac::HMAC_SHA256, &secret))
     }
 

@@ -1,0 +1,299 @@
+//! Finds where JSON values begin and end, quickly and without trusting the text.
+//!
+//! Most of a message is one long string: a document, or a blob in base64. Its end is
+//! found with `memchr`, so that looking into a message costs little more than reading it
+//! from memory. Everything is checked on the way: what passes here is JSON.
+
+use memchr::memchr2;
+
+/// The deepest nesting that is followed.
+const MAX_DEPTH: usize = 100_000;
+
+/// Walks over one text.
+pub(crate) struct Scanner<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+/// The text is not JSON from here on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotJson;
+
+type Scan<T> = Result<T, NotJson>;
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(text: &'a str) -> Scanner<'a> {
+        Scanner { text, at: 0 }
+    }
+
+    /// Steps over `byte` if it comes next, blanks aside.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let is_next = self.peek() == Some(byte);
+        self.at += usize::from(is_next);
+        is_next
+    }
+
+    /// Whether nothing but blanks is left.
+    pub(crate) fn is_done(&mut self) -> bool {
+        self.peek().is_none()
+    }
+
+    /// The text of the next value.
+    pub(crate) fn value(&mut self) -> Scan<&'a str> {
+        self.blanks();
+        let start = self.at;
+        // True for an object, false for an array; nesting needs no call stack.
+        let mut open: Vec<bool> = Vec::new();
+        loop {
+            match self.peek().ok_or(NotJson)? {
+                b'{' => self.open(&mut open, true)?,
+                b'[' => self.open(&mut open, false)?,
+                b'"' => drop(self.string()?),
+                b't' => self.word("true")?,
+                b'f' => self.word("false")?,
+                b'n' => self.word("null")?,
+                _ => self.number()?,
+            }
+            // An empty object or array is a whole value already.
+            let is_begun = matches!(self.before(), Some(b'{' | b'[')) && !open.is_empty();
+            if is_begun && self.begins(&open)? {
+                continue;
+            }
+            if !self.close(&mut open)? {
+                return Ok(&self.text[start..self.at]);
+            }
+        }
+    }
+
+    /// The text of the next string, quotes included.
+    pub(crate) fn string(&mut self) -> Scan<&'a str> {
+        self.blanks();
+        let start = self.at;
+        let bytes = self.text.as_bytes();
+        if bytes.get(start) != Some(&b'"') {
+            return Err(NotJson);
+        }
+        let mut at = start + 1;
+        loop {
+            let step = memchr2(b'"', b'\\', &bytes[at..]).ok_or(NotJson)?;
+            if bytes[at..at + step].iter().fold(false, |bad, b| bad | (*b < 0x20)) {
+                return Err(NotJson);
+            }
+            at += step;
+            if bytes[at] == b'"' {
+                self.at = at + 1;
+                return Ok(&self.text[start..self.at]);
+            }
+            at += escape(&bytes[at..])?;
+        }
+    }
+
+    fn blanks(&mut self) {
+        let rest = &self.text.as_bytes()[self.at..];
+        let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
+        self.at += blanks.count();
+    }
+
+    fn peek(&mut self) -> Option<u8> {
+        self.blanks();
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn before(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at.checked_sub(1)?).copied()
+    }
+
+    fn open(&mut self, open: &mut Vec<bool>, is_object: bool) -> Scan<()> {
+        self.at += 1;
+        open.push(is_object);
+        if open.len() > MAX_DEPTH { Err(NotJson) } else { Ok(()) }
+    }
+
+    /// After an opening bracket: true if a value follows, false if it closes at once.
+    fn begins(&mut self, open: &[bool]) -> Scan<bool> {
+        let is_object = open.last() == Some(&true);
+        if self.peek() == Some(if is_object { b'}' } else { b']' }) {
+            return Ok(false);
+        }
+        if is_object {
+            self.key()?;
+        }
+        Ok(true)
+    }
+
+    /// After a value: closes what ends here; true if another value follows.
+    fn close(&mut self, open: &mut Vec<bool>) -> Scan<bool> {
+        while let Some(&is_object) = open.last() {
+            match (self.peek().ok_or(NotJson)?, is_object) {
+                (b'}', true) | (b']', false) => {
+                    self.at += 1;
+                    open.pop();
+                }
+                (b',', _) => {
+                    self.at += 1;
+                    if is_object {
+                        self.key()?;
+                    }
+                    return Ok(true);
+                }
+                _ => return Err(NotJson),
+            }
+        }
+        Ok(false)
+    }
+
+    fn key(&mut self) -> Scan<()> {
+        self.string()?;
+        if self.take(b':') { Ok(()) } else { Err(NotJson) }
+    }
+
+    fn word(&mut self, word: &str) -> Scan<()> {
+        if self.text[self.at..].starts_with(word) {
+            self.at += word.len();
+            return Ok(());
+        }
+        Err(NotJson)
+    }
+
+    fn number(&mut self) -> Scan<()> {
+        let bytes = self.text.as_bytes();
+        let digits = |from: usize| bytes[from..].iter().take_while(|b| b.is_ascii_digit()).count();
+        let mut at = self.at + usize::from(bytes.get(self.at) == Some(&b'-'));
+        let whole = digits(at);
+        if whole == 0 || (whole > 1 && bytes[at] == b'0') {
+            return Err(NotJson);
+        }
+        at += whole;
+        if bytes.get(at) == Some(&b'.') {
+            let fraction = digits(at + 1);
+            if fraction == 0 {
+                return Err(NotJson);
+            }
+            at += 1 + fraction;
+        }
+        if matches!(bytes.get(at), Some(b'e' | b'E')) {
+            at += 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+            let exponent = digits(at);
+            if exponent == 0 {
+                return Err(NotJson);
+            }
+            at += exponent;
+        }
+        self.at = at;
+        Ok(())
+    }
+}
+
+/// The length of the escape that begins here. Lone surrogates are let through, as
+/// peers write them and readers replace them.
+fn escape(bytes: &[u8]) -> Scan<usize> {
+    match bytes.get(1).ok_or(NotJson)? {
+        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),
+        b'u' => {
+            let hex = bytes.get(2..6).ok_or(NotJson)?;
+            if hex.iter().all(u8::is_ascii_hexdigit) { Ok(6) } else { Err(NotJson) }
+        }
+        _ => Err(NotJson),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde::de::IgnoredAny;
+
+    use super::*;
+
+    fn is_json(text: &str) -> bool {
+        let mut scanner = Scanner::new(text);
+        scanner.value().is_ok() && scanner.is_done()
+    }
+
+    #[test]
+    fn what_is_json_passes_and_what_is_not_does_not() {
+        for good in [
+            "{}",
+            "[]",
+            " [ ] ",
+            "{\"a\":{}}",
+            "[[],{}]",
+            "0",
+            "-0",
+            "1.5e-7",
+            "1E5",
+            "\"\"",
+            "\"\\u00e9\\n\\\"\"",
+            "null",
+            "true",
+            "[1,2 , 3]",
+            "{\"a\":1,\"a\":[{}]}",
+            "\"é\"",
+        ] {
+            assert!(is_json(good), "{good}");
+        }
+        for bad in [
+            "",
+            "{",
+            "[",
+            "]",
+            "{]",
+            "[}",
+            "{\"a\"}",
+            "{\"a\":}",
+            "[1,]",
+            "{\"a\":1,}",
+            "[,]",
+            "01",
+            "1.",
+            ".5",
+            "-",
+            "1e",
+            "+1",
+            "nul",
+            "tru",
+            "\"",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "\"\n\"",
+            "{a:1}",
+            "'a'",
+            "1 2",
+            "[1 2]",
+            "{\"a\" 1}",
+            "{1:2}",
+            "NaN",
+            "[[]",
+            "\u{feff}{}",
+        ] {
+            assert!(!is_json(bad), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_serde_json(text in "[\\[\\]{}:,\"\\\\ntrue0-9.eE+a \\u{1}é]{0,24}") {
+            let expect = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(is_json(&text), expect, "{:?}", text);
+        }
+
+        #[test]
+        fn any_value_written_by_serde_json_is_found_whole(depth in 0usize..6, text in ".{0,40}", n in any::<f64>()) {
+            let mut value = serde_json::json!({ "k": text, "n": n, "e": [], "o": {} });
+            for _ in 0..depth {
+                value = serde_json::json!([value, { "x": value }]);
+            }
+            let written = format!(" {value} ,rest");
+            let mut scanner = Scanner::new(&written);
+            let whole = value.to_string();
+            prop_assert_eq!(scanner.value(), Ok(whole.as_str()));
+            prop_assert!(scanner.take(b','));
+        }
+    }
+
+    #[test]
+    fn deep_nesting_needs_no_stack() {
+        let deep = format!("{}{}", "[".repeat(90_000), "]".repeat(90_000));
+        assert!(is_json(&deep));
+        assert!(!is_json(&"[".repeat(200_000)));
+    }
+}
