@@ -52,13 +52,12 @@ fn run_tests(options: &Options, environment: &Path) -> anyhow::Result<()> {
         // Left to the runner, which counts what it skips.
         tests.args(["--", "--skip", OPTIONAL_PEERS]);
     }
-    steps::run("tests", &mut tests)?;
-
     if options.filter.is_none() {
         // Neither runner covers the examples in the documentation when given targets.
+        // They come first, so that the count of the tests stands last.
         steps::run("doctests", &mut steps::cargo(&["test", "--workspace", "--doc"]))?;
     }
-    Ok(())
+    steps::run("tests", &mut tests)
 }
 
 fn has_nextest() -> bool {
