@@ -79,13 +79,13 @@ impl Json {
 
     /// The member `key` of an object.
     pub fn get(&self, key: &str) -> Option<Json> {
-        let object = Object::parse(self.as_str())?;
+        let object = Object::parse_valid(self.as_str())?;
         object.get(key).map(|value| self.part(value))
     }
 
     /// The member `key` of an object, if it is a string.
     pub fn get_str(&self, key: &str) -> Option<String> {
-        Object::parse(self.as_str())?.get_str(key).map(Cow::into_owned)
+        Object::parse_valid(self.as_str())?.get_str(key).map(Cow::into_owned)
     }
 }
 
@@ -113,7 +113,15 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// The members of `text`, or nothing if it is not an object.
     pub fn parse(text: &'a str) -> Option<Object<'a>> {
-        let mut scanner = Scanner::new(text);
+        Object::scan(Scanner::new(text))
+    }
+
+    /// The same for a text that is known to be JSON, as any part of a [`Json`] is.
+    pub fn parse_valid(text: &'a str) -> Option<Object<'a>> {
+        Object::scan(Scanner::of_valid(text))
+    }
+
+    fn scan(mut scanner: Scanner<'a>) -> Option<Object<'a>> {
         let mut members = Vec::new();
         if !scanner.take(b'{') {
             return None;
@@ -233,7 +241,10 @@ impl Default for Object<'_> {
 
 /// The items of an array, or nothing if `text` is not an array.
 pub fn items(text: &str) -> Option<Vec<&str>> {
-    let mut scanner = Scanner::new(text);
+    scan_items(Scanner::new(text))
+}
+
+fn scan_items(mut scanner: Scanner<'_>) -> Option<Vec<&str>> {
     let mut items = Vec::new();
     if !scanner.take(b'[') {
         return None;
@@ -252,9 +263,9 @@ pub fn items(text: &str) -> Option<Vec<&str>> {
     scanner.is_done().then_some(items)
 }
 
-/// Edits the items of an array; nothing if no item changed.
+/// Edits the items of an array that is known to be JSON; nothing if no item changed.
 pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> Option<String> {
-    let items = items(text)?;
+    let items = scan_items(Scanner::of_valid(text))?;
     let edited: Vec<Option<String>> = items.iter().map(|item| edit(item)).collect();
     if edited.iter().all(Option::is_none) {
         return None;

@@ -8,7 +8,7 @@ use tokio::{
 use tracing::debug;
 
 /// How much is read at a time.
-const CHUNK: usize = 64 * 1024;
+const CHUNK: usize = 256 * 1024;
 /// How many messages are written at a time.
 const BATCH: usize = 64;
 /// How many bytes are kept from each end of a line that is too long.

@@ -28,7 +28,7 @@ impl Seal {
 
     /// Seals the `requestState` of a result, if it has one.
     pub(crate) fn close(&self, result: Json, belongs_to: &str) -> Json {
-        let Some(mut object) = Object::parse(result.as_str()) else { return result };
+        let Some(mut object) = Object::parse_valid(result.as_str()) else { return result };
         let Some(state) = object.get("requestState").map(str::to_owned) else { return result };
         let tag = hmac::sign(&self.0, &bound(belongs_to, state.as_bytes()));
         let mut sealed = tag.as_ref().to_vec();

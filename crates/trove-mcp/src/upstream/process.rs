@@ -10,7 +10,10 @@ use std::{
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::{
+    pipe::fcntl_setpipe_size,
+    process::{Pid, Signal, kill_process_group},
+};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
@@ -44,6 +47,8 @@ pub const ENV_ALLOW_LIST: [&str; 17] = [
     "XDG_DATA_HOME",
 ];
 
+/// The size of the pipe from a child.
+const PIPE_BYTES: usize = 256 * 1024;
 /// How long a child may take to end by itself once its stdin is closed.
 const POLITE_WAIT: Duration = Duration::from_millis(300);
 
@@ -99,6 +104,9 @@ impl Spawn {
         let (Some(stdin), Some(stdout)) = (stdin, stdout) else {
             return Err(self.explain(io::Error::other("no pipes")));
         };
+        // A larger pipe lets a long message through in a few turns; a system that grants
+        // none is only slower.
+        let _ = fcntl_setpipe_size(&stdout, PIPE_BYTES);
         let pid = child.id();
         let group = pid.and_then(|id| Pid::from_raw(id.cast_signed()));
         let drain = child.stderr.take().map(|stderr| tokio::spawn(self.stderr.drain(stderr)));

@@ -279,7 +279,7 @@ fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
 
 /// A modern result, with what it says about itself read out.
 fn annotated(body: Json) -> Reply {
-    let (freshness, needs_input) = match Object::parse(body.as_str()) {
+    let (freshness, needs_input) = match Object::parse_valid(body.as_str()) {
         Some(object) => {
             let kind = object.get_str("resultType");
             (listing::freshness(&object), kind.as_deref() == Some("input_required"))
