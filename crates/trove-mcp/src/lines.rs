@@ -48,6 +48,12 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     keep_tail(&mut tail, &line);
                     return Some(Line::TooLong { head, tail: tail.freeze() });
                 }
+                if line.len() > self.limit {
+                    let head = Bytes::copy_from_slice(&line[..WINDOW.min(line.len())]);
+                    let mut tail = BytesMut::new();
+                    keep_tail(&mut tail, &line);
+                    return Some(Line::TooLong { head, tail: tail.freeze() });
+                }
                 if !line.trim_ascii().is_empty() {
                     return Some(Line::Text(line.freeze()));
                 }
@@ -127,6 +133,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(line) = lines.next().await {
             all.push(match line {
+                Line::Text(text) if text.len() > 100 => format!("{} bytes", text.len()),
                 Line::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
                 Line::TooLong { head, tail } => format!("<{}..{}>", head.len(), tail.len()),
             });
@@ -141,8 +148,11 @@ mod tests {
 
     #[tokio::test]
     async fn a_line_that_is_too_long_costs_only_itself() {
-        let long = [b"x".repeat(200_000), b"end\nnext\n".to_vec()].concat();
-        assert_eq!(lines(&long, 1000).await, ["<512..512>", "next"]);
+        // Within one chunk, and over several.
+        for size in [2_000, 200_000, 2_000_000] {
+            let long = [b"x".repeat(size), b"end\nnext\n".to_vec()].concat();
+            assert_eq!(lines(&long, 1000).await, ["<512..512>", "next"]);
+        }
     }
 
     #[tokio::test]
