@@ -5,15 +5,33 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    json::{Json, Object, edit_items},
+    json::{Json, Object, edit_items, quote},
     source::SourceId,
+    uri::LocalUri,
 };
 
-/// The result of a read: `contents[].uri`.
-pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
+/// The result of a read of `asked`: `contents[].uri`.
+pub fn contents(snapshot: &Snapshot, source: &SourceId, asked: &LocalUri, result: &Json) -> Json {
+    // Almost always the one content is what was asked for, under a name that stays; then
+    // one search for the key is all the looking there is.
+    let stays = snapshot.public_name(source, asked.as_str()).is_none();
+    if stays && names_only(result.as_bytes(), asked.as_str()) {
+        return result.clone();
+    }
     edit_member(result, "contents", |array| {
         edit_items(array, |item| rename_uri(snapshot, source, item))
     })
+}
+
+/// Whether the one `uri` in a text is this one. Inside of strings quotes are escaped, so
+/// that the key cannot be found there.
+fn names_only(text: &[u8], uri: &str) -> bool {
+    const KEY: &[u8] = b"\"uri\"";
+    let mut found = memchr::memmem::find_iter(text, KEY);
+    let (Some(at), None) = (found.next(), found.next()) else { return false };
+    let value = text[at + KEY.len()..].trim_ascii_start();
+    let value = value.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+    value.is_some_and(|value| value.starts_with(quote(uri).as_bytes()))
 }
 
 /// The result of a tool call: `content[]`.
@@ -102,4 +120,22 @@ fn rename_skill(snapshot: &Snapshot, source: &SourceId, entry: &str) -> Option<S
         object.set("resources", resources);
     }
     object.is_edited().then(|| object.to_text())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_only_uri_is_told_from_any_other() {
+        let check = |text: &str, expect: bool| {
+            assert_eq!(names_only(text.as_bytes(), "a:\"1"), expect, "{text}");
+        };
+        check(r#"{"contents":[{"uri":"a:\"1","text":"x"}]}"#, true);
+        check(r#"{"contents":[{"text":"\"uri\": 7", "uri" : "a:\"1"}]}"#, true);
+        check(r#"{"contents":[{"uri":"a:\"12"}]}"#, false);
+        check(r#"{"contents":[{"uri":"a:\"1"},{"uri":"b:2"}]}"#, false);
+        check(r#"{"contents":["uri"]}"#, false);
+        check(r#"{"contents":[]}"#, false);
+    }
 }

@@ -43,9 +43,9 @@ impl Gateway {
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
         let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
-        let operation = Operation::Read { uri: route.local };
+        let operation = Operation::Read { uri: route.local.clone() };
         let reply = perform(&route.source, Some(uri), operation, ask).await?;
-        let body = rewrite::contents(&snapshot, route.source.id(), &reply.body);
+        let body = rewrite::contents(&snapshot, route.source.id(), &route.local, &reply.body);
         Ok(reply.with_body(body))
     }
 
