@@ -1,5 +1,7 @@
 //! Who asks, and through which door.
 
+use std::sync::Arc;
+
 /// Who asks, with which client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -7,17 +9,21 @@ pub struct Caller {
     pub door: Door,
     /// What the client calls itself, if it said.
     pub client: Option<String>,
+    /// Who the door found the caller to be; nothing for the local user and for nobody.
+    pub principal: Option<Arc<str>>,
+    /// The roles the door established. Those of the local user come from the settings.
+    pub roles: Roles,
 }
 
 impl Caller {
     /// The local user, at the command line.
     pub fn local() -> Caller {
-        Caller { door: Door::CommandLine, client: None }
+        Caller::behind(Door::CommandLine)
     }
 
-    /// Somebody behind `door`, whose client has not said its name.
+    /// Somebody behind `door`, of whom nothing more is known.
     pub fn behind(door: Door) -> Caller {
-        Caller { door, client: None }
+        Caller { door, client: None, principal: None, roles: Roles::default() }
     }
 }
 
@@ -30,4 +36,40 @@ pub enum Door {
     Http,
     /// The command line: the local user.
     CommandLine,
+}
+
+impl Door {
+    /// Whether whoever comes through it started the program.
+    pub fn is_local(self) -> bool {
+        match self {
+            Door::Stdio | Door::CommandLine => true,
+            Door::Http => false,
+        }
+    }
+
+    /// Its name in logs and answers.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Door::Stdio => "stdio",
+            Door::Http => "http",
+            Door::CommandLine => "command line",
+        }
+    }
+}
+
+/// What a caller is allowed to be. Cloning it copies a pointer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Roles(Option<Arc<[String]>>);
+
+impl Roles {
+    /// These roles.
+    pub fn new(roles: impl IntoIterator<Item = String>) -> Roles {
+        let roles: Arc<[String]> = roles.into_iter().collect();
+        Roles((!roles.is_empty()).then_some(roles))
+    }
+
+    /// All of them.
+    pub fn as_slice(&self) -> &[String] {
+        self.0.as_deref().unwrap_or_default()
+    }
 }

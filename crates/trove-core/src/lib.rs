@@ -2,7 +2,7 @@
 //!
 //! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
 //! [`resource`], [`source_id`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
-//! ([`catalogue`], [`about`]), and the *use cases* ([`gateway`]). Each layer imports
+//! ([`catalogue`], [`about`], [`access`]), and the *use cases* ([`gateway`]). Each layer imports
 //! only what stands before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
@@ -20,6 +20,7 @@ mod scan;
 pub mod source;
 
 pub mod about;
+pub mod access;
 pub mod catalogue;
 
 pub mod gateway;

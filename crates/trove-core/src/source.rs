@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 
 pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
+    caller::{Caller, Door},
     json::Json,
     resource::{Freshness, Listing, ListsChanged},
     uri::LocalUri,
@@ -129,8 +130,10 @@ pub enum Operation {
 }
 
 /// What travels beside an operation: everything that is not its arguments.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Ask {
+    /// Who asks; put there by the Gateway.
+    pub caller: Caller,
     /// The caller's own metadata, to be passed on; an object.
     pub meta: Option<Json>,
     /// What the caller's client can be asked for, where the Source may ask back; an object.
@@ -143,6 +146,21 @@ pub struct Ask {
     pub wants_progress: bool,
     /// The level of log messages the caller wants, if any.
     pub log_level: Option<String>,
+}
+
+impl Default for Ask {
+    /// Nothing beside the operation.
+    fn default() -> Ask {
+        Ask {
+            caller: Caller::behind(Door::CommandLine),
+            meta: None,
+            capabilities: None,
+            answers: None,
+            notices: None,
+            wants_progress: false,
+            log_level: None,
+        }
+    }
 }
 
 /// What a Source answered.

@@ -67,6 +67,8 @@ pub(crate) mod code {
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const INTERNAL_ERROR: i64 = -32603;
+    /// The caller lacks a role; a number of ours.
+    pub(crate) const FORBIDDEN: i64 = -32003;
     /// Legacy eras only; 2026-07-28 uses invalid params.
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
     pub(crate) const HEADER_MISMATCH: i64 = -32020;

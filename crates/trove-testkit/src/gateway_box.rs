@@ -60,7 +60,7 @@ impl GatewayBox {
     /// Reads one resource and gives its text.
     pub async fn read(&self, uri: &str) -> Result<String, AskError> {
         let reply =
-            self.gateway.read(&Caller::local(), &PublicUri::new(uri), Ask::default()).await?;
+            self.gateway.read(&Caller::local(), &PublicUri::new(uri), Ask::default()).await?.reply;
         Ok(text_of(&reply.body))
     }
 }

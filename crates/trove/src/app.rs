@@ -7,7 +7,12 @@ use axum::serve::ListenerExt as _;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use trove_core::{Gateway, catalogue::shelf::FileShelf};
+use trove_core::{
+    Gateway,
+    access::{Access, Policy, Rule},
+    caller::Roles,
+    catalogue::shelf::FileShelf,
+};
 use trove_mcp::{
     server::{Guard, Identity, Server},
     upstream::{Eras, GuardianCommand, Upstreams},
@@ -15,17 +20,31 @@ use trove_mcp::{
 
 use crate::{
     commands::GUARDIAN,
-    config::{Config, HostScope, HttpAuth, Loaded, ProcessEnv},
+    config::{Config, HostScope, HttpAuth, Loaded, PolicyRule, ProcessEnv},
     reload, stdio, token,
 };
 
 /// How long requests under way may take to finish once we are told to stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
+/// What follows the configuration while it changes.
+pub struct Live {
+    gateway: Arc<Gateway>,
+    upstreams: Upstreams,
+}
+
+impl Live {
+    /// Puts a configuration in force; only what differs is restarted.
+    pub(crate) async fn apply(&self, config: &Config) {
+        self.gateway.set_access(access(config));
+        self.upstreams.replace(config.upstreams.clone()).await;
+    }
+}
+
 /// A running gateway with its servers.
 pub struct App {
     pub gateway: Arc<Gateway>,
-    pub upstreams: Arc<Upstreams>,
+    live: Arc<Live>,
     state: PathBuf,
     stop: CancellationToken,
     doors: JoinSet<()>,
@@ -47,10 +66,16 @@ impl App {
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
-        let upstreams = Arc::new(Upstreams::new(&gateway, scope, eras, guardian));
-        upstreams.replace(config.upstreams.clone()).await;
+        let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
+        let live = Arc::new(Live { gateway: gateway.clone(), upstreams });
+        live.apply(config).await;
         gateway.feed().all_attached().await;
-        App { gateway, upstreams, state, stop: CancellationToken::new(), doors: JoinSet::new() }
+        App { gateway, live, state, stop: CancellationToken::new(), doors: JoinSet::new() }
+    }
+
+    /// The servers.
+    pub fn upstreams(&self) -> &Upstreams {
+        &self.live.upstreams
     }
 
     /// Opens the HTTP door and gives its address.
@@ -104,8 +129,7 @@ impl App {
 
     /// Follows changes of the configuration file.
     pub fn follow(&mut self, request: reload::Followed) {
-        let (upstreams, stop) = (self.upstreams.clone(), self.stop.clone());
-        self.doors.spawn(reload::follow(request, upstreams, stop));
+        self.doors.spawn(reload::follow(request, self.live.clone(), self.stop.clone()));
     }
 
     /// Says that we serve.
@@ -137,8 +161,20 @@ impl App {
             warn!("requests still under way were given up");
         }
         self.doors.shutdown().await;
-        self.upstreams.shutdown().await;
+        self.live.upstreams.shutdown().await;
         self.gateway.shutdown().await;
+    }
+}
+
+/// Who may see and read what, by the configuration.
+fn access(config: &Config) -> Access {
+    let rule = |rule: &PolicyRule| {
+        // A pattern that cannot be read was reported with the rest of the file.
+        Rule::new(&rule.pattern, rule.roles.clone(), rule.visible).ok()
+    };
+    Access {
+        policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
+        local_roles: Roles::new(config.local_roles.value.iter().cloned()),
     }
 }
 

@@ -7,8 +7,8 @@ use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use trove_mcp::upstream::Upstreams;
 
+use crate::app::Live;
 use crate::config::{self, Overrides, ProcessEnv, Request};
 
 /// Editors write a file in several steps; this long after the last one it is read.
@@ -22,7 +22,7 @@ pub struct Followed {
 }
 
 /// Follows the file until told to stop.
-pub(crate) async fn follow(followed: Followed, upstreams: Arc<Upstreams>, stop: CancellationToken) {
+pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: CancellationToken) {
     let (changed, mut changes) = mpsc::channel(1);
     let name = followed.file.file_name().map(ToOwned::to_owned);
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -52,11 +52,11 @@ pub(crate) async fn follow(followed: Followed, upstreams: Arc<Upstreams>, stop: 
         }
         tokio::time::sleep(SETTLE).await;
         let _ = changes.try_recv();
-        take_over(&followed, &upstreams).await;
+        take_over(&followed, &live).await;
     }
 }
 
-async fn take_over(followed: &Followed, upstreams: &Upstreams) {
+async fn take_over(followed: &Followed, live: &Live) {
     let loaded = config::load(&Request {
         explicit: Some(followed.file.clone()),
         cwd: followed.cwd.clone(),
@@ -70,6 +70,6 @@ async fn take_over(followed: &Followed, upstreams: &Upstreams) {
         return warn!(file = %followed.file.display(), "the changed configuration has errors; nothing was changed");
     }
     let servers = loaded.config.upstreams.len();
-    upstreams.replace(loaded.config.upstreams).await;
+    live.apply(&loaded.config).await;
     info!(file = %followed.file.display(), servers, "configuration taken over");
 }

@@ -14,6 +14,7 @@ use tokio::time::Instant;
 pub use health::{Health, SourceHealth};
 
 use crate::{
+    caller::Caller,
     json::Json,
     resource::{Freshness, Listing, Resource, Scope},
     source::{Ask, Operation, Reply, Source, SourceError, SourceId},
@@ -36,7 +37,7 @@ pub struct Facts {
     /// What the Sources say about themselves.
     pub board: Arc<StatusBoard>,
     /// What is served at this moment; nothing while shutting down.
-    pub capabilities: Box<dyn Fn() -> Option<Capabilities> + Send + Sync>,
+    pub capabilities: Box<dyn Fn(&Caller) -> Option<Capabilities> + Send + Sync>,
 }
 
 /// What the gateway serves.
@@ -85,10 +86,10 @@ impl About {
         About { id: SourceId::own(), facts }
     }
 
-    fn describe(&self, uri: &str) -> Option<Json> {
+    fn describe(&self, uri: &str, caller: &Caller) -> Option<Json> {
         match uri {
             HEALTH => Some(Json::of(&Health::of(&self.facts))),
-            CAPABILITIES => (self.facts.capabilities)().map(|all| Json::of(&all)),
+            CAPABILITIES => (self.facts.capabilities)(caller).map(|all| Json::of(&all)),
             _ => None,
         }
     }
@@ -126,13 +127,13 @@ impl Source for About {
     fn perform<'a>(
         &'a self,
         operation: Operation,
-        _ask: Ask,
+        ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         Box::pin(async move {
             let Operation::Read { uri } = operation else {
                 return Err(SourceError::NotOffered { what: "anything but reading" });
             };
-            let body = self.describe(uri.as_str()).ok_or(SourceError::NotFound)?;
+            let body = self.describe(uri.as_str(), &ask.caller).ok_or(SourceError::NotFound)?;
             Ok(Reply::plain(Json::of(&serde_json::json!({
                 "contents": [{
                     "uri": uri.as_str(), "mimeType": "application/json", "text": body.as_str(),

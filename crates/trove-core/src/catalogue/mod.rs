@@ -15,7 +15,9 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use page::{BadCursor, Page};
-pub use snapshot::{Member, NamedEntry, ResourceEntry, Route, RouteError, Snapshot, TemplateEntry};
+pub use snapshot::{
+    Member, NamedEntry, ResourceEntry, Route, RouteError, RoutedBy, Snapshot, TemplateEntry,
+};
 
 use crate::{
     json::Json,

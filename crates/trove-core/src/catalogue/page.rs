@@ -28,10 +28,10 @@ pub struct BadCursor;
 
 /// Cuts the page that follows `cursor` out of a list. `of` gives the key and the entry
 /// of an element.
-pub(super) fn cut<T>(
-    list: &[T],
+pub(crate) fn cut<'a, T>(
+    list: &'a [T],
     cursor: Option<&str>,
-    of: impl Fn(&T) -> (&str, &Json),
+    of: impl Fn(&'a T) -> (&'a str, &'a Json),
 ) -> Result<Page, BadCursor> {
     let start = match cursor {
         None | Some("") => 0,
@@ -54,10 +54,10 @@ pub(super) fn cut<T>(
 }
 
 /// Where the list goes on: after the remembered entry, or at its old place if it is gone.
-fn resume<T>(
-    list: &[T],
+fn resume<'a, T>(
+    list: &'a [T],
     cursor: &str,
-    of: &impl Fn(&T) -> (&str, &Json),
+    of: &impl Fn(&'a T) -> (&'a str, &'a Json),
 ) -> Result<usize, BadCursor> {
     let (end, last) = cursor.split_once('-').ok_or(BadCursor)?;
     let end: usize = end.parse().map_err(|_| BadCursor)?;
@@ -65,7 +65,7 @@ fn resume<T>(
     if end == 0 {
         return Err(BadCursor);
     }
-    let is_last = |element: &T| digest(of(element).0) == last;
+    let is_last = |element: &'a T| digest(of(element).0) == last;
     if list.get(end - 1).is_some_and(is_last) {
         return Ok(end);
     }

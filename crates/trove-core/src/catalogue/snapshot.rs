@@ -92,6 +92,33 @@ pub struct Route {
     pub source: Arc<dyn Source>,
     /// What the owner calls it.
     pub local: LocalUri,
+    /// How the name was understood.
+    pub by: RoutedBy,
+}
+
+/// How a name was understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoutedBy {
+    /// It is listed.
+    Listing,
+    /// It says which Source is meant.
+    Qualifier,
+    /// It fits a template.
+    Template,
+    /// One Source alone uses its scheme.
+    Scheme,
+}
+
+impl RoutedBy {
+    /// Its name in logs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            RoutedBy::Listing => "static",
+            RoutedBy::Qualifier => "qualified",
+            RoutedBy::Template => "template",
+            RoutedBy::Scheme => "scheme",
+        }
+    }
 }
 
 /// Why a name leads nowhere.
@@ -187,6 +214,11 @@ impl Snapshot {
         &self.skills
     }
 
+    /// A listed resource by the name our clients see.
+    pub fn resource(&self, uri: &str) -> Option<&ResourceEntry> {
+        self.by_uri.get(uri).map(|&n| &self.resources[n as usize])
+    }
+
     /// The Source of an entry.
     pub fn owner(&self, member: u32) -> &Arc<dyn Source> {
         &self.members[member as usize].source
@@ -228,12 +260,12 @@ impl Snapshot {
         }
         if let Some(&n) = self.by_uri.get(uri) {
             let entry = &self.resources[n as usize];
-            return Ok(self.route_to(entry.member, entry.local.clone()));
+            return Ok(self.route_to(entry.member, entry.local.clone(), RoutedBy::Listing));
         }
         if let Some((id, local)) = naming::split_qualified(uri)
             && let Some(&member) = self.by_id.get(&id)
         {
-            return Ok(self.route_to(member, local));
+            return Ok(self.route_to(member, local, RoutedBy::Qualifier));
         }
         if let Some(owners) = self.contested.get(uri) {
             return Err(RouteError::Ambiguous { candidates: self.qualified(owners, uri) });
@@ -247,7 +279,8 @@ impl Snapshot {
             return Err(RouteError::TooLong);
         }
         if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
-            return Ok(self.route_to(entry.member, entry.template.text.clone()));
+            let local = entry.template.text.clone();
+            return Ok(self.route_to(entry.member, local, RoutedBy::Template));
         }
         // A client may also name a concrete URI, or a contested template.
         let owners: Vec<u32> = self
@@ -306,8 +339,8 @@ impl Snapshot {
         }
     }
 
-    fn route_to(&self, member: u32, local: LocalUri) -> Route {
-        Route { source: self.owner(member).clone(), local }
+    fn route_to(&self, member: u32, local: LocalUri, by: RoutedBy) -> Route {
+        Route { source: self.owner(member).clone(), local, by }
     }
 
     fn route_by_template(&self, uri: &str) -> Option<Result<Route, RouteError>> {
@@ -342,7 +375,7 @@ impl Snapshot {
         }
         match owners[..] {
             [] => None,
-            [member] => Some(Ok(self.route_to(member, LocalUri::new(uri)))),
+            [member] => Some(Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Template))),
             _ => {
                 owners.sort_unstable();
                 Some(Err(RouteError::Ambiguous { candidates: self.qualified(&owners, uri) }))
@@ -356,7 +389,7 @@ impl Snapshot {
         let scheme =
             scheme(uri).filter(|_| !naming::is_reserved(uri)).ok_or(RouteError::Unknown)?;
         match self.by_scheme.get(scheme).map(Vec::as_slice) {
-            Some(&[member]) => Ok(self.route_to(member, LocalUri::new(uri))),
+            Some(&[member]) => Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme)),
             _ => Err(RouteError::Unknown),
         }
     }

@@ -3,14 +3,15 @@
 //! All of them work alike: find the owner by the name among the arguments, put the
 //! owner's name there, ask, and make the names in the answer public.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{AskError, Gateway, resources::perform};
 use crate::{
+    access::Standing,
     caller::Caller,
     catalogue::{Snapshot, rewrite},
-    json::{Json, Object},
-    source::{Ask, Operation, Reply, Source},
+    json::{Json, Object, items},
+    source::{Ask, Operation, Reply, Source, SourceId},
     uri::PublicUri,
 };
 
@@ -48,13 +49,14 @@ impl Gateway {
     /// Does what is asked, with the thing that is named.
     pub async fn act(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         action: Action,
         arguments: &Json,
-        ask: Ask,
+        mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
-        let Routed { source, uri, arguments } = route(&snapshot, action, arguments)?;
+        let Routed { source, uri, arguments } = self.route(caller, &snapshot, action, arguments)?;
+        ask.caller = caller.clone();
         let operation = match action {
             Action::CallTool => Operation::CallTool { arguments },
             Action::GetPrompt => Operation::GetPrompt { arguments },
@@ -68,8 +70,30 @@ impl Gateway {
             Action::GetSkill => rewrite::skill_result,
             Action::ReadDirectory => rewrite::directory,
         };
-        let body = rewrite(&snapshot, source.id(), &reply.body);
+        let body = self.without_hidden(caller, action, source.id(), &reply.body);
+        let body = rewrite(&snapshot, source.id(), &body);
         Ok(reply.with_body(body))
+    }
+
+    /// The members of a directory without those the caller may not know of.
+    fn without_hidden(&self, caller: &Caller, action: Action, id: &SourceId, body: &Json) -> Json {
+        let access = self.access();
+        if action != Action::ReadDirectory || access.policy.is_empty() {
+            return body.clone();
+        }
+        let shown = || {
+            let mut object = Object::parse_valid(body.as_str())?;
+            let mut members = items(object.get_original("resources")?)?;
+            members.retain(|member| {
+                let uri =
+                    Object::parse_valid(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
+                let standing = |uri: String| access.standing(caller, id.as_str(), &uri).0;
+                uri.is_none_or(|uri| standing(uri) != Standing::Hidden)
+            });
+            object.set("resources", format!("[{}]", members.join(",")));
+            Some(object.to_json())
+        };
+        shown().unwrap_or_else(|| body.clone())
     }
 
     /// Asks every Source that can log to do so at `level` and above.
@@ -78,33 +102,40 @@ impl Gateway {
         let all = snapshot.members().iter().map(|member| member.source.set_log_level(level));
         futures_util::future::join_all(all).await;
     }
-}
 
-/// Finds the owner of what is named and puts the owner's name among the arguments.
-fn route(snapshot: &Snapshot, action: Action, arguments: &Json) -> Result<Routed, AskError> {
-    let key = action.key();
-    let missing = || AskError::BadArguments { what: format!("`{key}` is missing or not a string") };
-    let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
-    let name = object.get_str(key).ok_or_else(missing)?.into_owned();
-    let unknown = |what, name| AskError::UnknownName { what, name };
-    let (source, local, uri) = match action {
-        Action::CallTool => match snapshot.route_tool(&name) {
-            Some((source, local)) => (source.clone(), local.to_owned(), None),
-            None => return Err(unknown("tool", name)),
-        },
-        Action::GetPrompt => match snapshot.route_prompt(&name) {
-            Some((source, local)) => (source.clone(), local.to_owned(), None),
-            None => return Err(unknown("prompt", name)),
-        },
-        Action::GetSkill | Action::ReadDirectory => {
-            let uri = PublicUri::new(name.as_str());
-            let route = snapshot.route(&name).map_err(|e| AskError::route(&uri, e))?;
-            (route.source, route.local.to_string(), Some(uri))
+    /// Finds the owner of what is named and puts the owner's name among the arguments.
+    fn route(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        action: Action,
+        arguments: &Json,
+    ) -> Result<Routed, AskError> {
+        let key = action.key();
+        let missing =
+            || AskError::BadArguments { what: format!("`{key}` is missing or not a string") };
+        let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
+        let name = object.get_str(key).ok_or_else(missing)?.into_owned();
+        let unknown = |what, name| AskError::UnknownName { what, name };
+        let (source, local, uri) = match action {
+            Action::CallTool => match snapshot.route_tool(&name) {
+                Some((source, local)) => (source.clone(), local.to_owned(), None),
+                None => return Err(unknown("tool", name)),
+            },
+            Action::GetPrompt => match snapshot.route_prompt(&name) {
+                Some((source, local)) => (source.clone(), local.to_owned(), None),
+                None => return Err(unknown("prompt", name)),
+            },
+            Action::GetSkill | Action::ReadDirectory => {
+                let uri = PublicUri::new(name.as_str());
+                let route = self.admit(caller, snapshot, &uri)?;
+                (route.source, route.local.to_string(), Some(uri))
+            }
+        };
+        if local == name {
+            return Ok(Routed { source, uri, arguments: arguments.clone() });
         }
-    };
-    if local == name {
-        return Ok(Routed { source, uri, arguments: arguments.clone() });
+        object.set_str(key, &local);
+        Ok(Routed { source, uri, arguments: object.to_json() })
     }
-    object.set_str(key, &local);
-    Ok(Routed { source, uri, arguments: object.to_json() })
 }

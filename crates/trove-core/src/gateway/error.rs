@@ -23,6 +23,14 @@ pub enum AskError {
         /// The names that settle it.
         candidates: Vec<PublicUri>,
     },
+    /// The caller lacks the role it takes.
+    #[error("{uri} takes {}; read auth://status to see your own roles", needed(roles))]
+    Forbidden {
+        /// What was asked for.
+        uri: PublicUri,
+        /// The roles of which one is needed; none when nobody may.
+        roles: Vec<String>,
+    },
     /// No tool or prompt of that name.
     #[error("unknown {what}: {name}")]
     UnknownName {
@@ -67,6 +75,14 @@ impl AskError {
                 AskError::Ambiguous { uri: uri.clone(), candidates }
             }
         }
+    }
+}
+
+fn needed(roles: &[String]) -> String {
+    match roles {
+        [] => "a role that nobody has".to_owned(),
+        [one] => format!("the role {one}"),
+        several => format!("one of the roles {}", several.join(", ")),
     }
 }
 

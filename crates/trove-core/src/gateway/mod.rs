@@ -7,25 +7,31 @@
 mod actions;
 mod error;
 mod resources;
+mod views;
 mod watches;
 
 use std::{sync::Arc, time::Duration};
 
+use arc_swap::ArcSwap;
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
 pub use error::AskError;
-pub use resources::{ListAnswer, Watched};
+pub use resources::{ListAnswer, Reading, Watched};
+pub use views::View;
 pub use watches::MAX_WATCHES;
 
 use crate::{
     about::{About, Facts},
+    access::Access,
+    caller::Caller,
     catalogue::{Catalogue, Change, Feed, Snapshot, shelf::Shelf},
     json::Json,
     source::Source,
     status::StatusBoard,
 };
+use views::Views;
 use watches::Watches;
 
 /// How long a question waits for what was remembered from the last run.
@@ -35,6 +41,8 @@ const MAX_LOADING: Duration = Duration::from_secs(2);
 pub struct Gateway {
     catalogue: Arc<Catalogue>,
     board: Arc<StatusBoard>,
+    access: ArcSwap<Access>,
+    views: Views,
     watches: Watches,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -46,18 +54,25 @@ impl Gateway {
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
         let (catalogue, writer) = Catalogue::start(board.clone(), shelf, stop.clone());
-        let catalogue = Arc::new(catalogue);
         let gateway = Arc::new(Gateway {
-            catalogue: catalogue.clone(),
+            catalogue: Arc::new(catalogue),
             board: board.clone(),
+            access: ArcSwap::default(),
+            views: Views::default(),
             watches: Watches::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
         });
-        // Weak: the catalogue holds About, so About must not hold the catalogue.
-        let catalogue = Arc::downgrade(&catalogue);
-        let snapshot = Box::new(move || catalogue.upgrade().map(|c| capabilities(&c.snapshot())));
-        let facts = Facts { version, started: Instant::now(), board, capabilities: snapshot };
+        // Weak: the gateway holds About through the catalogue.
+        let held = Arc::downgrade(&gateway);
+        let facts = Facts {
+            version,
+            started: Instant::now(),
+            board,
+            capabilities: Box::new(move |caller| {
+                held.upgrade().map(|gateway| capabilities(&gateway.current_view(caller)))
+            }),
+        };
         gateway.attach_builtin(Arc::new(About::new(facts))).await;
         gateway
     }
@@ -101,6 +116,26 @@ impl Gateway {
         self.catalogue.snapshot()
     }
 
+    /// What `caller` sees of the catalogue, once what was remembered is in it.
+    pub async fn view(&self, caller: &Caller) -> Arc<View> {
+        self.views.of(self.snapshot().await, &self.access.load_full(), caller)
+    }
+
+    /// What `caller` sees of the catalogue of this moment.
+    pub fn current_view(&self, caller: &Caller) -> Arc<View> {
+        self.views.of(self.current(), &self.access.load_full(), caller)
+    }
+
+    /// The rules in force.
+    pub fn access(&self) -> Arc<Access> {
+        self.access.load_full()
+    }
+
+    /// Puts other rules in force, for every question from now on.
+    pub fn set_access(&self, access: Access) {
+        self.access.store(Arc::new(access));
+    }
+
     /// Stops the writer and waits for it.
     pub async fn shutdown(&self) {
         self.stop.cancel();
@@ -111,7 +146,7 @@ impl Gateway {
 }
 
 /// What the gateway serves, as the tables have it.
-fn capabilities(snapshot: &Snapshot) -> crate::about::Capabilities {
+fn capabilities(view: &View) -> crate::about::Capabilities {
     use crate::about::{Capabilities, Item, MAX_SHOWN};
     let named = |name: &str, entry: &Json| Item {
         uri: None,
@@ -123,14 +158,15 @@ fn capabilities(snapshot: &Snapshot) -> crate::about::Capabilities {
         name: entry.get_str("name"),
         description: entry.get_str("description"),
     };
-    let resources = snapshot.resources().iter().take(MAX_SHOWN);
-    let templates = snapshot.templates().iter().take(MAX_SHOWN);
+    let snapshot = view.snapshot();
+    let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
+    let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
     Capabilities {
         tools: snapshot.tools().iter().map(|t| named(&t.public, &t.entry)).collect(),
         prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
         resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
         templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
-        resources_total: snapshot.resources().len(),
-        templates_total: snapshot.templates().len(),
+        resources_total: view.resource_count(),
+        templates_total: view.template_count(),
     }
 }

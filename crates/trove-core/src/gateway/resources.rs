@@ -1,15 +1,30 @@
 //! Lists, reading, completion and watching.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::SystemTime};
 
 use super::{AskError, Gateway};
 use crate::{
+    access::Standing,
     caller::Caller,
-    catalogue::{List, Page, Snapshot, rewrite},
+    catalogue::{List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
     source::{Ask, Operation, Reply, Source, SourceId},
     uri::{LocalUri, PublicUri},
 };
+
+/// What a read gave, and where it came from.
+pub struct Reading {
+    /// The result object, names made public.
+    pub reply: Reply,
+    /// Who owns it.
+    pub source: SourceId,
+    /// What the owner calls it.
+    pub local: LocalUri,
+    /// How the name was understood.
+    pub by: RoutedBy,
+    /// When the Source gave it.
+    pub fetched: SystemTime,
+}
 
 /// A page of a list, with the Snapshot it was cut from.
 pub struct ListAnswer {
@@ -26,46 +41,112 @@ impl Gateway {
     /// A page of one of the lists, all Sources together.
     pub async fn list(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         list: List,
         cursor: Option<&str>,
     ) -> Result<ListAnswer, AskError> {
-        let snapshot = self.snapshot().await;
-        Ok(ListAnswer { page: snapshot.page(list, cursor)?, snapshot })
+        let view = self.view(caller).await;
+        Ok(ListAnswer { page: view.page(list, cursor)?, snapshot: view.snapshot().clone() })
     }
 
     /// Reads one resource: the result object as its Source wrote it, names made public.
     pub async fn read(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         uri: &PublicUri,
-        ask: Ask,
-    ) -> Result<Reply, AskError> {
+        mut ask: Ask,
+    ) -> Result<Reading, AskError> {
         let snapshot = self.snapshot().await;
-        let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
+        let route = self.admit(caller, &snapshot, uri)?;
+        ask.caller = caller.clone();
         let operation = Operation::Read { uri: route.local.clone() };
         let reply = perform(&route.source, Some(uri), operation, ask).await?;
         let body = rewrite::contents(&snapshot, route.source.id(), &route.local, &reply.body);
-        Ok(reply.with_body(body))
+        Ok(Reading {
+            reply: reply.with_body(body),
+            source: route.source.id().clone(),
+            local: route.local,
+            by: route.by,
+            fetched: SystemTime::now(),
+        })
     }
 
     /// Offers values for an argument of a template or prompt.
     pub async fn complete(
         &self,
-        _caller: &Caller,
+        caller: &Caller,
         arguments: &Json,
-        ask: Ask,
+        mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
-        let (source, arguments) = localise_reference(&snapshot, arguments)?;
+        let (source, arguments) = self.localise_reference(caller, &snapshot, arguments)?;
+        ask.caller = caller.clone();
         perform(&source, None, Operation::Complete { arguments }, ask).await
+    }
+
+    /// The way to what `uri` names, if the caller may go it. What is hidden from the
+    /// caller is not there.
+    pub(super) fn admit(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        uri: &PublicUri,
+    ) -> Result<Route, AskError> {
+        let route = snapshot.route(uri.as_str());
+        self.judge(caller, snapshot, uri, route)
+    }
+
+    fn judge(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        uri: &PublicUri,
+        route: Result<Route, RouteError>,
+    ) -> Result<Route, AskError> {
+        let access = self.access();
+        if access.policy.is_empty() {
+            return route.map_err(|error| AskError::route(uri, error));
+        }
+        let route = match route {
+            Err(RouteError::Ambiguous { candidates }) => self.settle(caller, snapshot, candidates),
+            other => other,
+        };
+        let route = route.map_err(|error| AskError::route(uri, error))?;
+        match access.standing(caller, route.source.id().as_str(), route.local.as_str()) {
+            (Standing::Open, _) => Ok(route),
+            (Standing::Shown, rule) => Err(AskError::Forbidden {
+                uri: uri.clone(),
+                roles: rule.map(|rule| rule.roles.clone()).unwrap_or_default(),
+            }),
+            (Standing::Hidden, _) => Err(AskError::NotFound { uri: uri.clone() }),
+        }
+    }
+
+    /// Among several owners only those count that the caller may know of.
+    fn settle(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        mut candidates: Vec<PublicUri>,
+    ) -> Result<Route, RouteError> {
+        let access = self.access();
+        candidates.retain(|candidate| {
+            naming::split_qualified(candidate.as_str()).is_some_and(|(id, local)| {
+                access.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+            })
+        });
+        match &candidates[..] {
+            [] => Err(RouteError::Unknown),
+            [one] => snapshot.route(one.as_str()),
+            _ => Err(RouteError::Ambiguous { candidates }),
+        }
     }
 
     /// Begins to report changes of a resource as [`crate::catalogue::Change::Updated`].
     /// Each success must be followed by one [`Gateway::unwatch`].
-    pub async fn watch(&self, _caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
+    pub async fn watch(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
         let snapshot = self.snapshot().await;
-        let route = snapshot.route(uri.as_str()).map_err(|e| AskError::route(uri, e))?;
+        let route = self.admit(caller, &snapshot, uri)?;
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;
         if is_first && let Err(error) = route.source.watch(&route.local).await {
@@ -73,6 +154,42 @@ impl Gateway {
             return Err(AskError::Source { source_id: watched.0, uri: Some(uri.clone()), error });
         }
         Ok(watched)
+    }
+
+    /// Finds the owner of the `ref` among arguments and puts the owner's name there.
+    fn localise_reference(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        arguments: &Json,
+    ) -> Result<(Arc<dyn Source>, Json), AskError> {
+        let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
+        let mut object =
+            Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
+        let reference = object.get("ref").and_then(Object::parse);
+        let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
+        let member = |key: &str| reference.get_str(key).map(|text| text.into_owned());
+        let source = match member("type").as_deref() {
+            Some("ref/resource") => {
+                let uri = PublicUri::new(member("uri").ok_or_else(|| bad("`ref.uri` is missing"))?);
+                let route = snapshot.route_template(uri.as_str());
+                let route = self.judge(caller, snapshot, &uri, route)?;
+                reference.set_str("uri", route.local.as_str());
+                route.source
+            }
+            Some("ref/prompt") => {
+                let name = member("name").ok_or_else(|| bad("`ref.name` is missing"))?;
+                let Some((source, local)) = snapshot.route_prompt(&name) else {
+                    return Err(AskError::UnknownName { what: "prompt", name });
+                };
+                reference.set_str("name", local);
+                source.clone()
+            }
+            Some(_) | None => return Err(bad("`ref.type` must be ref/resource or ref/prompt")),
+        };
+        let reference = reference.to_text();
+        object.set("ref", reference);
+        Ok((source, object.to_json()))
     }
 
     /// Ends what [`Gateway::watch`] began.
@@ -86,40 +203,6 @@ impl Gateway {
             }
         }
     }
-}
-
-/// Finds the owner of the `ref` among arguments and puts the owner's name there.
-fn localise_reference(
-    snapshot: &Snapshot,
-    arguments: &Json,
-) -> Result<(Arc<dyn Source>, Json), AskError> {
-    let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
-    let mut object =
-        Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
-    let reference = object.get("ref").and_then(Object::parse);
-    let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
-    let member = |key: &str| reference.get_str(key).map(|text| text.into_owned());
-    let source = match member("type").as_deref() {
-        Some("ref/resource") => {
-            let uri = PublicUri::new(member("uri").ok_or_else(|| bad("`ref.uri` is missing"))?);
-            let route =
-                snapshot.route_template(uri.as_str()).map_err(|e| AskError::route(&uri, e))?;
-            reference.set_str("uri", route.local.as_str());
-            route.source
-        }
-        Some("ref/prompt") => {
-            let name = member("name").ok_or_else(|| bad("`ref.name` is missing"))?;
-            let Some((source, local)) = snapshot.route_prompt(&name) else {
-                return Err(AskError::UnknownName { what: "prompt", name });
-            };
-            reference.set_str("name", local);
-            source.clone()
-        }
-        Some(_) | None => return Err(bad("`ref.type` must be ref/resource or ref/prompt")),
-    };
-    let reference = reference.to_text();
-    object.set("ref", reference);
-    Ok((source, object.to_json()))
 }
 
 /// Asks a Source; `uri` is what the caller asked for, if that is one resource.

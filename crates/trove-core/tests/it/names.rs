@@ -52,7 +52,7 @@ async fn the_contents_of_a_contested_resource_carry_the_name_that_was_asked_for(
     let b = source("b", &["doc:1"]);
     let gateway = GatewayBox::with(&[&a, &b]).await;
     let read = gateway.gateway.read(&Caller::local(), &"a+doc:1".into(), Ask::default()).await;
-    let body = read.unwrap().body;
+    let body = read.unwrap().reply.body;
     assert!(body.as_str().contains(r#""uri":"a+doc:1""#), "{}", body.as_str());
 }
 

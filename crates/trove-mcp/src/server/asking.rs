@@ -92,6 +92,7 @@ impl Asking {
     /// What travels to the Source beside the operation.
     pub(crate) fn ask(&self, params: Option<&Json>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
         Ask {
+            caller: self.caller.clone(),
             meta: self.meta.clone(),
             capabilities: self.capabilities.clone(),
             answers: self.answers(params),

@@ -80,7 +80,7 @@ impl Server {
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let public = PublicUri::new(uri.as_str());
-        let answer = self.gateway.read(&asking.caller, &public, ask).await;
+        let answer = self.gateway.read(&asking.caller, &public, ask).await.map(|r| r.reply);
         self.sealed(answer, subject, Keeping::Cacheable, asking.version)
     }
 

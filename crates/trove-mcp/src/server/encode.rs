@@ -130,6 +130,10 @@ pub(crate) fn error(error: AskError, version: Version) -> RpcError {
             let data = serde_json::json!({ "uri": uri.as_str(), "candidates": names });
             RpcError::new(code::INVALID_PARAMS, text).with_data(Json::of(&data))
         }
+        AskError::Forbidden { uri, roles } => {
+            let data = serde_json::json!({ "uri": uri.as_str(), "roles": roles });
+            RpcError::new(code::FORBIDDEN, text).with_data(Json::of(&data))
+        }
         AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::BadArguments { .. } => {
             RpcError::new(code::INVALID_PARAMS, text)
         }

@@ -25,7 +25,7 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
             })
         })
         .await;
-        Ok(gateway.read(&Caller::local(), &uri, Ask::default()).await?.body)
+        Ok(gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body)
     })?;
     let bytes = if read.wait.output.json { pretty(&result) } else { raw(&result)? };
     // A reader that has seen enough, such as `head`, is no fault.

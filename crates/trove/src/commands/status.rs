@@ -18,7 +18,7 @@ pub(super) fn status(global: &Global, wait: Wait) -> Result<(), Failed> {
         settle(app, wait, async || false).await;
         // Through the front door, so that it is the object every other reader gets.
         let uri = PublicUri::new("info://health");
-        let result = app.gateway.read(&Caller::local(), &uri, Ask::default()).await?.body;
+        let result = app.gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body;
         let text = health_text(&result).unwrap_or_default();
         let text = if wait.output.json { format!("{text}\n") } else { table(app, &text).await };
         let _ = std::io::stdout().write_all(text.as_bytes());
@@ -58,7 +58,7 @@ async fn table(app: &App, health: &str) -> String {
         if let Some(error) = source["last_error"].as_str() {
             let _ = writeln!(text, "  last error: {}", plain(error));
             let id = SourceId::normalise(&id);
-            let lines = app.upstreams.stderr(&id).await;
+            let lines = app.upstreams().stderr(&id).await;
             for line in lines.iter().skip(lines.len().saturating_sub(LAST_WORDS)) {
                 let _ = writeln!(text, "  its stderr: {}", plain(line));
             }

@@ -146,6 +146,9 @@ fn policy_rule(rule: &Spot<Policy>, problems: &mut Problems) -> Option<PolicyRul
     }
     let visible = visible.get().is_none_or(|visible| visible.value);
     let (pattern, roles) = (r#match.get()?.value.clone(), roles.get()?.value.clone());
+    if let Err(error) = trove_core::access::Rule::new(&pattern, Vec::new(), visible) {
+        problems.error(rule.at, error.to_string(), "`*` stands for anything");
+    }
     Some(PolicyRule { pattern, roles, visible })
 }
 

@@ -1,0 +1,51 @@
+//! Who may see and read what. One place for every door.
+
+mod policy;
+
+pub use policy::{ANYBODY, BadPattern, MAX_RULES, Policy, Rule};
+
+use crate::caller::{Caller, Roles};
+
+/// The rules in force, and the roles of whoever started the program.
+#[derive(Debug, Default)]
+pub struct Access {
+    /// Who may read what.
+    pub policy: Policy,
+    /// The roles of callers at a local door.
+    pub local_roles: Roles,
+}
+
+/// What a rule leaves to a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Standing {
+    /// To read it.
+    Open,
+    /// To know that it is there.
+    Shown,
+    /// Nothing: it might as well not be there.
+    Hidden,
+}
+
+impl Access {
+    /// The roles of a caller.
+    pub fn roles<'a>(&'a self, caller: &'a Caller) -> &'a [String] {
+        let roles = if caller.door.is_local() { &self.local_roles } else { &caller.roles };
+        roles.as_slice()
+    }
+
+    /// What the caller may do with what the Source `id` calls `local`, and the rule that
+    /// says so.
+    pub fn standing(&self, caller: &Caller, id: &str, local: &str) -> (Standing, Option<&Rule>) {
+        match self.policy.rule_for(id, local) {
+            None => (Standing::Open, None),
+            Some(rule) => (rule.standing(self.roles(caller)), Some(rule)),
+        }
+    }
+
+    /// For each rule what it leaves to the caller: callers for whom this is the same see
+    /// the same.
+    pub fn standings(&self, caller: &Caller) -> Vec<Standing> {
+        let roles = self.roles(caller);
+        self.policy.rules().iter().map(|rule| rule.standing(roles)).collect()
+    }
+}

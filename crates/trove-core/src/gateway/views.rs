@@ -1,0 +1,174 @@
+//! What one kind of caller sees of the catalogue.
+//!
+//! Made once for each Snapshot and each set of standings, then shared: a list costs the
+//! same with rules as without, and what is hidden is absent before anything is counted.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use crate::{
+    access::{Access, Standing},
+    caller::Caller,
+    catalogue::{
+        BadCursor, List, NamedEntry, Page, ResourceEntry, Snapshot, TemplateEntry, page::cut,
+    },
+    json::Json,
+};
+
+/// The most views kept at once; callers differ by roles, of which there are few.
+const MAX_VIEWS: usize = 64;
+
+/// The catalogue as one kind of caller sees it.
+pub struct View {
+    snapshot: Arc<Snapshot>,
+    /// Nothing when every rule is open to the caller, or there is none.
+    seen: Option<Seen>,
+}
+
+struct Seen {
+    resources: Vec<Place>,
+    templates: Vec<Place>,
+    skills: Vec<Place>,
+}
+
+/// Where an entry stands in the Snapshot, and whether the caller may only know of it.
+struct Place {
+    index: u32,
+    is_closed: bool,
+}
+
+impl View {
+    fn new(snapshot: Arc<Snapshot>, access: &Access, standings: &[Standing]) -> View {
+        let is_open = standings.iter().all(|standing| *standing == Standing::Open);
+        let seen = (!is_open).then(|| {
+            let judge = |member: u32, local: &str, index: u32| {
+                let id = snapshot.owner(member).id();
+                let rule = access.policy.index_for(id.as_str(), local);
+                match rule.map_or(Standing::Open, |n| standings[n]) {
+                    Standing::Open => Some(Place { index, is_closed: false }),
+                    Standing::Shown => Some(Place { index, is_closed: true }),
+                    Standing::Hidden => None,
+                }
+            };
+            let resources = snapshot.resources().iter().zip(0u32..);
+            let templates = snapshot.templates().iter().zip(0u32..);
+            let skills = snapshot.skills().iter().zip(0u32..);
+            let skill_uri = |entry: &Json| entry.get_str("uri").unwrap_or_default();
+            Seen {
+                resources: resources
+                    .filter_map(|(r, n)| judge(r.member, r.local.as_str(), n))
+                    .collect(),
+                templates: templates
+                    .filter_map(|(t, n)| judge(t.member, t.template.text.as_str(), n))
+                    .collect(),
+                skills: skills
+                    .filter_map(|(s, n)| judge(s.member, &skill_uri(&s.entry), n))
+                    .collect(),
+            }
+        });
+        View { snapshot, seen }
+    }
+
+    /// The Snapshot it is a view of.
+    pub fn snapshot(&self) -> &Arc<Snapshot> {
+        &self.snapshot
+    }
+
+    /// How many resources there are to the caller.
+    pub fn resource_count(&self) -> usize {
+        self.seen.as_ref().map_or(self.snapshot.resources().len(), |seen| seen.resources.len())
+    }
+
+    /// How many templates there are to the caller.
+    pub fn template_count(&self) -> usize {
+        self.seen.as_ref().map_or(self.snapshot.templates().len(), |seen| seen.templates.len())
+    }
+
+    /// The resources there are to the caller, in order, and whether each is closed.
+    pub fn resources(&self) -> impl Iterator<Item = (&ResourceEntry, bool)> {
+        pick(self.snapshot.resources(), self.seen.as_ref().map(|seen| &seen.resources))
+    }
+
+    /// The templates there are to the caller, in order, and whether each is closed.
+    pub fn templates(&self) -> impl Iterator<Item = (&TemplateEntry, bool)> {
+        pick(self.snapshot.templates(), self.seen.as_ref().map(|seen| &seen.templates))
+    }
+
+    /// The page of a list that follows `cursor`.
+    pub fn page(&self, list: List, cursor: Option<&str>) -> Result<Page, BadCursor> {
+        let Some(seen) = &self.seen else { return self.snapshot.page(list, cursor) };
+        let snapshot = &self.snapshot;
+        match list {
+            List::Resources => cut(&seen.resources, cursor, |place| {
+                let entry = &snapshot.resources()[place.index as usize];
+                (entry.public.as_str(), &entry.entry)
+            }),
+            List::Templates => cut(&seen.templates, cursor, |place| {
+                let entry = &snapshot.templates()[place.index as usize];
+                (entry.public.as_str(), &entry.entry)
+            }),
+            List::Skills => cut(&seen.skills, cursor, |place| {
+                let entry: &NamedEntry = &snapshot.skills()[place.index as usize];
+                (&entry.public, &entry.entry)
+            }),
+            List::Tools | List::Prompts => snapshot.page(list, cursor),
+        }
+    }
+}
+
+fn pick<'a, T>(
+    all: &'a [T],
+    seen: Option<&'a Vec<Place>>,
+) -> impl Iterator<Item = (&'a T, bool)> + use<'a, T> {
+    let whole = seen.is_none().then(|| all.iter().map(|entry| (entry, false)));
+    let part = seen.map(|places| places.iter().map(|p| (&all[p.index as usize], p.is_closed)));
+    whole.into_iter().flatten().chain(part.into_iter().flatten())
+}
+
+/// The views of the current Snapshot, by what the rules leave to the caller.
+#[derive(Default)]
+pub(super) struct Views(Mutex<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    revision: u64,
+    access: Option<Arc<Access>>,
+    views: HashMap<Vec<Standing>, Arc<View>>,
+}
+
+impl Views {
+    /// What `caller` sees of `snapshot`.
+    pub(super) fn of(
+        &self,
+        snapshot: Arc<Snapshot>,
+        access: &Arc<Access>,
+        caller: &Caller,
+    ) -> Arc<View> {
+        let standings = access.standings(caller);
+        {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_same = kept.revision == snapshot.revision()
+                && kept.access.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, access));
+            if !is_same || kept.views.len() >= MAX_VIEWS {
+                *kept = Kept {
+                    revision: snapshot.revision(),
+                    access: Some(access.clone()),
+                    views: HashMap::new(),
+                };
+            }
+            if let Some(view) = kept.views.get(&standings) {
+                return view.clone();
+            }
+        }
+        // Made without the lock: a large catalogue must not hold up the others.
+        let revision = snapshot.revision();
+        let view = Arc::new(View::new(snapshot, access, &standings));
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.revision == revision {
+            kept.views.insert(standings, view.clone());
+        }
+        view
+    }
+}

@@ -1,0 +1,129 @@
+//! Rules on who may see and read what hold for every question.
+
+use std::sync::Arc;
+
+use trove_core::{
+    Caller, Json,
+    access::{Access, Policy, Rule},
+    caller::{Door, Roles},
+    catalogue::List,
+    gateway::{Action, AskError},
+    source::Ask,
+};
+use trove_testkit::{
+    fake_source::FakeSource,
+    gateway_box::{GatewayBox, text_of},
+};
+
+async fn guarded(rules: &[(&str, bool)]) -> (GatewayBox, Arc<FakeSource>) {
+    let uris = ["admin://keys", "docs://a", "docs://b"];
+    let source = FakeSource::new("srv", &uris).with_templates(&["admin://{id}", "docs://{id}"]);
+    let source = Arc::new(source);
+    let gateway = GatewayBox::with(&[&source]).await;
+    let rule = |(pattern, visible): &(&str, bool)| {
+        Rule::new(pattern, vec!["admin".to_owned()], *visible).unwrap()
+    };
+    gateway.gateway.set_access(Access {
+        policy: Policy::new(rules.iter().map(rule).collect()),
+        local_roles: Roles::default(),
+    });
+    (gateway, source)
+}
+
+fn somebody(roles: &[&str]) -> Caller {
+    let roles = Roles::new(roles.iter().map(|role| (*role).to_owned()));
+    Caller { roles, ..Caller::behind(Door::Http) }
+}
+
+async fn listed(gateway: &GatewayBox, caller: &Caller, list: List) -> String {
+    let page = gateway.gateway.list(caller, list, None).await.unwrap().page;
+    page.entries.iter().map(Json::as_str).collect()
+}
+
+async fn error_of(gateway: &GatewayBox, caller: &Caller, uri: &str) -> AskError {
+    let read = gateway.gateway.read(caller, &uri.into(), Ask::default()).await;
+    read.map(|_| ()).expect_err(uri)
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_absent_from_lists_reads_watches_and_completions() {
+    let (gateway, _source) = guarded(&[("admin://*", false)]).await;
+    let nobody = somebody(&[]);
+    for list in [List::Resources, List::Templates] {
+        let text = listed(&gateway, &nobody, list).await;
+        assert!(text.contains("docs://") && !text.contains("admin://"), "{text}");
+    }
+    for uri in
+        ["admin://keys", "srv+admin://keys", "admin://other", "ADMIN://keys", "srv+ADMIN://keys"]
+    {
+        let error = error_of(&gateway, &nobody, uri).await;
+        assert!(matches!(error, AskError::NotFound { .. }), "{uri}: {error}");
+    }
+    let absent = error_of(&gateway, &nobody, "absent://keys").await.to_string();
+    let hidden = error_of(&gateway, &nobody, "admin://keys").await.to_string();
+    assert_eq!(absent.replace("absent", "admin"), hidden);
+    let watched = gateway.gateway.watch(&nobody, &"admin://keys".into()).await;
+    assert!(matches!(watched, Err(AskError::NotFound { .. })));
+    let reference = r#"{"ref":{"type":"ref/resource","uri":"admin://{id}"},"argument":{"name":"id","value":""}}"#;
+    let completed =
+        gateway.gateway.complete(&nobody, &Json::parse(reference).unwrap(), Ask::default()).await;
+    assert!(matches!(completed, Err(AskError::NotFound { .. })));
+    let directory = Json::parse(r#"{"uri":"admin://keys"}"#).unwrap();
+    let read =
+        gateway.gateway.act(&nobody, Action::ReadDirectory, &directory, Ask::default()).await;
+    assert!(matches!(read, Err(AskError::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn what_is_shown_is_listed_and_refused_with_the_role_it_takes() {
+    let (gateway, _source) = guarded(&[("admin://*", true)]).await;
+    let nobody = somebody(&["reader"]);
+    assert!(listed(&gateway, &nobody, List::Resources).await.contains("admin://keys"));
+    let error = error_of(&gateway, &nobody, "admin://keys").await;
+    let AskError::Forbidden { roles, .. } = &error else { panic!("{error}") };
+    assert_eq!(roles, &["admin".to_owned()]);
+    let admin = somebody(&["admin"]);
+    assert!(gateway.gateway.read(&admin, &"admin://keys".into(), Ask::default()).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_local_user_has_the_roles_of_the_settings_and_no_other_caller_does() {
+    let (gateway, _source) = guarded(&[]).await;
+    gateway.gateway.set_access(Access {
+        policy: Policy::new(vec![Rule::new("admin://*", vec!["admin".into()], false).unwrap()]),
+        local_roles: Roles::new(["admin".to_owned()]),
+    });
+    assert!(gateway.read("admin://keys").await.is_ok());
+    let error = error_of(&gateway, &somebody(&[]), "admin://keys").await;
+    assert!(matches!(error, AskError::NotFound { .. }));
+}
+
+#[tokio::test]
+async fn of_several_owners_only_those_count_that_may_be_known() {
+    let (a, b) = (FakeSource::new("a", &["x://1"]), FakeSource::new("b", &["x://1"]));
+    let (a, b) = (Arc::new(a), Arc::new(b));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    gateway.gateway.set_access(Access {
+        policy: Policy::new(vec![Rule::new("b+x://*", vec!["admin".into()], false).unwrap()]),
+        local_roles: Roles::default(),
+    });
+    assert!(gateway.gateway.read(&somebody(&[]), &"x://1".into(), Ask::default()).await.is_ok());
+    let error = error_of(&gateway, &somebody(&["admin"]), "x://1").await;
+    assert!(matches!(error, AskError::Ambiguous { .. }));
+}
+
+#[tokio::test]
+async fn capabilities_tell_each_caller_what_is_there_to_him() {
+    let (gateway, _source) = guarded(&[("admin://*", false)]).await;
+    for (roles, expected) in [(&[][..], false), (&["admin"][..], true)] {
+        let caller = somebody(roles);
+        let read =
+            gateway.gateway.read(&caller, &"info://capabilities".into(), Ask::default()).await;
+        let body = read.unwrap().reply.body;
+        let text = text_of(&body);
+        assert_eq!(text.contains("admin://"), expected, "{text}");
+        let total = Json::parse(text).unwrap().get("resources_total").unwrap();
+        let resources = gateway.gateway.list(&caller, List::Resources, None).await.unwrap().page;
+        assert_eq!(total.as_str(), resources.entries.len().to_string());
+    }
+}
