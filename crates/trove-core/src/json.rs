@@ -25,11 +25,7 @@ impl Json {
     /// Checks that `text` is one JSON value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, BadJson> {
         let text = text.into();
-        let is_json = std::str::from_utf8(&text).is_ok_and(|text| {
-            let mut scanner = Scanner::new(text);
-            scanner.value().is_ok() && scanner.is_done()
-        });
-        if is_json { Ok(Json(text)) } else { Err(BadJson) }
+        if std::str::from_utf8(&text).is_ok_and(is_json) { Ok(Json(text)) } else { Err(BadJson) }
     }
 
     /// The JSON of a value of ours.
@@ -280,6 +276,12 @@ pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> O
     }
     out.push(']');
     Some(out)
+}
+
+/// Whether `text` is one JSON value.
+pub fn is_json(text: &str) -> bool {
+    let mut scanner = Scanner::new(text);
+    scanner.value().is_ok() && scanner.is_done()
 }
 
 /// The value of a JSON string.
