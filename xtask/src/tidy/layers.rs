@@ -22,6 +22,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "clock",
             "source_id",
             "status",
+            "content",
         ],
     ),
     (Layer::Seam, &["source"]),

@@ -1,0 +1,134 @@
+//! Makes visible what a text could do without being seen.
+//!
+//! Names, descriptions, errors and previews come from servers nobody vouches for. A
+//! control character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round,
+//! and tag characters or selectors carry words that only a model reads.
+
+use std::borrow::Cow;
+
+/// The text with every control, bidi, zero-width and tag character written as
+/// `\u{…}`. Line feeds and tabs stay; a carriage return before a line feed goes.
+pub fn escape_controls(text: &str) -> Cow<'_, str> {
+    escape(text, |c| matches!(c, '\n' | '\t'))
+}
+
+/// The same for what must stay on one line: line feeds and tabs are written out too.
+pub fn escape_line(text: &str) -> Cow<'_, str> {
+    escape(text, |_| false)
+}
+
+fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
+    let acts = |before: Option<char>, c: char| !stays(c) && is_unseen(before, c);
+    let mut before = None;
+    let first = text.char_indices().find(|(_, c)| {
+        let found = acts(before, *c);
+        before = Some(*c);
+        found
+    });
+    let Some((first, _)) = first else {
+        return Cow::Borrowed(text);
+    };
+    let mut out = String::with_capacity(text.len() + 16);
+    out.push_str(&text[..first]);
+    let mut before = text[..first].chars().next_back();
+    let mut rest = text[first..].chars().peekable();
+    while let Some(c) = rest.next() {
+        let ends_line = c == '\r' && rest.peek() == Some(&'\n') && stays('\n');
+        if acts(before, c) && !ends_line {
+            // `\n` is shorter than `\u{a}`, and everything else has no short form.
+            out.extend(c.escape_default());
+        } else if !ends_line {
+            out.push(c);
+        }
+        before = Some(c);
+    }
+    Cow::Owned(out)
+}
+
+/// Whether a character acts, or says something, without being seen.
+fn is_unseen(before: Option<char>, c: char) -> bool {
+    match c {
+        ' '..='~' => false,
+        // One selector after a visible character picks between two looks of it; more of
+        // them spell hidden bytes.
+        '\u{fe0e}' | '\u{fe0f}' => {
+            before.is_none_or(|b| b.is_ascii_whitespace() || is_unseen(None, b))
+        }
+        '\u{ad}'
+        | '\u{34f}'
+        | '\u{61c}'
+        | '\u{115f}'..='\u{1160}'
+        | '\u{17b4}'..='\u{17b5}'
+        | '\u{180b}'..='\u{180f}'
+        | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}'
+        | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0d}'
+        | '\u{feff}'
+        | '\u{ffa0}'
+        | '\u{fff0}'..='\u{fffb}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}' => true,
+        c => c.is_control(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expect: &str) {
+        assert_eq!(escape_controls(text), expect);
+    }
+
+    #[test]
+    fn what_could_act_unseen_is_written_out() {
+        check("\u{1b}[31mred\u{1b}[0m", "\\u{1b}[31mred\\u{1b}[0m");
+        check("a\u{202e}gpj.exe", "a\\u{202e}gpj.exe");
+        check("pay\u{200b}pal", "pay\\u{200b}pal");
+        check("hi\u{e0068}\u{e0069}", "hi\\u{e0068}\\u{e0069}");
+        check("\u{feff}x\u{7f}\u{9b}y\0", "\\u{feff}x\\u{7f}\\u{9b}y\\u{0}");
+        check("one\u{2028}two", "one\\u{2028}two");
+        check("over\rwritten", "over\\rwritten");
+    }
+
+    #[test]
+    fn ordinary_text_in_any_language_is_left_alone() {
+        for text in
+            ["", "plain", "Zażółć gęślą", "日本語", "שלום", "مرحبا", "two\n\tlines", "❤\u{fe0f} 1️⃣"]
+        {
+            assert!(matches!(escape_controls(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+    }
+
+    #[test]
+    fn selectors_in_a_row_are_hidden_bytes() {
+        check("😀\u{fe0f}\u{fe0f}", "😀\u{fe0f}\\u{fe0f}");
+        check("😀\u{e0100}", "😀\\u{e0100}");
+        check("\u{fe0f}", "\\u{fe0f}");
+    }
+
+    #[test]
+    fn lines_end_in_one_way() {
+        check("a\r\nb\n", "a\nb\n");
+        assert_eq!(escape_line("a\r\nb\tc"), "a\\r\\nb\\tc");
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_unseen_is_left(text in any::<String>()) {
+            let escaped = escape_line(&text);
+            let mut before = None;
+            for c in escaped.chars() {
+                prop_assert!(!is_unseen(before, c));
+                before = Some(c);
+            }
+            prop_assert_eq!(escape_line(&escaped), escaped.as_ref());
+        }
+    }
+}

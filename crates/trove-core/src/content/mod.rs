@@ -1,0 +1,23 @@
+//! What the contents of a resource are, and how to show them in a small window.
+//!
+//! Plain functions over bytes that somebody else wrote: they do no I/O, decompress
+//! nothing, never panic, and take time linear in what they are given. What they say
+//! of a binary is what its own header claims; nobody should reserve memory by it.
+
+mod charset;
+mod escape;
+mod grep;
+mod kind;
+mod names;
+mod summary;
+mod window;
+
+#[cfg(test)]
+mod tests;
+
+pub use charset::{Decoded, decode_text};
+pub use escape::{escape_controls, escape_line};
+pub use grep::{BadPattern, GrepLimits, GrepResult, MAX_PATTERN_BYTES, grep};
+pub use kind::{Form, ImageFormat, Kind, sniff};
+pub use summary::{MAX_ARCHIVE_ENTRIES, summarise};
+pub use window::{Base64Window, Window, base64_window, window};
