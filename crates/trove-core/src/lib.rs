@@ -1,15 +1,10 @@
 //! What the gateway is, without any wire.
 //!
 //! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
-<<<<<<< HEAD
-//! [`resource`], [`source_id`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
-//! ([`catalogue`], [`about`], [`access`]), and the *use cases* ([`gateway`]). Each layer imports
-//! only what stands before it; parts do not import one another.
-=======
 //! [`resource`], [`source_id`], [`caller`], [`status`], [`content`]), the *seam*
-//! ([`source`]), *parts* ([`catalogue`], [`about`]), and the *use cases* ([`gateway`]).
-//! Each layer imports only what stands before it; parts do not import one another.
->>>>>>> e1f8b44 (core: tell what the contents of a resource are, and show them in windows)
+//! ([`source`]), *parts* ([`catalogue`], [`about`], [`access`]), the *use cases*
+//! ([`gateway`]) and what is offered as [`tools`]. Each layer imports only what stands
+//! before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
@@ -31,6 +26,8 @@ pub mod access;
 pub mod catalogue;
 
 pub mod gateway;
+
+pub mod tools;
 
 pub use caller::Caller;
 pub use gateway::Gateway;

@@ -12,6 +12,7 @@ use trove_core::{
     access::{Access, Policy, Rule},
     caller::Roles,
     catalogue::shelf::FileShelf,
+    tools::{Settings, Tools},
 };
 use trove_mcp::{
     server::{Guard, Identity, Server},
@@ -30,6 +31,7 @@ const DRAIN: Duration = Duration::from_secs(5);
 /// What follows the configuration while it changes.
 pub struct Live {
     gateway: Arc<Gateway>,
+    tools: Arc<Tools>,
     upstreams: Upstreams,
 }
 
@@ -37,6 +39,7 @@ impl Live {
     /// Puts a configuration in force; only what differs is restarted.
     pub(crate) async fn apply(&self, config: &Config) {
         self.gateway.set_access(access(config));
+        self.tools.configure(tool_settings(config));
         self.upstreams.replace(config.upstreams.clone()).await;
     }
 }
@@ -66,11 +69,17 @@ impl App {
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
+        let tools = Tools::new(gateway.clone(), tool_settings(config));
         let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
-        let live = Arc::new(Live { gateway: gateway.clone(), upstreams });
+        let live = Arc::new(Live { gateway: gateway.clone(), tools, upstreams });
         live.apply(config).await;
         gateway.feed().all_attached().await;
         App { gateway, live, state, stop: CancellationToken::new(), doors: JoinSet::new() }
+    }
+
+    /// The tools.
+    pub fn tools(&self) -> &Tools {
+        &self.live.tools
     }
 
     /// The servers.
@@ -99,7 +108,7 @@ impl App {
         };
         let identity = token.clone().map_or(Identity::None, Identity::Token);
         let guard = Guard::new(identity, address);
-        let server = Server::new(self.gateway.clone());
+        let server = Server::new(self.gateway.clone(), self.live.tools.clone());
         let router = trove_mcp::server::router(server, guard, self.stop.clone());
         // Without this each event of a stream waits for the client's acknowledgement.
         let listener = listener.tap_io(|stream| {
@@ -118,7 +127,7 @@ impl App {
 
     /// Opens the door on stdin and stdout; when its client goes, so do we.
     pub fn open_stdio(&mut self) {
-        let server = Server::new(self.gateway.clone());
+        let server = Server::new(self.gateway.clone(), self.live.tools.clone());
         let stop = self.stop.clone();
         self.doors.spawn(async move {
             let (input, output) = stdio::open();
@@ -175,6 +184,18 @@ fn access(config: &Config) -> Access {
     Access {
         policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
         local_roles: Roles::new(config.local_roles.value.iter().cloned()),
+    }
+}
+
+/// What tools are offered, and how, by the configuration.
+fn tool_settings(config: &Config) -> Settings {
+    Settings {
+        prefix: config.tool_prefix.value.clone(),
+        toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),
+        descriptions: config.descriptions.value.into(),
+        bridge: config.bridge.value.into(),
+        mask_error_details: config.mask_error_details.value,
+        max_answer: config.max_answer_bytes.value,
     }
 }
 

@@ -4,7 +4,10 @@ use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::commands::exit;
+use crate::{
+    commands::exit,
+    config::{BridgeMode, Toolset, Word},
+};
 
 /// One door to every MCP resource: many MCP servers, one catalogue.
 #[derive(Debug, Parser)]
@@ -66,6 +69,24 @@ pub struct Http {
     /// Let anybody on this machine in, without a token
     #[arg(long)]
     pub no_auth: bool,
+    #[command(flatten)]
+    pub tools: ToolFlags,
+}
+
+/// Which tools clients get.
+#[derive(Debug, Clone, Args)]
+pub struct ToolFlags {
+    /// When clients get tools to read resources with
+    #[arg(long, value_name = "MODE", value_parser = word::<BridgeMode>)]
+    pub bridge: Option<BridgeMode>,
+    /// The groups of tools to offer, with commas between
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = word::<Toolset>)]
+    pub toolsets: Option<Vec<Toolset>>,
+}
+
+fn word<T: Word>(text: &str) -> Result<T, String> {
+    let all = || T::WORDS.join(", ");
+    T::from_word(text).ok_or_else(|| format!("it must be one of {}", all()))
 }
 
 /// `trove serve`.
@@ -103,6 +124,18 @@ pub struct Read {
     pub uri: String,
     #[command(flatten)]
     pub wait: Wait,
+    /// With --json: cut after so many bytes
+    #[arg(long, value_name = "BYTES", requires = "json")]
+    pub max_size: Option<u64>,
+    /// With --json: begin at this byte
+    #[arg(long, value_name = "BYTES", requires = "json")]
+    pub offset: Option<u64>,
+    /// With --json: only the lines that match this regular expression
+    #[arg(long, value_name = "REGEX", requires = "json")]
+    pub grep: Option<String>,
+    /// With --json: auto, json, text or binary
+    #[arg(long, value_name = "FORM", requires = "json")]
+    pub format: Option<String>,
 }
 
 /// `trove config`.

@@ -2,10 +2,11 @@
 
 use serde::Serialize;
 
-use super::Facts;
+use tokio::time::Instant;
+
 use crate::{
     source::SourceId,
-    status::{SourceStatus, State},
+    status::{SourceStatus, State, StatusBoard},
 };
 
 /// The state of everything, as `info://health` and `trove status` give it.
@@ -70,13 +71,14 @@ pub struct SourceHealth {
 }
 
 impl Health {
-    pub(super) fn of(facts: &Facts) -> Health {
-        let all = facts.board.all();
+    /// The state of everything on the board.
+    pub fn of(version: &'static str, started: Instant, board: &StatusBoard) -> Health {
+        let all = board.all();
         let is_ok = all.values().all(|s| s.state == State::Ready && s.stale_since.is_none());
         Health {
             status: if is_ok { "ok" } else { "degraded" },
-            version: facts.version,
-            uptime_seconds: facts.started.elapsed().as_secs(),
+            version,
+            uptime_seconds: started.elapsed().as_secs(),
             resources: all.values().map(|s| s.counts.resources).sum(),
             templates: all.values().map(|s| s.counts.templates).sum(),
             sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),

@@ -9,16 +9,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
-use tokio::time::Instant;
 
 pub use health::{Health, SourceHealth};
 
 use crate::{
     caller::Caller,
     json::Json,
-    resource::{Freshness, Listing, Resource, Scope},
-    source::{Ask, Operation, Reply, Source, SourceError, SourceId},
-    status::StatusBoard,
+    resource::{Freshness, Listing, Resource, Scope, Template},
+    source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId},
 };
 
 /// The most resources and the most templates that `info://capabilities` shows; the
@@ -28,16 +26,27 @@ pub const MAX_SHOWN: usize = 1000;
 /// How long our own list may be believed: it only changes with the program.
 const OWN_LIST_TTL_MS: u64 = 300_000;
 
+/// Tells something to a caller; nothing while shutting down.
+pub type ToldTo<T> = Box<dyn Fn(&Caller) -> Option<T> + Send + Sync>;
+
 /// Where About finds what it tells.
 pub struct Facts {
-    /// The program's version.
-    pub version: &'static str,
-    /// When it started.
-    pub started: Instant,
-    /// What the Sources say about themselves.
-    pub board: Arc<StatusBoard>,
-    /// What is served at this moment; nothing while shutting down.
-    pub capabilities: Box<dyn Fn(&Caller) -> Option<Capabilities> + Send + Sync>,
+    /// The state of everything.
+    pub health: ToldTo<Health>,
+    /// What is served.
+    pub capabilities: ToldTo<Capabilities>,
+    /// The gateway's own tools.
+    pub tools: Box<dyn Fn() -> Option<Arc<dyn ToolBook>> + Send + Sync>,
+}
+
+/// What is known of the gateway's own tools.
+pub trait ToolBook: Send + Sync {
+    /// The tools `caller` is offered.
+    fn summaries(&self, caller: &Caller) -> Vec<Item>;
+    /// The bare names of all there are.
+    fn names(&self) -> Vec<&'static str>;
+    /// The whole document of one.
+    fn document(&self, name: &str) -> Option<String>;
 }
 
 /// What the gateway serves.
@@ -58,7 +67,7 @@ pub struct Capabilities {
 }
 
 /// One thing that is served.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 pub struct Item {
     /// Its URI, if it is known by one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +78,12 @@ pub struct Item {
     /// What it says it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// The group it belongs to, for tools of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub toolset: Option<&'static str>,
+    /// What it does to the world, for tools of ours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effect: Option<&'static str>,
 }
 
 /// The Source of `info://`.
@@ -79,6 +94,8 @@ pub struct About {
 
 const HEALTH: &str = "info://health";
 const CAPABILITIES: &str = "info://capabilities";
+const TOOLS: &str = "info://tools/";
+const TOOL: &str = "info://tools/{name}";
 
 impl About {
     /// Tells what `facts` hold.
@@ -88,10 +105,34 @@ impl About {
 
     fn describe(&self, uri: &str, caller: &Caller) -> Option<Json> {
         match uri {
-            HEALTH => Some(Json::of(&Health::of(&self.facts))),
+            HEALTH => (self.facts.health)(caller).map(|health| Json::of(&health)),
             CAPABILITIES => (self.facts.capabilities)(caller).map(|all| Json::of(&all)),
             _ => None,
         }
+    }
+
+    /// One resource as text, with its type.
+    fn read(&self, uri: &str, caller: &Caller) -> Option<(&'static str, String)> {
+        if let Some(name) = uri.strip_prefix(TOOLS) {
+            return (self.facts.tools)()?.document(name).map(|text| ("text/markdown", text));
+        }
+        self.describe(uri, caller).map(|json| ("application/json", json.as_str().to_owned()))
+    }
+
+    /// Values for the variable of a template of ours.
+    fn complete(&self, arguments: &Json) -> Json {
+        let is_ours = arguments
+            .get("ref")
+            .and_then(|reference| reference.get_str("uri"))
+            .is_some_and(|uri| uri == TOOL);
+        let begun = arguments.get("argument").and_then(|argument| argument.get_str("value"));
+        let begun = begun.unwrap_or_default();
+        let names = (self.facts.tools)().filter(|_| is_ours).map(|book| book.names());
+        let mut names = names.unwrap_or_default();
+        names.retain(|name| name.starts_with(&begun));
+        Json::of(&serde_json::json!({
+            "completion": { "values": names, "total": names.len(), "hasMore": false },
+        }))
     }
 }
 
@@ -102,6 +143,10 @@ impl Source for About {
 
     fn is_builtin(&self) -> bool {
         true
+    }
+
+    fn abilities(&self) -> Abilities {
+        Abilities { complete: true, ..Abilities::default() }
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
@@ -119,9 +164,16 @@ impl Source for About {
             ),
             entry(HEALTH, "Health", "The state of every server behind this gateway"),
         ];
+        let template = Template::new(Json::of(&serde_json::json!({
+            "uriTemplate": TOOL, "name": "Tool", "mimeType": "text/markdown",
+            "description": "The whole document of one tool: description, schema, usage, examples",
+        })));
+        let templates = template.into_iter().collect();
         let freshness = Freshness { ttl_ms: OWN_LIST_TTL_MS, scope: Scope::Public };
         let resources = resources.into_iter().flatten().collect();
-        Box::pin(async move { Ok(Listing { resources, freshness, ..Listing::default() }) })
+        Box::pin(
+            async move { Ok(Listing { resources, templates, freshness, ..Listing::default() }) },
+        )
     }
 
     fn perform<'a>(
@@ -130,14 +182,17 @@ impl Source for About {
         ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         Box::pin(async move {
-            let Operation::Read { uri } = operation else {
-                return Err(SourceError::NotOffered { what: "anything but reading" });
+            let uri = match operation {
+                Operation::Read { uri } => uri,
+                Operation::Complete { arguments } => {
+                    return Ok(Reply::plain(self.complete(&arguments)));
+                }
+                _ => return Err(SourceError::NotOffered { what: "anything but reading" }),
             };
-            let body = self.describe(uri.as_str(), &ask.caller).ok_or(SourceError::NotFound)?;
+            let read = self.read(uri.as_str(), &ask.caller);
+            let (mime, text) = read.ok_or(SourceError::NotFound)?;
             Ok(Reply::plain(Json::of(&serde_json::json!({
-                "contents": [{
-                    "uri": uri.as_str(), "mimeType": "application/json", "text": body.as_str(),
-                }],
+                "contents": [{ "uri": uri.as_str(), "mimeType": mime, "text": text }],
             }))))
         })
     }

@@ -14,7 +14,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
-pub use page::{BadCursor, Page};
+pub use page::{BadCursor, PAGE_ENTRIES, Page};
 pub use snapshot::{
     Member, NamedEntry, ResourceEntry, Route, RouteError, RoutedBy, Snapshot, TemplateEntry,
 };
@@ -158,13 +158,15 @@ pub enum List {
 impl Snapshot {
     /// The page of a list that follows `cursor`.
     pub fn page(&self, list: List, cursor: Option<&str>) -> Result<Page, BadCursor> {
-        let named = |entries| page::cut(entries, cursor, |n: &NamedEntry| (&n.public, &n.entry));
+        let named = |entries| {
+            page::cut(entries, cursor, PAGE_ENTRIES, |n: &NamedEntry| (&n.public, &n.entry))
+        };
         match list {
             List::Resources => {
-                page::cut(&self.resources, cursor, |r| (r.public.as_str(), &r.entry))
+                page::cut(&self.resources, cursor, PAGE_ENTRIES, |r| (r.public.as_str(), &r.entry))
             }
             List::Templates => {
-                page::cut(&self.templates, cursor, |t| (t.public.as_str(), &t.entry))
+                page::cut(&self.templates, cursor, PAGE_ENTRIES, |t| (t.public.as_str(), &t.entry))
             }
             List::Tools => named(&self.tools),
             List::Prompts => named(&self.prompts),

@@ -27,10 +27,11 @@ pub struct Page {
 pub struct BadCursor;
 
 /// Cuts the page that follows `cursor` out of a list. `of` gives the key and the entry
-/// of an element.
+/// of an element; the page holds at most `most` of them.
 pub(crate) fn cut<'a, T>(
     list: &'a [T],
     cursor: Option<&str>,
+    most: usize,
     of: impl Fn(&'a T) -> (&'a str, &'a Json),
 ) -> Result<Page, BadCursor> {
     let start = match cursor {
@@ -42,7 +43,7 @@ pub(crate) fn cut<'a, T>(
     for element in &list[start..] {
         let (_, entry) = of(element);
         bytes += entry.as_bytes().len();
-        let full = entries.len() == PAGE_ENTRIES || (bytes > PAGE_BYTES && !entries.is_empty());
+        let full = entries.len() == most || (bytes > PAGE_BYTES && !entries.is_empty());
         if full {
             break;
         }
@@ -88,7 +89,7 @@ mod tests {
     }
 
     fn page(list: &[(String, Json)], cursor: Option<&str>) -> Page {
-        cut(list, cursor, |(key, entry)| (key, entry)).unwrap()
+        cut(list, cursor, PAGE_ENTRIES, |(key, entry)| (key, entry)).unwrap()
     }
 
     #[test]
@@ -124,7 +125,7 @@ mod tests {
     #[test]
     fn a_foreign_cursor_is_refused() {
         for bad in ["x", "1", "0-00", "-", "1-zz", "99999999999999999999999-1"] {
-            assert!(cut(&list(0..5), Some(bad), |(k, e)| (k, e)).is_err(), "{bad}");
+            assert!(cut(&list(0..5), Some(bad), PAGE_ENTRIES, |(k, e)| (k, e)).is_err(), "{bad}");
         }
         assert!(page(&list(0..5), Some("4000-0000000000000001")).entries.is_empty());
     }

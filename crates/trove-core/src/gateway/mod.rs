@@ -10,7 +10,10 @@ mod resources;
 mod views;
 mod watches;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, OnceLock, Weak},
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
 use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
@@ -23,7 +26,7 @@ pub use views::View;
 pub use watches::MAX_WATCHES;
 
 use crate::{
-    about::{About, Facts},
+    about::{About, Capabilities, Facts, Health, Item, MAX_SHOWN, ToolBook},
     access::Access,
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Snapshot, shelf::Shelf},
@@ -39,11 +42,14 @@ const MAX_LOADING: Duration = Duration::from_secs(2);
 
 /// The parts, joined.
 pub struct Gateway {
+    version: &'static str,
+    started: Instant,
     catalogue: Arc<Catalogue>,
     board: Arc<StatusBoard>,
     access: ArcSwap<Access>,
     views: Views,
     watches: Watches,
+    tools: OnceLock<Weak<dyn ToolBook>>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
@@ -55,23 +61,23 @@ impl Gateway {
         let stop = CancellationToken::new();
         let (catalogue, writer) = Catalogue::start(board.clone(), shelf, stop.clone());
         let gateway = Arc::new(Gateway {
+            version,
+            started: Instant::now(),
             catalogue: Arc::new(catalogue),
-            board: board.clone(),
+            board,
             access: ArcSwap::default(),
             views: Views::default(),
             watches: Watches::default(),
+            tools: OnceLock::new(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
         });
         // Weak: the gateway holds About through the catalogue.
-        let held = Arc::downgrade(&gateway);
+        let [held, other, third] = std::array::from_fn(|_| Arc::downgrade(&gateway));
         let facts = Facts {
-            version,
-            started: Instant::now(),
-            board,
-            capabilities: Box::new(move |caller| {
-                held.upgrade().map(|gateway| capabilities(&gateway.current_view(caller)))
-            }),
+            health: Box::new(move |caller| held.upgrade().map(|g| g.health(caller))),
+            capabilities: Box::new(move |caller| other.upgrade().map(|g| g.capabilities(caller))),
+            tools: Box::new(move || third.upgrade().and_then(|g| g.tool_book())),
         };
         gateway.attach_builtin(Arc::new(About::new(facts))).await;
         gateway
@@ -136,6 +142,24 @@ impl Gateway {
         self.access.store(Arc::new(access));
     }
 
+    /// Says which tools of ours are offered beside those of Sources.
+    pub fn publish_tools(&self, book: Weak<dyn ToolBook>) {
+        // Said once, when the tools are made.
+        let _ = self.tools.set(book);
+    }
+
+    fn tool_book(&self) -> Option<Arc<dyn ToolBook>> {
+        self.tools.get().and_then(Weak::upgrade)
+    }
+
+    /// The state of everything, as far as `caller` may know of it; from memory.
+    pub fn health(&self, caller: &Caller) -> Health {
+        let view = self.current_view(caller);
+        let mut health = Health::of(self.version, self.started, &self.board);
+        (health.resources, health.templates) = (view.resource_count(), view.template_count());
+        health
+    }
+
     /// Stops the writer and waits for it.
     pub async fn shutdown(&self) {
         self.stop.cancel();
@@ -143,30 +167,33 @@ impl Gateway {
             let _ = writer.await;
         }
     }
-}
 
-/// What the gateway serves, as the tables have it.
-fn capabilities(view: &View) -> crate::about::Capabilities {
-    use crate::about::{Capabilities, Item, MAX_SHOWN};
-    let named = |name: &str, entry: &Json| Item {
-        uri: None,
-        name: Some(name.to_owned()),
-        description: entry.get_str("description"),
-    };
-    let addressed = |uri: &str, entry: &Json| Item {
-        uri: Some(uri.to_owned()),
-        name: entry.get_str("name"),
-        description: entry.get_str("description"),
-    };
-    let snapshot = view.snapshot();
-    let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
-    let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
-    Capabilities {
-        tools: snapshot.tools().iter().map(|t| named(&t.public, &t.entry)).collect(),
-        prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
-        resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
-        templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
-        resources_total: view.resource_count(),
-        templates_total: view.template_count(),
+    /// What is served to `caller`, as the tables have it.
+    fn capabilities(&self, caller: &Caller) -> Capabilities {
+        let view = self.current_view(caller);
+        let named = |name: &str, entry: &Json| Item {
+            name: Some(name.to_owned()),
+            description: entry.get_str("description"),
+            ..Item::default()
+        };
+        let addressed = |uri: &str, entry: &Json| Item {
+            uri: Some(uri.to_owned()),
+            name: entry.get_str("name"),
+            description: entry.get_str("description"),
+            ..Item::default()
+        };
+        let snapshot = view.snapshot();
+        let own = self.tool_book().map(|book| book.summaries(caller)).unwrap_or_default();
+        let theirs = snapshot.tools().iter().map(|t| named(&t.public, &t.entry));
+        let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
+        let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
+        Capabilities {
+            tools: own.into_iter().chain(theirs).collect(),
+            prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
+            resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
+            templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
+            resources_total: view.resource_count(),
+            templates_total: view.template_count(),
+        }
     }
 }

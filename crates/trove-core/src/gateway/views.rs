@@ -12,7 +12,8 @@ use crate::{
     access::{Access, Standing},
     caller::Caller,
     catalogue::{
-        BadCursor, List, NamedEntry, Page, ResourceEntry, Snapshot, TemplateEntry, page::cut,
+        BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
+        page::cut,
     },
     json::Json,
 };
@@ -101,15 +102,15 @@ impl View {
         let Some(seen) = &self.seen else { return self.snapshot.page(list, cursor) };
         let snapshot = &self.snapshot;
         match list {
-            List::Resources => cut(&seen.resources, cursor, |place| {
+            List::Resources => cut(&seen.resources, cursor, PAGE_ENTRIES, |place| {
                 let entry = &snapshot.resources()[place.index as usize];
                 (entry.public.as_str(), &entry.entry)
             }),
-            List::Templates => cut(&seen.templates, cursor, |place| {
+            List::Templates => cut(&seen.templates, cursor, PAGE_ENTRIES, |place| {
                 let entry = &snapshot.templates()[place.index as usize];
                 (entry.public.as_str(), &entry.entry)
             }),
-            List::Skills => cut(&seen.skills, cursor, |place| {
+            List::Skills => cut(&seen.skills, cursor, PAGE_ENTRIES, |place| {
                 let entry: &NamedEntry = &snapshot.skills()[place.index as usize];
                 (&entry.public, &entry.entry)
             }),

@@ -9,6 +9,15 @@ pub enum Binding {
     List(Vec<String>),
 }
 
+impl std::fmt::Display for Binding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Binding::Text(text) => f.write_str(text),
+            Binding::List(list) => f.write_str(&list.join(",")),
+        }
+    }
+}
+
 impl From<&str> for Binding {
     fn from(text: &str) -> Self {
         Binding::Text(text.to_owned())

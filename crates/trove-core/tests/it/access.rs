@@ -21,7 +21,7 @@ async fn guarded(rules: &[(&str, bool)]) -> (GatewayBox, Arc<FakeSource>) {
     let source = Arc::new(source);
     let gateway = GatewayBox::with(&[&source]).await;
     let rule = |(pattern, visible): &(&str, bool)| {
-        Rule::new(pattern, vec!["admin".to_owned()], *visible).unwrap()
+        Rule::new(pattern, vec!["admin".to_owned()], *visible).expect("a pattern")
     };
     gateway.gateway.set_access(Access {
         policy: Policy::new(rules.iter().map(rule).collect()),
@@ -36,7 +36,7 @@ fn somebody(roles: &[&str]) -> Caller {
 }
 
 async fn listed(gateway: &GatewayBox, caller: &Caller, list: List) -> String {
-    let page = gateway.gateway.list(caller, list, None).await.unwrap().page;
+    let page = gateway.gateway.list(caller, list, None).await.expect("a page").page;
     page.entries.iter().map(Json::as_str).collect()
 }
 

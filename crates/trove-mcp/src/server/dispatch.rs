@@ -2,7 +2,7 @@
 
 use tokio::sync::mpsc;
 use trove_core::{
-    Json, PublicUri, SourceError,
+    Caller, Json, PublicUri, SourceError,
     catalogue::List,
     gateway::{Action, AskError},
     json::{Object, quote},
@@ -30,27 +30,27 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         if let Some((list, key)) = list_of(method)
-            && self.shows(list)
+            && self.shows(list, &asking.caller)
         {
             return self.list(list, key, params.as_ref(), asking).await;
         }
         let is_modern = asking.version.is_modern();
         match method {
             "resources/read" => self.read(params, asking, notices).await,
-            "tools/call" if self.shows(List::Tools) => {
-                self.act(Action::CallTool, params, asking, notices).await
+            "tools/call" if self.shows(List::Tools, &asking.caller) => {
+                self.call_tool(params, asking, notices).await
             }
-            "prompts/get" if self.shows(List::Prompts) => {
+            "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
                 self.act(Action::GetPrompt, params, asking, notices).await
             }
-            "skills/get" if self.shows(List::Skills) => {
+            "skills/get" if self.shows(List::Skills, &asking.caller) => {
                 self.act(Action::GetSkill, params, asking, notices).await
             }
-            "resources/directory/read" if self.shows(List::Skills) => {
+            "resources/directory/read" if self.shows(List::Skills, &asking.caller) => {
                 self.act(Action::ReadDirectory, params, asking, notices).await
             }
             "completion/complete" => self.complete(params, asking).await,
-            "server/discover" if is_modern => Ok(self.discover()),
+            "server/discover" if is_modern => Ok(self.discover(&asking.caller)),
             "ping" if !is_modern => Ok(Json::empty_object()),
             _ => Err(unknown_method(method)),
         }
@@ -65,7 +65,11 @@ impl Server {
     ) -> Result<Json, RpcError> {
         let cursor = params.and_then(|params| params.get_str("cursor"));
         let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
-        let answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        let mut answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        // Ours first: no client that cuts the list loses them.
+        if list == List::Tools && cursor.is_none() {
+            answer.page.entries.splice(0..0, self.tools.list(&asking.caller));
+        }
         Ok(encode::list(key, &answer, asking.version))
     }
 
@@ -80,8 +84,29 @@ impl Server {
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let public = PublicUri::new(uri.as_str());
-        let answer = self.gateway.read(&asking.caller, &public, ask).await.map(|r| r.reply);
+        let answer =
+            self.gateway.read(&asking.caller, &public, ask).await.map(|reading| reading.reply);
         self.sealed(answer, subject, Keeping::Cacheable, asking.version)
+    }
+
+    /// A tool of ours, or else one of a Source.
+    async fn call_tool(
+        &self,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let name = required(params.as_ref(), "name")?;
+        if !self.tools.has(&name) {
+            return self.act(Action::CallTool, params, asking, notices).await;
+        }
+        let subject = Subject { action: Some(Action::CallTool), name: &name };
+        let params = self.unsealed(params, subject, asking)?;
+        let ask = asking.ask(params.as_ref(), notices);
+        let given = params.as_ref().and_then(|params| params.get("arguments"));
+        let answer = self.tools.call(&asking.caller, &name, given.as_ref(), ask).await;
+        let unknown = || AskError::UnknownName { what: "tool", name: name.clone() };
+        self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking.version)
     }
 
     async fn act(
@@ -145,54 +170,54 @@ impl Server {
         Ok(if needs_input { self.seal.close(result, &subject.to_string()) } else { result })
     }
 
-    fn discover(&self) -> Json {
+    fn discover(&self, caller: &Caller) -> Json {
         let versions: Vec<String> = Version::ALL.iter().map(|v| quote(v.as_str())).collect();
         let mut object = Object::new();
         object.set("supportedVersions", format!("[{}]", versions.join(",")));
-        object.set("capabilities", self.capabilities(Version::MODERN));
+        object.set("capabilities", self.capabilities(Version::MODERN, caller));
         object.set("instructions", quote(INSTRUCTIONS));
         encode::modernise(&mut object, Keeping::Cacheable, None);
         object.to_json()
     }
 
     /// The answer to `initialize`, and the version agreed on.
-    pub(crate) fn initialize(&self, params: Option<&Json>) -> (Version, Json) {
+    pub(crate) fn initialize(&self, params: Option<&Json>, caller: &Caller) -> (Version, Json) {
         let wanted =
             params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
         let version = wanted.filter(|v| !v.is_modern()).unwrap_or(Version::NEWEST_LEGACY);
         let mut object = Object::new();
         object.set_str("protocolVersion", version.as_str());
-        object.set("capabilities", self.capabilities(version));
+        object.set("capabilities", self.capabilities(version, caller));
         object.set("serverInfo", server_info());
         object.set("instructions", quote(INSTRUCTIONS));
         (version, object.to_json())
     }
 
-    /// What we offer: the catalogue always, tools and prompts where a server shows its own.
-    fn capabilities(&self, version: Version) -> String {
+    /// What we offer: the catalogue always, the rest where there is something of it.
+    fn capabilities(&self, version: Version, caller: &Caller) -> String {
         let mut all = Object::new();
         all.set("resources", r#"{"subscribe":true,"listChanged":true}"#);
         all.set("completions", "{}");
         all.set("logging", "{}");
-        if self.shows(List::Tools) {
+        if self.shows(List::Tools, caller) {
             all.set("tools", r#"{"listChanged":true}"#);
         }
-        if self.shows(List::Prompts) {
+        if self.shows(List::Prompts, caller) {
             all.set("prompts", r#"{"listChanged":true}"#);
         }
-        if version >= Version::V2025_11_25 && self.shows(List::Skills) {
+        if version >= Version::V2025_11_25 && self.shows(List::Skills, caller) {
             all.set("extensions", format!("{{\"{SKILLS}\":{{\"directoryRead\":true}}}}"));
         }
         all.to_text()
     }
 
     /// Whether a list is offered; the catalogue always is.
-    fn shows(&self, list: List) -> bool {
+    fn shows(&self, list: List, caller: &Caller) -> bool {
         let snapshot = self.gateway.current();
         let abilities = snapshot.abilities();
         match list {
             List::Resources | List::Templates => true,
-            List::Tools => abilities.tools,
+            List::Tools => abilities.tools || !self.tools.list(caller).is_empty(),
             List::Prompts => abilities.prompts,
             List::Skills => abilities.skills || !snapshot.skills().is_empty(),
         }

@@ -246,8 +246,8 @@ impl HttpDoor {
 
     async fn initialize(self: Arc<Self>, request: Request) -> Response {
         let params = request.params.as_ref();
-        let (version, result) = self.server.initialize(params);
         let caller = Caller { client: client_name(params), ..Caller::behind(Door::Http) };
+        let (version, result) = self.server.initialize(params, &caller);
         let (out, unheard) = mpsc::channel(MAX_UNHEARD);
         let session = Session::begin(&self.server, version, caller, out);
         let session = HttpSession::new(session, unheard);

@@ -159,9 +159,9 @@ impl Client {
             Err(super::dispatch::unknown_method("initialize"))
         } else {
             let params = request.params.as_ref();
-            let (version, result) = self.server.initialize(params);
             let client = client_name(params);
             let caller = Caller { client, ..Caller::behind(Door::Stdio) };
+            let (version, result) = self.server.initialize(params, &caller);
             let begin =
                 || async { Session::begin(&self.server, version, caller, self.out.clone()) };
             self.session.get_or_init(begin).await;

@@ -9,7 +9,7 @@ mod status;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use trove_core::{SourceId, gateway::AskError};
+use trove_core::{Caller, Json, SourceId, gateway::AskError, source::Ask, tools::Tools};
 
 use crate::{
     app::App,
@@ -42,11 +42,13 @@ pub(crate) struct Failed {
     pub(crate) code: u8,
     pub(crate) class: &'static str,
     pub(crate) message: String,
+    /// What a tool answered, where one did: printed instead with `--json`.
+    pub(crate) object: Option<Json>,
 }
 
 impl Failed {
     pub(crate) fn new(code: u8, class: &'static str, message: impl Into<String>) -> Failed {
-        Failed { code, class, message: message.into() }
+        Failed { code, class, message: message.into(), object: None }
     }
 }
 
@@ -103,7 +105,9 @@ impl Command {
 
 #[expect(clippy::print_stderr, clippy::print_stdout, reason = "this is the terminal's side")]
 fn explain(failed: &Failed, wants_json: bool) {
-    if wants_json {
+    if let Some(object) = failed.object.as_ref().filter(|_| wants_json) {
+        println!("{}", object.as_str());
+    } else if wants_json {
         let line = serde_json::json!({
             "success": false, "error": failed.class, "message": failed.message,
         });
@@ -156,6 +160,23 @@ fn once<T>(
         app.shutdown().await;
         outcome
     })
+}
+
+/// Calls a tool as a client would and gives its object; a failure keeps its own.
+async fn call_tool(app: &App, name: &str, arguments: &serde_json::Value) -> Result<Json, Failed> {
+    let tools = Tools::all(app.gateway.clone());
+    let arguments = Json::of(arguments);
+    let reply = tools.call(&Caller::local(), name, Some(&arguments), Ask::default()).await;
+    let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);
+    let object = body.get("structuredContent").unwrap_or_else(Json::empty_object);
+    if body.get("isError").is_none_or(|is_error| is_error.as_str() != "true") {
+        return Ok(object);
+    }
+    let text = |key: &str| object.get_str(key).unwrap_or_default();
+    let code = if text("error") == "InvalidArguments" { exit::USAGE } else { exit::SOURCE };
+    let mut failed = Failed::new(code, "Failed", text("message"));
+    failed.object = Some(object);
+    Err(failed)
 }
 
 /// Waits until every server has answered or failed, or `is_enough` says so.

@@ -3,6 +3,7 @@
 use std::io::Write as _;
 
 use base64::Engine as _;
+use serde_json::Value;
 use trove_core::{
     Caller, Json, PublicUri,
     json::{Object, items},
@@ -11,11 +12,14 @@ use trove_core::{
 };
 
 use super::{Failed, exit, once, settle};
-use crate::cli::{Global, Read};
+use crate::{
+    app::App,
+    cli::{Global, Read},
+};
 
 pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     let uri = PublicUri::new(read.uri.trim());
-    let result = once(global, async |app| {
+    let bytes = once(global, async |app| {
         let gateway = &app.gateway;
         // No need to wait for every server when the owner of this one is there.
         settle(app, read.wait, async || {
@@ -25,18 +29,31 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
             })
         })
         .await;
-        Ok(gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body)
+        if read.wait.output.json {
+            return bridged(app, read).await;
+        }
+        raw(&gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body)
     })?;
-    let bytes = if read.wait.output.json { pretty(&result) } else { raw(&result)? };
     // A reader that has seen enough, such as `head`, is no fault.
     let _ = std::io::stdout().write_all(&bytes);
     Ok(())
 }
 
-fn pretty(result: &Json) -> Vec<u8> {
-    let mut text = result.as_bytes().to_vec();
+/// The object that `get_resource` gives.
+async fn bridged(app: &App, read: &Read) -> Result<Vec<u8>, Failed> {
+    let mut arguments = serde_json::Map::new();
+    arguments.insert("uri".into(), read.uri.as_str().into());
+    let mut give = |key: &str, value: Option<Value>| {
+        arguments.extend(value.map(|value| (key.to_owned(), value)));
+    };
+    give("maxSize", read.max_size.map(Value::from));
+    give("offset", read.offset.map(Value::from));
+    give("grep", read.grep.clone().map(Value::from));
+    give("format", read.format.clone().map(Value::from));
+    let object = super::call_tool(app, "get_resource", &arguments.into()).await?;
+    let mut text = object.as_bytes().to_vec();
     text.push(b'\n');
-    text
+    Ok(text)
 }
 
 /// The contents as they are: text as text, binary decoded, several one after another.

@@ -34,7 +34,12 @@ fn open(
     doors: Doors,
     greet: impl FnOnce(&Loaded, SocketAddr, Option<&str>),
 ) -> Result<(), Failed> {
-    let flags = Overrides { http_addr: http.http, no_auth: http.no_auth, ..Overrides::default() };
+    let flags = Overrides {
+        http_addr: http.http,
+        no_auth: http.no_auth,
+        bridge: http.tools.bridge,
+        toolsets: http.tools.toolsets.clone(),
+    };
     let (loaded, cwd) = configure(global, flags.clone())?;
     telemetry::start(global, "info");
     let runtime = runtime()?;

@@ -31,6 +31,11 @@ pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The folder of what programs keep between runs.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
+/// What stands before the names of the guide's and the flags' tools.
+pub const MCP_TOOL_PREFIX: &str = "MCP_TOOL_PREFIX";
+/// Whether the example tools are offered.
+pub const MCP_INCLUDE_EXAMPLE_TOOLS: &str = "MCP_INCLUDE_EXAMPLE_TOOLS";
+
 /// All of them.
 pub const VARIABLES: &[EnvVar] = &[
     EnvVar { name: TROVE_CONFIG, meaning: "The configuration file, unless --config names one." },
@@ -48,6 +53,12 @@ pub const VARIABLES: &[EnvVar] = &[
         name: XDG_STATE_HOME,
         meaning: "Where the folder trove is made; else ~/.local/state.",
     },
+    EnvVar {
+        name: MCP_TOOL_PREFIX,
+        meaning: "What stands before the names of guide and flag tools: `guide` unless set, \
+                  nothing if set to nothing.",
+    },
+    EnvVar { name: MCP_INCLUDE_EXAMPLE_TOOLS, meaning: "`true` offers the example tools too." },
 ];
 
 /// The most a file named by a variable may hold.

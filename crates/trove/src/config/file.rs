@@ -132,6 +132,9 @@ section! {
         /// When these tools are offered.
         #[schemars(extend("default" = "auto"))]
         mode: Key<BridgeMode>,
+        /// The most bytes of a resource that one answer may be asked to hold.
+        #[schemars(extend("default" = 1048576, "minimum" = 1024))]
+        max_answer_bytes: Key<u64>,
     }
 }
 
@@ -144,6 +147,9 @@ section! {
         /// How much a tool says about itself.
         #[schemars(extend("default" = "short"))]
         descriptions: Key<Descriptions>,
+        /// Whether failures leave out what only those who run Trove should see; unless
+        /// written, when HTTP is served beyond this machine.
+        mask_error_details: Key<bool>,
     }
 }
 
@@ -291,4 +297,23 @@ stands_for! {
     Protocol { Auto, Legacy, Modern }
     Expose { Resources, All }
     Index { Content, Metadata, Off }
+}
+
+/// Words of the file and what core calls them.
+macro_rules! means {
+    ($($name:ident { $($variant:ident),* })*) => {
+        $(
+            impl From<$name> for trove_core::tools::$name {
+                fn from(word: $name) -> trove_core::tools::$name {
+                    match word { $($name::$variant => trove_core::tools::$name::$variant),* }
+                }
+            }
+        )*
+    };
+}
+
+means! {
+    BridgeMode { Auto, Always, Never }
+    Toolset { Resources, Health, Guide, GuideAdmin, Flags, PerServer, Code, Example }
+    Descriptions { Short, Full }
 }

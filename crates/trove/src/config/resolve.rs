@@ -12,7 +12,10 @@ use std::{
 use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
 
 use super::{
-    env::{EnvLookup, HostScope, TROVE_HOME, non_empty, state_folder},
+    env::{
+        EnvLookup, HostScope, MCP_INCLUDE_EXAMPLE_TOOLS, MCP_TOOL_PREFIX, TROVE_HOME, non_empty,
+        state_folder,
+    },
     file::{AuthWord, ConfigFile, Policy},
     problem::Problems,
     read::{Key, Spot, Word},
@@ -25,6 +28,10 @@ use super::{
 
 const DEFAULT_ADDR: SocketAddr =
     SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)), 7420);
+const DEFAULT_MAX_ANSWER: usize = 1024 * 1024;
+const DEFAULT_TOOL_PREFIX: &str = "guide";
+/// With the longest tool name it stays within the 60 that the strictest client allows.
+const MAX_TOOL_PREFIX: usize = 20;
 const DEFAULT_CACHE_TTL: Duration = Duration::from_secs(300);
 const DEFAULT_TOOLSETS: [Toolset; 4] =
     [Toolset::Resources, Toolset::Health, Toolset::Guide, Toolset::Flags];
@@ -62,15 +69,22 @@ pub(super) fn resolve(
 ) -> Config {
     let flags = around.flags.clone();
     let cache_ttl = file.discovery.cache_ttl_ms.take().map(Duration::from_millis);
+    let http = http(file.http, &flags, problems);
+    let max_answer = file.bridge.max_answer_bytes.take();
+    let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let is_public = !http.addr.ip().is_loopback();
     Config {
         upstreams,
-        http: http(file.http, &flags, problems),
+        mask_error_details: pick(None, file.tools.mask_error_details.take(), is_public),
+        max_answer_bytes: pick(None, max_answer, DEFAULT_MAX_ANSWER),
+        tool_prefix: tool_prefix(around, problems),
+        http,
         guide_root: guide_root(&file.guide.root, around, problems),
         cache_ttl: pick(None, cache_ttl, DEFAULT_CACHE_TTL),
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
         local_roles: pick(None, file.auth.local_roles.take(), Vec::new()),
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
-        toolsets: pick(flags.toolsets, file.tools.toolsets.take(), DEFAULT_TOOLSETS.into()),
+        toolsets: toolsets(flags.toolsets, file.tools.toolsets.take(), around),
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
         code_enabled: pick(None, file.code.enabled.take(), false),
         state_dir: state_dir(around, problems),
@@ -121,6 +135,36 @@ fn available(auth: &Spot<AuthWord>, problems: &mut Problems) -> Option<HttpAuth>
             None
         }
     }
+}
+
+/// The groups of tools; the environment may add the example.
+fn toolsets(
+    flag: Option<Vec<Toolset>>,
+    written: Option<Vec<Toolset>>,
+    around: &Surroundings<'_>,
+) -> Setting<Vec<Toolset>> {
+    let mut toolsets = pick(flag, written, DEFAULT_TOOLSETS.into());
+    let wants_example =
+        non_empty(around.env, MCP_INCLUDE_EXAMPLE_TOOLS).is_some_and(|word| word == "true");
+    if wants_example && !toolsets.value.contains(&Toolset::Example) {
+        toolsets.value.push(Toolset::Example);
+    }
+    toolsets
+}
+
+/// The prefix of the environment, the empty one too.
+fn tool_prefix(around: &Surroundings<'_>, problems: &mut Problems) -> Setting<String> {
+    let Some(value) = around.env.get(MCP_TOOL_PREFIX) else {
+        return Setting { value: DEFAULT_TOOL_PREFIX.to_owned(), origin: Origin::Default };
+    };
+    let is_fit = value.len() <= MAX_TOOL_PREFIX
+        && value.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        && !value.starts_with(|c: char| c.is_ascii_digit() || c == '_');
+    if !is_fit {
+        let message = format!("`{MCP_TOOL_PREFIX}` is {value:?}, which cannot begin a tool's name");
+        problems.error_outside(message, "use lower-case letters, digits and `_`, at most 20");
+    }
+    Setting { value, origin: Origin::Env }
 }
 
 fn guide_root(

@@ -29,6 +29,12 @@ pub struct Config {
     pub toolsets: Setting<Vec<Toolset>>,
     /// How much a tool says about itself.
     pub descriptions: Setting<Descriptions>,
+    /// What stands before the names of tools that share a prefix.
+    pub tool_prefix: Setting<String>,
+    /// Whether failures leave out what only those who run Trove should see.
+    pub mask_error_details: Setting<bool>,
+    /// The most bytes of a resource that one answer may be asked to hold.
+    pub max_answer_bytes: Setting<usize>,
     /// Whether programs may be run.
     pub code_enabled: Setting<bool>,
     /// Where everything is kept that outlives the process, absolute.

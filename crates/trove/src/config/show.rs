@@ -53,7 +53,7 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 10] {
+fn origins(config: &Config) -> [(&'static str, Origin); 13] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -63,6 +63,9 @@ fn origins(config: &Config) -> [(&'static str, Origin); 10] {
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
         ("tools.descriptions", config.descriptions.origin),
+        ("tools.prefix", config.tool_prefix.origin),
+        ("tools.mask_error_details", config.mask_error_details.origin),
+        ("bridge.max_answer_bytes", config.max_answer_bytes.origin),
         ("code.enabled", config.code_enabled.origin),
         ("state_dir", config.state_dir.origin),
     ]
@@ -86,8 +89,16 @@ fn in_force(config: &Config) -> Value {
         "discovery": { "cache_ttl_ms": millis(config.cache_ttl.value) },
         "policy": policy,
         "auth": { "local_roles": config.local_roles.value },
-        "bridge": { "mode": config.bridge.as_str() },
-        "tools": { "toolsets": toolsets, "descriptions": config.descriptions.as_str() },
+        "bridge": {
+            "mode": config.bridge.as_str(),
+            "max_answer_bytes": config.max_answer_bytes.value,
+        },
+        "tools": {
+            "toolsets": toolsets,
+            "descriptions": config.descriptions.as_str(),
+            "mask_error_details": config.mask_error_details.value,
+            "prefix": config.tool_prefix.value,
+        },
         "code": { "enabled": config.code_enabled.value },
     })
 }

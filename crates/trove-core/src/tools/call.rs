@@ -1,0 +1,286 @@
+//! The one path of every call: find, parse, consent, run, wrap, log.
+
+use std::{
+    collections::HashMap,
+    panic::AssertUnwindSafe,
+    sync::{Arc, Weak},
+    time::SystemTime,
+};
+
+use arc_swap::ArcSwap;
+use futures_util::FutureExt as _;
+use serde_json::{Value, json};
+use tracing::{debug, error, trace};
+
+use super::{
+    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
+    describe::{self, Descriptions},
+    offer::{self, BridgeMode, Need},
+    outcome::{Class, Failure, Given, Outcome},
+    schema,
+};
+use crate::{
+    Caller, Gateway,
+    about::{Item, ToolBook},
+    json::Json,
+    source::{Ask, Reply},
+};
+
+/// What the settings say about tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// What stands before the names of tools that share a prefix; may be empty.
+    pub prefix: String,
+    /// The groups that are offered.
+    pub toolsets: Vec<Toolset>,
+    /// How much a tool says about itself.
+    pub descriptions: Descriptions,
+    /// When clients get the bridge.
+    pub bridge: BridgeMode,
+    /// Whether failures leave out what only those who run the gateway should see.
+    pub mask_error_details: bool,
+    /// The most bytes one answer may be asked to hold.
+    pub max_answer: usize,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            prefix: "guide".to_owned(),
+            toolsets: vec![Toolset::Resources, Toolset::Health],
+            descriptions: Descriptions::Short,
+            bridge: BridgeMode::Auto,
+            mask_error_details: false,
+            max_answer: 1024 * 1024,
+        }
+    }
+}
+
+/// The tools that are offered, over a gateway.
+pub struct Tools {
+    gateway: Arc<Gateway>,
+    offered: ArcSwap<Offered>,
+    /// What discovery showed last, kept as long as the catalogue stays.
+    pub(super) discoveries: super::get_resource::Discoveries,
+}
+
+struct Offered {
+    settings: Settings,
+    tools: Vec<OfferedTool>,
+    by_name: HashMap<String, usize>,
+}
+
+struct OfferedTool {
+    spec: &'static ToolSpec,
+    name: String,
+    schema: Value,
+    entry: Json,
+}
+
+/// One call, for the tool that runs.
+pub struct Call<'a> {
+    /// The tools, for what they share.
+    pub(super) tools: &'a Tools,
+    /// The use cases.
+    pub gateway: &'a Arc<Gateway>,
+    /// Who calls.
+    pub caller: &'a Caller,
+    /// The settings in force.
+    pub settings: &'a Settings,
+    /// How much of the bridge the caller's client needs.
+    pub(super) need: Need,
+    /// When the call came.
+    pub now: SystemTime,
+    ask: std::sync::Mutex<Ask>,
+}
+
+impl Call<'_> {
+    /// What travels to a Source beside the operation; the first time all there is, then
+    /// nothing.
+    pub(super) fn ask(&self) -> Ask {
+        std::mem::take(&mut *self.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+    }
+}
+
+impl Tools {
+    /// The tools these settings offer.
+    pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Tools> {
+        let tools = Arc::new(Tools {
+            gateway: gateway.clone(),
+            offered: ArcSwap::from_pointee(Offered::new(settings)),
+            discoveries: super::get_resource::Discoveries::default(),
+        });
+        let book: Weak<Tools> = Arc::downgrade(&tools);
+        gateway.publish_tools(book);
+        tools
+    }
+
+    /// Every tool there is, whatever the settings offer to clients: for the command line.
+    pub fn all(gateway: Arc<Gateway>) -> Tools {
+        let settings = Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() };
+        Tools {
+            gateway,
+            offered: ArcSwap::from_pointee(Offered::new(settings)),
+            discoveries: super::get_resource::Discoveries::default(),
+        }
+    }
+
+    /// Puts other settings in force.
+    pub fn configure(&self, settings: Settings) {
+        if self.offered.load().settings != settings {
+            self.offered.store(Arc::new(Offered::new(settings)));
+        }
+    }
+
+    /// The entries of the tools that this caller is offered, in order.
+    pub fn list(&self, caller: &Caller) -> Vec<Json> {
+        self.offered.load().shown_to(caller).map(|tool| tool.entry.clone()).collect()
+    }
+
+    /// Whether there is a tool of that name, whoever is shown it.
+    pub fn has(&self, name: &str) -> bool {
+        self.offered.load().by_name.contains_key(name)
+    }
+
+    /// Calls the tool of that name; nothing when there is none.
+    pub async fn call(
+        &self,
+        caller: &Caller,
+        name: &str,
+        arguments: Option<&Json>,
+        ask: Ask,
+    ) -> Option<Reply> {
+        let offered = self.offered.load_full();
+        let tool = &offered.tools[*offered.by_name.get(name)?];
+        let name = tool.spec.name;
+        let call = Call {
+            tools: self,
+            gateway: &self.gateway,
+            caller,
+            settings: &offered.settings,
+            need: offer::need(offered.settings.bridge, caller),
+            now: SystemTime::now(),
+            ask: std::sync::Mutex::new(ask),
+        };
+        trace!("Tool called: {name}");
+        let answer = match run(tool, arguments, &call).await {
+            Ok(outcome) => {
+                trace!("Tool {name} completed successfully");
+                match outcome.0 {
+                    Given::Answer(answer) => answer.into_reply(),
+                    Given::NeedsInput(reply) => reply,
+                }
+            }
+            Err(failure) => {
+                error!("Tool {name} failed: {}", failure.class().as_str());
+                debug!(tool = name, message = failure.message(), "failure");
+                failure.to_reply(offered.settings.mask_error_details)
+            }
+        };
+        Some(answer)
+    }
+}
+
+impl ToolBook for Tools {
+    fn summaries(&self, caller: &Caller) -> Vec<Item> {
+        let offered = self.offered.load();
+        let summary = |tool: &OfferedTool| Item {
+            uri: None,
+            name: Some(tool.name.clone()),
+            description: Some(describe::first_line(&tool.schema)),
+            toolset: Some(tool.spec.toolset.as_str()),
+            effect: Some(tool.spec.effect.as_str()),
+        };
+        offered.shown_to(caller).map(summary).collect()
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        self.offered.load().tools.iter().map(|tool| tool.spec.name).collect()
+    }
+
+    fn document(&self, name: &str) -> Option<String> {
+        let offered = self.offered.load();
+        let tool = offered.tools.iter().find(|tool| tool.spec.name == name || tool.name == name);
+        tool.map(|tool| describe::document(tool.spec))
+    }
+}
+
+/// Parses, asks for consent, runs; a panic is one failure and ends nothing else.
+async fn run(
+    tool: &OfferedTool,
+    arguments: Option<&Json>,
+    call: &Call<'_>,
+) -> Result<Outcome, Failure> {
+    let given = match arguments {
+        None => json!({}),
+        Some(text) => text.to().map_err(|_| Failure::arguments("the arguments are not JSON"))?,
+    };
+    consent(tool.spec, &given)?;
+    let arguments = arguments::check(given, &tool.schema)?;
+    let running = AssertUnwindSafe((tool.spec.run)(arguments, call)).catch_unwind();
+    running.await.unwrap_or_else(|_| {
+        let message = format!("{} failed by a fault of Trove's own", tool.spec.name);
+        let action = "Report it with the log of this moment; other calls work on.";
+        Err(Failure::new(Class::InternalError, message, action))
+    })
+}
+
+/// A tool that destroys does nothing without the exact word.
+fn consent(spec: &ToolSpec, arguments: &Value) -> Result<(), Failure> {
+    let Some(word) = spec.consent else { return Ok(()) };
+    if arguments.get("explicit_action").and_then(Value::as_str) == Some(word) {
+        return Ok(());
+    }
+    let message = format!("{} destroys; nothing was changed", spec.name);
+    let action = format!(
+        "Ask the user whether this shall really be done; only if so, call again with explicit_action \"{word}\"."
+    );
+    Err(Failure::new(Class::ConsentRequired, message, action)
+        .with("field", "explicit_action")
+        .with("allowed", vec![word])
+        .instruction("Do not repeat the call on your own: ask the user first."))
+}
+
+impl Offered {
+    fn shown_to(&self, caller: &Caller) -> impl Iterator<Item = &OfferedTool> {
+        let need = offer::need(self.settings.bridge, caller);
+        self.tools.iter().filter(move |tool| !tool.spec.is_bridge || need != Need::Nothing)
+    }
+
+    fn new(settings: Settings) -> Offered {
+        let mut tools = Vec::new();
+        let mut by_name = HashMap::new();
+        for spec in TOOLS.iter().filter(|spec| settings.toolsets.contains(&spec.toolset)) {
+            let finish = |name: &str| match spec.prefix {
+                Prefix::Shared if !settings.prefix.is_empty() => {
+                    format!("{}_{name}", settings.prefix)
+                }
+                Prefix::Shared | Prefix::None => name.to_owned(),
+            };
+            let schema = (spec.schema)();
+            let name = finish(spec.name);
+            let entry = entry(spec, &name, &schema, settings.descriptions);
+            by_name.insert(name.clone(), tools.len());
+            for alias in spec.aliases {
+                by_name.entry(finish(alias)).or_insert(tools.len());
+            }
+            tools.push(OfferedTool { spec, name, schema, entry });
+        }
+        Offered { settings, tools, by_name }
+    }
+}
+
+/// A tool as `tools/list` shows it.
+fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions) -> Json {
+    Json::of(&json!({
+        "name": name,
+        "description": describe::listed(spec, schema, descriptions),
+        "inputSchema": schema::published(schema),
+        "annotations": {
+            "readOnlyHint": spec.effect == Effect::Reads,
+            "destructiveHint": spec.effect == Effect::Destroys,
+            "idempotentHint": true,
+            "openWorldHint": spec.toolset == Toolset::Resources,
+        },
+    }))
+}

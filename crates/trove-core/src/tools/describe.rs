@@ -1,0 +1,135 @@
+//! What a tool says about itself: short in lists, in four parts in its document.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::{ToolSpec, schema};
+
+/// How much a tool says about itself in `tools/list`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Descriptions {
+    /// What fits every client.
+    #[default]
+    Short,
+    /// All four parts.
+    Full,
+}
+
+/// Clients cut descriptions at 2 KB.
+pub(super) const MAX_SHORT: usize = 1500;
+
+/// The description for `tools/list`.
+pub(super) fn listed(spec: &ToolSpec, schema: &Value, descriptions: Descriptions) -> String {
+    match descriptions {
+        Descriptions::Full => document_of(spec, schema),
+        Descriptions::Short => {
+            let mut text = words(schema);
+            text.truncate(text.floor_char_boundary(MAX_SHORT));
+            text
+        }
+    }
+}
+
+/// The first line of a tool's description.
+pub(super) fn first_line(schema: &Value) -> String {
+    words(schema).lines().next().unwrap_or_default().to_owned()
+}
+
+/// The whole document of a tool: description, schema, usage, examples.
+pub fn document(spec: &ToolSpec) -> String {
+    document_of(spec, &(spec.schema)())
+}
+
+fn document_of(spec: &ToolSpec, schema: &Value) -> String {
+    let mut out = format!("# {}\n\n{}\n", spec.name, words(schema));
+    let _ = write!(
+        out,
+        "\nToolset `{}`; it {} {}.\n",
+        spec.toolset.as_str(),
+        spec.effect.as_str(),
+        match spec.effect {
+            super::Effect::Reads => "and changes nothing",
+            super::Effect::Writes => "what it is given",
+            super::Effect::Destroys => "what it names",
+        },
+    );
+    out.push_str(&table(schema));
+    let pretty = serde_json::to_string_pretty(&schema::published(schema)).unwrap_or_default();
+    let _ = write!(out, "\n## JSON Schema\n\n```json\n{pretty}\n```\n");
+    let _ = write!(out, "\n## Usage\n\n```\n{}({})\n```\n", spec.name, signature(schema));
+    out.push_str("\n## Examples\n");
+    for example in spec.examples {
+        let _ = write!(
+            out,
+            "\n{}\n\n```json\n{{\"name\": \"{}\", \"arguments\": {}}}\n```\n",
+            example.says, spec.name, example.arguments
+        );
+    }
+    out
+}
+
+/// The doc comment, its wrapped lines joined into paragraphs.
+fn words(schema: &Value) -> String {
+    let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+    let paragraphs = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    paragraphs.collect::<Vec<_>>().join("\n")
+}
+
+/// The arguments as a table.
+fn table(schema: &Value) -> String {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return String::new();
+    };
+    if properties.is_empty() {
+        return "\nIt takes no arguments.\n".to_owned();
+    }
+    let mut out =
+        "\n| argument | type | required | meaning | allowed |\n|---|---|---|---|---|\n".to_owned();
+    for (name, property) in properties {
+        let text = |key: &str| property.get(key).and_then(Value::as_str).unwrap_or_default();
+        let required = if is_required(schema, name) { "yes" } else { "no" };
+        let _ = writeln!(
+            out,
+            "| `{name}` | {} | {required} | {} | {} |",
+            text("type"),
+            text("description").replace('|', "\\|"),
+            allowed(property)
+        );
+    }
+    out
+}
+
+fn allowed(property: &Value) -> String {
+    let number = |key: &str| property.get(key).map(Value::to_string);
+    if let Some(words) = property.get("enum").and_then(Value::as_array) {
+        let words: Vec<String> =
+            words.iter().filter_map(Value::as_str).map(|word| format!("`{word}`")).collect();
+        return words.join(", ");
+    }
+    match (number("minimum"), number("maximum")) {
+        (Some(least), Some(most)) => format!("{least} to {most}"),
+        (Some(least), None) => format!("at least {least}"),
+        (None, Some(most)) => format!("at most {most}"),
+        (None, None) => String::new(),
+    }
+}
+
+fn signature(schema: &Value) -> String {
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return String::new();
+    };
+    let argument = |(name, property): (&String, &Value)| {
+        let kind = property.get("type").and_then(Value::as_str).unwrap_or("any");
+        let mark = if is_required(schema, name) { "" } else { "?" };
+        format!("{name}{mark}: {kind}")
+    };
+    properties.iter().map(argument).collect::<Vec<_>>().join(", ")
+}
+
+fn is_required(schema: &Value, name: &str) -> bool {
+    let required = schema.get("required").and_then(Value::as_array);
+    required.is_some_and(|all| all.iter().any(|one| one == name))
+}

@@ -1,0 +1,47 @@
+//! `health_check`: the state of the gateway, from memory, whatever the servers do.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use crate::json::{Json, Object};
+
+/// Tell whether Trove and the servers behind it work.
+///
+/// Answers at once from memory. For each server: its state, what went wrong last, how
+/// many resources it lists. Use it when a read fails or something seems to be missing.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct HealthCheck {}
+
+impl Tool for HealthCheck {
+    const NAME: &'static str = "health_check";
+    const TOOLSET: Toolset = Toolset::Health;
+    const EFFECT: Effect = Effect::Reads;
+    const PREFIX: Prefix = Prefix::None;
+    const EXAMPLES: &'static [Example] =
+        &[Example { says: "See which servers answer.", arguments: "{}" }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let health = call.gateway.health(call.caller);
+        let mut object = Object::new();
+        object.set("success", "true");
+        object.set_str("status", health.status);
+        object.set_str("version", health.version);
+        object.set("uptime_seconds", health.uptime_seconds.to_string());
+        object.set_str("platform", &format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH));
+        object.set("memory_bytes", json!(resident_bytes()).to_string());
+        object.set("resources", health.resources.to_string());
+        object.set("templates", health.templates.to_string());
+        object.set("sources", Json::of(&health.sources).as_str().to_owned());
+        Ok(Outcome::flat(object))
+    }
+}
+
+/// How much memory the process holds, where the system says so.
+fn resident_bytes() -> Option<u64> {
+    let pages = std::fs::read_to_string("/proc/self/statm").ok()?;
+    let pages: u64 = pages.split(' ').nth(1)?.parse().ok()?;
+    Some(pages * 4096)
+}

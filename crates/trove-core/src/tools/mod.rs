@@ -1,0 +1,197 @@
+//! Operations offered as tools. They speak only to the Gateway.
+//!
+//! A tool is a struct (its doc comment is the description, its fields the arguments),
+//! one `run`, and a row in [`TOOLS`]. Everything common, from finding it to writing its
+//! answer, happens once, in `call`.
+
+mod arguments;
+mod call;
+mod describe;
+mod example;
+mod get_resource;
+mod health;
+mod offer;
+mod outcome;
+mod schema;
+
+use std::future::Future;
+
+use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+pub use call::{Call, Settings, Tools};
+pub use describe::{Descriptions, document};
+pub use offer::{BridgeMode, CLIENTS_DATE};
+pub use outcome::{Class, Failure, Outcome};
+
+/// Every tool there is. Server, documents, schemas and tests all walk this list.
+pub static TOOLS: &[ToolSpec] = &[
+    spec::<get_resource::GetResource>(),
+    spec::<health::HealthCheck>(),
+    spec::<example::ExampleEcho>(),
+];
+
+/// One typed operation.
+pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
+    /// Its bare name.
+    const NAME: &'static str;
+    /// The group it belongs to.
+    const TOOLSET: Toolset;
+    /// What it does to the world.
+    const EFFECT: Effect;
+    /// What stands before its name.
+    const PREFIX: Prefix = Prefix::Shared;
+    /// Names it had before, which still work.
+    const ALIASES: &'static [&'static str] = &[];
+    /// The word without which it does nothing; for tools that destroy.
+    const CONSENT: Option<&'static str> = None;
+    /// Whether it only repeats what a client with resources can do by itself.
+    const IS_BRIDGE: bool = false;
+    /// Calls with real values, each with a sentence.
+    const EXAMPLES: &'static [Example];
+
+    /// Does it.
+    fn run(self, call: &Call<'_>) -> impl Future<Output = Result<Outcome, Failure>> + Send;
+}
+
+/// A row of the table.
+pub struct ToolSpec {
+    /// Its bare name.
+    pub name: &'static str,
+    /// The group it belongs to.
+    pub toolset: Toolset,
+    /// What it does to the world.
+    pub effect: Effect,
+    /// What stands before its name.
+    pub prefix: Prefix,
+    /// Names it had before, which still work.
+    pub aliases: &'static [&'static str],
+    /// The word without which it does nothing.
+    pub consent: Option<&'static str>,
+    /// Whether it only repeats what a client with resources can do by itself.
+    pub is_bridge: bool,
+    /// Calls with real values.
+    pub examples: &'static [Example],
+    schema: fn() -> Value,
+    run: for<'a> fn(Value, &'a Call<'a>) -> BoxFuture<'a, Result<Outcome, Failure>>,
+}
+
+/// The row of a tool.
+pub const fn spec<T: Tool>() -> ToolSpec {
+    ToolSpec {
+        name: T::NAME,
+        toolset: T::TOOLSET,
+        effect: T::EFFECT,
+        prefix: T::PREFIX,
+        aliases: T::ALIASES,
+        consent: T::CONSENT,
+        is_bridge: T::IS_BRIDGE,
+        examples: T::EXAMPLES,
+        schema: schema::of::<T>,
+        run: run::<T>,
+    }
+}
+
+fn run<'a, T: Tool>(
+    arguments: Value,
+    call: &'a Call<'a>,
+) -> BoxFuture<'a, Result<Outcome, Failure>> {
+    Box::pin(async move {
+        let tool: T = serde_json::from_value(arguments).map_err(|error| {
+            // The arguments were checked against the schema; this is a rule it cannot say.
+            Failure::arguments(error.to_string())
+        })?;
+        tool.run(call).await
+    })
+}
+
+/// A group of tools that is offered or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Toolset {
+    /// Finding and reading resources.
+    Resources,
+    /// The state of the gateway.
+    Health,
+    /// Reading local knowledge.
+    Guide,
+    /// Changing local knowledge.
+    GuideAdmin,
+    /// Switches.
+    Flags,
+    /// Tools of their own for each server.
+    PerServer,
+    /// Sandboxed programs.
+    Code,
+    /// An example for those who write tools.
+    Example,
+}
+
+impl Toolset {
+    /// All of them.
+    pub const ALL: [Toolset; 8] = [
+        Toolset::Resources,
+        Toolset::Health,
+        Toolset::Guide,
+        Toolset::GuideAdmin,
+        Toolset::Flags,
+        Toolset::PerServer,
+        Toolset::Code,
+        Toolset::Example,
+    ];
+
+    /// Its name in settings and documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Toolset::Resources => "resources",
+            Toolset::Health => "health",
+            Toolset::Guide => "guide",
+            Toolset::GuideAdmin => "guide_admin",
+            Toolset::Flags => "flags",
+            Toolset::PerServer => "per_server",
+            Toolset::Code => "code",
+            Toolset::Example => "example",
+        }
+    }
+}
+
+/// What a tool does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Changes nothing.
+    Reads,
+    /// Adds or changes; doing it twice is doing it once.
+    Writes,
+    /// Takes away.
+    Destroys,
+}
+
+impl Effect {
+    /// Its name in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Effect::Reads => "reads",
+            Effect::Writes => "writes",
+            Effect::Destroys => "destroys",
+        }
+    }
+}
+
+/// What stands before a tool's name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Prefix {
+    /// The prefix of the settings.
+    Shared,
+    /// Nothing, whatever the settings say.
+    None,
+}
+
+/// One call with real values.
+#[derive(Debug, Clone, Copy)]
+pub struct Example {
+    /// What it is good for, in a sentence.
+    pub says: &'static str,
+    /// The arguments, as JSON.
+    pub arguments: &'static str,
+}

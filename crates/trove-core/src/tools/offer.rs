@@ -1,0 +1,107 @@
+//! Which clients need the bridge: by the name a client gives itself, from a dated table.
+//!
+//! Clients declare nothing about resources, so their names are all there is to go by.
+//! Whoever is not in the table gets the tools: one tool too many is better than data
+//! out of reach.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::caller::Caller;
+
+/// When clients get tools that only repeat what resources give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum BridgeMode {
+    /// When their model cannot open resources by itself.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How much of the bridge a client needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    /// Everything: its model knows tools only.
+    All,
+    /// Templates: its model opens what is listed.
+    Templates,
+    /// Nothing.
+    Nothing,
+}
+
+/// The day the table was last checked.
+pub static CLIENTS_DATE: LazyLock<&'static str> = LazyLock::new(|| TABLE.date);
+
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    serde_json::from_str(include_str!("clients.json")).expect("a file of ours, tested")
+});
+
+#[derive(Deserialize)]
+struct Table {
+    date: &'static str,
+    clients: Vec<Client>,
+}
+
+#[derive(Deserialize)]
+struct Client {
+    name: &'static str,
+    /// What people call it; for documents.
+    #[serde(rename = "title")]
+    _title: &'static str,
+    /// Its model lists and reads resources by itself.
+    reads: bool,
+    /// Its model can use templates.
+    templates: bool,
+}
+
+/// How much of the bridge this caller needs.
+pub(super) fn need(mode: BridgeMode, caller: &Caller) -> Need {
+    match mode {
+        BridgeMode::Always => Need::All,
+        BridgeMode::Never => Need::Nothing,
+        BridgeMode::Auto => {
+            let name = caller.client.as_deref().unwrap_or_default();
+            let known = TABLE.clients.iter().find(|client| client.name.eq_ignore_ascii_case(name));
+            match known {
+                Some(Client { reads: true, templates: true, .. }) => Need::Nothing,
+                Some(Client { reads: true, templates: false, .. }) => Need::Templates,
+                Some(Client { reads: false, .. }) | None => Need::All,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caller::Door;
+
+    fn needs(mode: BridgeMode, name: &str) -> Need {
+        let client = (!name.is_empty()).then(|| name.to_owned());
+        need(mode, &Caller { client, ..Caller::behind(Door::Http) })
+    }
+
+    #[test]
+    fn tool_only_and_unknown_clients_get_all_and_native_readers_what_they_lack() {
+        for name in ["claude-ai", "cursor-vscode", "Zed", "zed", "nobody-knows", ""] {
+            assert_eq!(needs(BridgeMode::Auto, name), Need::All, "{name}");
+        }
+        assert_eq!(needs(BridgeMode::Auto, "claude-code"), Need::Templates);
+        assert_eq!(needs(BridgeMode::Auto, "codex-mcp-client"), Need::Nothing);
+    }
+
+    #[test]
+    fn a_mode_that_is_set_asks_no_table() {
+        assert_eq!(needs(BridgeMode::Always, "codex-mcp-client"), Need::All);
+        assert_eq!(needs(BridgeMode::Never, "zed"), Need::Nothing);
+    }
+
+    #[test]
+    fn the_table_has_a_date() {
+        assert_eq!(CLIENTS_DATE.len(), "2026-11-15".len());
+    }
+}

@@ -1,0 +1,296 @@
+//! The envelope every tool answers in: [`Outcome`] or [`Failure`], one shape each.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::{
+    json::{Json, Object, quote},
+    source::Reply,
+};
+
+/// What a tool gave.
+pub struct Outcome(pub(super) Given);
+
+pub(super) enum Given {
+    /// The answer.
+    Answer(Answer),
+    /// The Source wants something from the caller first; its own words.
+    NeedsInput(Reply),
+}
+
+/// An answer, its members written already.
+pub(super) struct Answer {
+    pub(super) object: Object<'static>,
+    /// Content blocks that follow the text.
+    pub(super) blocks: Vec<String>,
+}
+
+impl Outcome {
+    /// `{success: true, value}`.
+    pub fn ok(value: impl Serialize) -> Outcome {
+        let mut object = Object::new();
+        object.set("success", "true");
+        object.set("value", Json::of(&value).as_str().to_owned());
+        Outcome::flat(object)
+    }
+
+    /// `{success: true}` with these members beside it.
+    pub(super) fn flat(object: Object<'static>) -> Outcome {
+        Outcome(Given::Answer(Answer { object, blocks: Vec::new() }))
+    }
+
+    /// What the Source wants before it can answer.
+    pub(super) fn needs_input(reply: Reply) -> Outcome {
+        Outcome(Given::NeedsInput(reply))
+    }
+
+    /// Adds words for the person.
+    #[must_use]
+    pub fn message(self, message: &str) -> Outcome {
+        self.with("message", message)
+    }
+
+    /// Adds words for the agent. They are ours: what a server wrote never comes here.
+    #[must_use]
+    pub fn instruction(self, instruction: &str) -> Outcome {
+        self.with("instruction", instruction)
+    }
+
+    /// Adds a content block after the text.
+    #[must_use]
+    pub(super) fn block(mut self, block: String) -> Outcome {
+        if let Given::Answer(answer) = &mut self.0 {
+            answer.blocks.push(block);
+        }
+        self
+    }
+
+    fn with(mut self, key: &'static str, text: &str) -> Outcome {
+        if let Given::Answer(answer) = &mut self.0 {
+            answer.object.set_str(key, text);
+        }
+        self
+    }
+}
+
+impl Answer {
+    /// The result of the call: the object as structured content and as text.
+    pub(super) fn into_reply(self) -> Reply {
+        result(&self.object.to_text(), &self.blocks, false)
+    }
+}
+
+/// The class of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// The URI is malformed, or no resource or template fits it.
+    InvalidUri,
+    /// A variable of a template has no value.
+    MissingTemplateVariable,
+    /// The value of a variable breaks its rule.
+    InvalidTemplateVariable,
+    /// The caller lacks a role.
+    Unauthorized,
+    /// The Source failed.
+    ResourceExecutionError,
+    /// The thing is not there.
+    NotFound,
+    /// Several Sources own it.
+    AmbiguousUri,
+    /// It is larger than a limit.
+    TooLarge,
+    /// Too much is going on.
+    Busy,
+    /// The caller took the question back.
+    Cancelled,
+    /// The arguments are not what the tool takes.
+    InvalidArguments,
+    /// A person must say so first.
+    ConsentRequired,
+    /// It exists already, or something depends on it.
+    Conflict,
+    /// What was to be kept could not be.
+    StorageError,
+    /// A fault of ours.
+    InternalError,
+}
+
+impl Class {
+    /// Its name, and its code.
+    fn names(self) -> (&'static str, &'static str) {
+        match self {
+            Class::InvalidUri => ("InvalidURI", "invalid_uri"),
+            Class::MissingTemplateVariable => {
+                ("MissingTemplateVariable", "missing_template_variable")
+            }
+            Class::InvalidTemplateVariable => {
+                ("InvalidTemplateVariable", "invalid_template_variable")
+            }
+            Class::Unauthorized => ("Unauthorized", "unauthorized"),
+            Class::ResourceExecutionError => ("ResourceExecutionError", "resource_execution_error"),
+            Class::NotFound => ("NotFound", "not_found"),
+            Class::AmbiguousUri => ("AmbiguousURI", "ambiguous_uri"),
+            Class::TooLarge => ("TooLarge", "too_large"),
+            Class::Busy => ("Busy", "busy"),
+            Class::Cancelled => ("Cancelled", "cancelled"),
+            Class::InvalidArguments => ("InvalidArguments", "invalid_arguments"),
+            Class::ConsentRequired => ("ConsentRequired", "consent_required"),
+            Class::Conflict => ("Conflict", "conflict"),
+            Class::StorageError => ("StorageError", "storage_error"),
+            Class::InternalError => ("InternalError", "internal_error"),
+        }
+    }
+
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        self.names().0
+    }
+}
+
+/// Why a tool gave nothing, and what to do about it.
+#[derive(Debug)]
+pub struct Failure(Box<Fault>);
+
+#[derive(Debug)]
+struct Fault {
+    class: Class,
+    message: String,
+    details: Option<Value>,
+    suggested_actions: Vec<String>,
+    exception: Option<(String, String)>,
+    instruction: Option<String>,
+    retryable: bool,
+    /// Members only some classes have: `valid_uris`, `candidates`, `total`, …
+    more: Vec<(&'static str, Value)>,
+}
+
+impl Failure {
+    /// A failure; `action` says what to do about it.
+    pub fn new(class: Class, message: impl Into<String>, action: impl Into<String>) -> Failure {
+        Failure(Box::new(Fault {
+            class,
+            message: message.into(),
+            details: None,
+            suggested_actions: vec![action.into()],
+            exception: None,
+            instruction: None,
+            retryable: false,
+            more: Vec::new(),
+        }))
+    }
+
+    /// The arguments are wrong; the message says how.
+    pub fn arguments(message: impl Into<String>) -> Failure {
+        let action = "Correct the argument and call again.";
+        Failure::new(Class::InvalidArguments, message, action)
+    }
+
+    /// Its class.
+    pub fn class(&self) -> Class {
+        self.0.class
+    }
+
+    /// Its message.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// One more thing to do about it.
+    #[must_use]
+    pub fn suggest(mut self, action: impl Into<String>) -> Failure {
+        self.0.suggested_actions.push(action.into());
+        self
+    }
+
+    /// What exactly happened; left out in production.
+    #[must_use]
+    pub fn details(mut self, details: impl Into<Value>) -> Failure {
+        self.0.details = Some(details.into());
+        self
+    }
+
+    /// The error behind it, with what caused that; left out in production.
+    #[must_use]
+    pub fn caused_by(mut self, error: &(dyn std::error::Error + 'static)) -> Failure {
+        let debug = format!("{error:?}");
+        let name = debug.split([' ', '{', '(']).next().unwrap_or("Error").to_owned();
+        let chain: Vec<String> =
+            std::iter::successors(Some(error), |e| e.source()).map(|e| e.to_string()).collect();
+        self.0.exception = Some((name, chain.join(": ")));
+        self
+    }
+
+    /// Words for the agent.
+    #[must_use]
+    pub fn instruction(mut self, instruction: impl Into<String>) -> Failure {
+        self.0.instruction = Some(instruction.into());
+        self
+    }
+
+    /// Whether asking again later may help.
+    #[must_use]
+    pub fn retryable(mut self, retryable: bool) -> Failure {
+        self.0.retryable = retryable;
+        self
+    }
+
+    /// A member that only some failures have.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Failure {
+        self.0.more.push((key, value.into()));
+        self
+    }
+
+    /// The object; with `masked` without what only those who run the gateway should see.
+    pub fn to_json(&self, masked: bool) -> Json {
+        let (error, error_type) = self.0.class.names();
+        let mut object = Object::new();
+        object.set("success", "false");
+        object.set_str("error", error);
+        object.set_str("error_type", error_type);
+        object.set_str("message", &self.0.message);
+        if let Some(details) = &self.0.details {
+            let text = if masked { quote(MASKED) } else { details.to_string() };
+            object.set("details", text);
+        }
+        object.set("suggested_actions", Json::of(&self.0.suggested_actions).as_str().to_owned());
+        if let Some((kind, message)) = self.0.exception.as_ref().filter(|_| !masked) {
+            object.set_str("exception_type", kind);
+            object.set_str("exception_message", message);
+        }
+        for (key, value) in &self.0.more {
+            object.set(key, value.to_string());
+        }
+        if let Some(instruction) = &self.0.instruction {
+            object.set_str("instruction", instruction);
+        }
+        object.set("retryable", if self.0.retryable { "true" } else { "false" });
+        object.to_json()
+    }
+
+    /// The result of the call.
+    pub(super) fn to_reply(&self, masked: bool) -> Reply {
+        result(self.to_json(masked).as_str(), &[], true)
+    }
+}
+
+/// What stands in place of details that are not for the caller.
+const MASKED: &str = "withheld; see the gateway's log";
+
+/// A tool result: the object as text first, then other blocks, and as structured content.
+fn result(object: &str, blocks: &[String], is_error: bool) -> Reply {
+    let text = quote(object);
+    let more: usize = blocks.iter().map(String::len).sum();
+    let mut body = String::with_capacity(text.len() + object.len() + more + 128);
+    body.push_str(r#"{"content":[{"type":"text","text":"#);
+    body.push_str(&text);
+    body.push('}');
+    for block in blocks {
+        body.push(',');
+        body.push_str(block);
+    }
+    body.push_str(r#"],"structuredContent":"#);
+    body.push_str(object);
+    body.push_str(if is_error { r#","isError":true}"# } else { r#","isError":false}"# });
+    Reply::plain(Json::parse(body).unwrap_or_else(|_| Json::empty_object()))
+}
