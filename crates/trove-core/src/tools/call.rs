@@ -20,8 +20,9 @@ use super::{
     schema,
 };
 use crate::{
-    Caller, Gateway,
     about::{Item, ToolBook},
+    caller::Caller,
+    gateway::Gateway,
     json::Json,
     source::{Ask, Reply},
 };

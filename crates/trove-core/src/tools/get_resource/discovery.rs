@@ -12,7 +12,7 @@ use crate::{
     gateway::View,
     json::{Json, Object, quote},
     tools::offer::Need,
-    uri::scheme,
+    uri::{PublicUri, scheme},
 };
 
 /// So many are shown at once, and all of them if there are no more.
@@ -268,6 +268,6 @@ fn position<T>(all: &[T], element: &T) -> u32 {
     all.element_offset(element).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
 }
 
-fn key(uri: &crate::PublicUri) -> Arc<str> {
+fn key(uri: &PublicUri) -> Arc<str> {
     Arc::from(uri.as_str())
 }

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 
 use super::nearest;
 use crate::{
-    PublicUri,
     catalogue::{RoutedBy, TemplateEntry, naming},
     content::escape_line,
     gateway::{AskError, Reading, View},
@@ -12,6 +11,7 @@ use crate::{
     source::{Ask, SourceError, SourceId},
     template::{Fit, VariableRule},
     tools::{Call, Class, Failure},
+    uri::PublicUri,
 };
 
 /// All names are given when there are no more than this.
