@@ -2,7 +2,7 @@
 //!
 //! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
 //! [`resource`], [`source_id`], [`caller`], [`status`], [`content`]), the *seam*
-//! ([`source`]), *parts* ([`catalogue`], [`about`], [`access`]), the *use cases*
+//! ([`source`]), *parts* ([`catalogue`], [`about`], [`access`], [`cache`]), the *use cases*
 //! ([`gateway`]) and what is offered as [`tools`]. Each layer imports only what stands
 //! before it; parts do not import one another.
 //!
@@ -23,6 +23,7 @@ pub mod source;
 
 pub mod about;
 pub mod access;
+pub mod cache;
 pub mod catalogue;
 
 pub mod gateway;

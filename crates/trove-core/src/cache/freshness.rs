@@ -1,0 +1,47 @@
+//! How long an answer may be believed, and by whom.
+
+use std::time::Duration;
+
+use super::key::Audience;
+use crate::{
+    resource::{Freshness, Scope},
+    source::Reply,
+};
+
+/// The longest an answer is believed, whatever its Source says.
+pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// What holds for a resource by configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Policy {
+    /// How long an answer may be believed, and shown to everyone, where its Source says
+    /// nothing. Nothing: it is not kept, as the protocol wants, unless the resource is
+    /// public by configuration.
+    pub public_ttl: Option<Duration>,
+}
+
+/// Who may be shown an answer to `asker`; nothing: only the one who asked, this once.
+pub(super) fn audience(reply: &Reply, policy: Policy, asker: &Audience) -> Option<Audience> {
+    if reply.needs_input {
+        return None;
+    }
+    match (reply.freshness.map(|said| said.scope), policy.public_ttl) {
+        (Some(Scope::Public), _) | (None, Some(_)) => Some(Audience::Everyone),
+        // What is private to nobody in particular is for nobody to see again.
+        (Some(Scope::Private), _) if *asker == Audience::Everyone => None,
+        (Some(Scope::Private), _) | (None, None) => Some(asker.clone()),
+    }
+}
+
+/// How long an answer is believed; nothing if it must not be kept.
+pub(super) fn ttl(reply: &Reply, policy: Policy) -> Option<Duration> {
+    let said = reply.freshness.map(|said| Duration::from_millis(said.ttl_ms));
+    let ttl = said.or(policy.public_ttl)?.min(MAX_TTL);
+    (!reply.needs_input && !ttl.is_zero()).then_some(ttl)
+}
+
+/// What may still be said of an answer after some time.
+pub(super) fn remaining(freshness: Option<Freshness>, age: Duration) -> Option<Freshness> {
+    let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+    freshness.map(|said| Freshness { ttl_ms: said.ttl_ms.saturating_sub(age_ms), ..said })
+}

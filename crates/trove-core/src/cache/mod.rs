@@ -1,0 +1,330 @@
+//! Keeps answers for as long as they may be believed, and fetches each only once.
+//!
+//! An answer is kept only where its Source, or the configuration, allows it; it is shown
+//! only to those it was meant for; and it is not believed from the moment its Source
+//! says that it changed, even if it was on its way then. Where a Source fails, what it
+//! said last is given, marked stale. Errors are never kept.
+
+mod flight;
+mod floors;
+mod freshness;
+mod key;
+mod store;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use tokio::time::Instant;
+
+pub use freshness::{MAX_TTL, Policy};
+pub use key::{Audience, Key};
+
+use crate::{
+    source::{Reply, SourceError},
+    source_id::SourceId,
+    uri::LocalUri,
+};
+use flight::{Departure, Flights, Landed};
+use floors::Floors;
+use store::{Entry, Store};
+
+/// What the cache may take, and which clock tells its dates.
+#[derive(Clone)]
+pub struct Config {
+    /// The most bytes that are kept.
+    pub max_bytes: u64,
+    /// The most bytes of one answer that is kept.
+    pub max_entry_bytes: usize,
+    /// How long an answer is kept after it is no longer believed, in case its Source
+    /// fails.
+    pub stale_for: Duration,
+    /// What time it is, for [`Cached::fetched_at`].
+    pub now: fn() -> SystemTime,
+}
+
+/// An answer, and where it came from.
+#[derive(Debug, Clone)]
+pub struct Cached {
+    /// The answer; its freshness is what is left of it.
+    pub reply: Reply,
+    /// When the Source gave it.
+    pub fetched_at: SystemTime,
+    /// How long ago that was.
+    pub age: Duration,
+    /// It was kept from an earlier question.
+    pub hit: bool,
+    /// It is older than it may be, given because the Source failed.
+    pub stale: bool,
+}
+
+/// How the cache has done so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Stats {
+    /// Questions answered from what was kept.
+    pub hits: u64,
+    /// Questions for which a Source was asked.
+    pub misses: u64,
+    /// Questions that waited for the answer to another's.
+    pub joined: u64,
+    /// Questions answered with something stale, because the Source failed.
+    pub stale: u64,
+    /// Answers given up to make room.
+    pub evictions: u64,
+    /// Bytes kept.
+    pub bytes: u64,
+    /// Answers kept.
+    pub entries: u64,
+    /// Fetches under way.
+    pub fetching: u64,
+}
+
+/// Keeps answers; cheap to clone, and all clones are one cache.
+#[derive(Clone)]
+pub struct Cache {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    store: Store,
+    flights: Flights,
+    floors: Floors,
+    stale_for: Duration,
+    now: fn() -> SystemTime,
+    hits: AtomicU64,
+    misses: AtomicU64,
+    joined: AtomicU64,
+    stale: AtomicU64,
+}
+
+impl Cache {
+    /// An empty cache.
+    pub fn new(config: Config) -> Cache {
+        let inner = Inner {
+            store: Store::new(config.max_bytes, config.max_entry_bytes),
+            flights: Flights::default(),
+            floors: Floors::default(),
+            stale_for: config.stale_for.min(MAX_TTL),
+            now: config.now,
+            hits: AtomicU64::new(0),
+            misses: AtomicU64::new(0),
+            joined: AtomicU64::new(0),
+            stale: AtomicU64::new(0),
+        };
+        Cache { inner: Arc::new(inner) }
+    }
+
+    /// The answer that is kept, or else what `fetch` gives. A fetch that another began
+    /// for the same is waited for instead; it has the deadline of whoever began it.
+    pub async fn get_or_fetch<F, W>(
+        &self,
+        key: Key,
+        policy: Policy,
+        fetch: F,
+    ) -> Result<Cached, SourceError>
+    where
+        F: FnOnce() -> W + Send + 'static,
+        W: Future<Output = Result<Reply, SourceError>> + Send + 'static,
+    {
+        let kept = self.inner.find(&key).await;
+        if let Some(entry) = kept.as_ref().filter(|entry| entry.is_fresh()) {
+            count(&self.inner.hits);
+            return Ok(answer(entry, Given::Kept));
+        }
+        match self.fetch(&key, policy, fetch).await {
+            Ok(entry) => Ok(answer(&entry, Given::Fetched)),
+            Err(error) => match kept.filter(|entry| self.inner.may_stand_in(&key, entry, &error)) {
+                Some(entry) => {
+                    count(&self.inner.stale);
+                    Ok(answer(&entry, Given::Stale))
+                }
+                None => Err(error),
+            },
+        }
+    }
+
+    /// One resource has changed: what is kept or on its way is not believed any more.
+    pub fn invalidate(&self, source: &SourceId, uri: &LocalUri) {
+        self.inner.floors.raise(source, uri);
+    }
+
+    /// Anything of a Source may have changed.
+    pub fn invalidate_source(&self, source: &SourceId) {
+        self.inner.floors.raise_all(source);
+    }
+
+    /// How it has done so far; sizes are as of the last time the store looked.
+    pub fn stats(&self) -> Stats {
+        let inner = &self.inner;
+        let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        Stats {
+            hits: read(&inner.hits),
+            misses: read(&inner.misses),
+            joined: read(&inner.joined),
+            stale: read(&inner.stale),
+            evictions: inner.store.evictions(),
+            bytes: inner.store.bytes(),
+            entries: inner.store.len(),
+            fetching: inner.flights.len() as u64,
+        }
+    }
+
+    /// Does what the store has put off, so that [`Cache::stats`] is exact.
+    pub async fn settle(&self) {
+        self.inner.store.settle().await;
+    }
+
+    async fn fetch<F, W>(&self, key: &Key, policy: Policy, fetch: F) -> Landed
+    where
+        F: FnOnce() -> W + Send + 'static,
+        W: Future<Output = Result<Reply, SourceError>> + Send + 'static,
+    {
+        let inner = &self.inner;
+        let mut fetch = Some(fetch);
+        // What is public by configuration is fetched once for all who ask.
+        let shared = match policy.public_ttl {
+            Some(_) => key.seen_by(Audience::Everyone),
+            None => key.clone(),
+        };
+        let waiting = inner.flights.board(
+            &shared,
+            |began| inner.floors.allow(&key.source, &key.uri, began),
+            |number| {
+                let fetch = fetch.take().expect("a fetch begins once");
+                let (inner, key, shared) = (inner.clone(), key.clone(), shared.clone());
+                let began = inner.floors.now();
+                let work = async move {
+                    let landed = inner.land(key, policy, began, fetch().await).await;
+                    inner.flights.end(&shared, number);
+                    landed
+                };
+                Departure { began, work: Box::pin(work) }
+            },
+        );
+        count(if fetch.is_none() { &inner.misses } else { &inner.joined });
+        let landed = waiting.landed().await;
+        match (&landed, fetch) {
+            // Only the answer tells that it was meant for the one who asked.
+            (Ok(entry), Some(fetch)) if !entry.is_for(&key.audience) => {
+                count(&inner.misses);
+                let began = inner.floors.now();
+                inner.land(key.clone(), policy, began, fetch().await).await
+            }
+            _ => landed,
+        }
+    }
+}
+
+impl Inner {
+    /// What is kept for whoever asks, fresh or not, and not known to have changed.
+    async fn find(&self, key: &Key) -> Option<Arc<Entry>> {
+        let own = self.believed(key).await;
+        if key.audience == Audience::Everyone {
+            return own;
+        }
+        let shared = self.believed(&key.seen_by(Audience::Everyone)).await;
+        own.into_iter().chain(shared).max_by_key(|entry| entry.fetched)
+    }
+
+    async fn believed(&self, key: &Key) -> Option<Arc<Entry>> {
+        let entry = self.store.get(key).await?;
+        self.floors.allow(&key.source, &key.uri, entry.began).then_some(entry)
+    }
+
+    /// Takes what a fetch gave, and keeps it where that is allowed.
+    async fn land(
+        &self,
+        key: Key,
+        policy: Policy,
+        began: u64,
+        outcome: Result<Reply, SourceError>,
+    ) -> Landed {
+        // What was overtaken by a change says nothing about what is kept by now.
+        let is_believed = self.floors.allow(&key.source, &key.uri, began);
+        let reply = match outcome {
+            Ok(reply) => reply,
+            Err(error) => {
+                // What the Source itself refuses now must not stand in for it later.
+                if is_believed && !error.is_retryable() {
+                    self.replace(&key, None).await;
+                }
+                return Err(error);
+            }
+        };
+        let audience = freshness::audience(&reply, policy, &key.audience);
+        let ttl = freshness::ttl(&reply, policy);
+        let is_kept = ttl.is_some() && audience.is_some() && self.store.takes(&key, &reply);
+        // A kept answer must not hold on to the larger message it came in.
+        let body = if is_kept { reply.body.compact() } else { reply.body.clone() };
+        let ttl = ttl.unwrap_or_default();
+        let entry = Arc::new(Entry {
+            reply: reply.with_body(body),
+            audience,
+            began,
+            fetched: Instant::now(),
+            fetched_at: (self.now)(),
+            ttl,
+            kept_for: ttl + self.stale_for,
+        });
+        if is_believed && !entry.reply.needs_input {
+            self.replace(&key, Some(&entry).filter(|_| is_kept)).await;
+        }
+        Ok(entry)
+    }
+
+    /// Keeps an answer, and nothing else, for whoever asked, be it for them alone or for
+    /// everyone.
+    async fn replace(&self, key: &Key, entry: Option<&Arc<Entry>>) {
+        let kept_for = entry.and_then(|entry| entry.audience.as_ref());
+        if let (Some(entry), Some(audience)) = (entry, kept_for) {
+            self.store.put(key.seen_by(audience.clone()), entry.clone()).await;
+        }
+        for audience in [&key.audience, &Audience::Everyone] {
+            if kept_for != Some(audience) {
+                self.store.forget(&key.seen_by(audience.clone())).await;
+            }
+        }
+    }
+
+    /// Whether an old answer may be given because its Source failed.
+    fn may_stand_in(&self, key: &Key, entry: &Entry, error: &SourceError) -> bool {
+        error.is_retryable()
+            && entry.is_kept()
+            && self.floors.allow(&key.source, &key.uri, entry.began)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Given {
+    Fetched,
+    Kept,
+    Stale,
+}
+
+fn answer(entry: &Entry, given: Given) -> Cached {
+    let age = entry.age();
+    let mut reply = entry.reply.clone();
+    reply.freshness = match given {
+        Given::Fetched => reply.freshness,
+        Given::Kept => freshness::remaining(reply.freshness, age),
+        Given::Stale => freshness::remaining(reply.freshness, Duration::MAX),
+    };
+    Cached {
+        reply,
+        fetched_at: entry.fetched_at,
+        age,
+        hit: given != Given::Fetched,
+        stale: given == Given::Stale,
+    }
+}
+
+fn count(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
