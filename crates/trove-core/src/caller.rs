@@ -27,6 +27,18 @@ impl Caller {
     }
 }
 
+impl Caller {
+    /// Whose answers are kept for whom: callers of the same scope may see what was
+    /// fetched for one of them.
+    pub fn scope(&self) -> Arc<str> {
+        match (&self.principal, self.door.is_local()) {
+            (Some(principal), _) => Arc::clone(principal),
+            (None, true) => Arc::from("the local user"),
+            (None, false) => Arc::from("somebody"),
+        }
+    }
+}
+
 /// A way into the gateway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {

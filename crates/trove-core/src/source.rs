@@ -26,6 +26,11 @@ pub trait Source: Send + Sync + 'static {
         false
     }
 
+    /// Whether what it says may be shown to everybody who may ask, by configuration.
+    fn is_public(&self) -> bool {
+        false
+    }
+
     /// What stands before `_` in the public names of its tools and prompts.
     fn tool_prefix(&self) -> &str {
         self.id().as_str()

@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
-    resource::{Listing, Named, Resource, Template},
+    resource::{Freshness, Listing, Named, Resource, Template},
     source::{Abilities, Ask, Operation, Reply},
 };
 
@@ -36,6 +36,8 @@ struct State {
     tools: Vec<String>,
     listing_fails: bool,
     read_takes: Duration,
+    freshness: Option<Freshness>,
+    is_down: bool,
 }
 
 impl FakeSource {
@@ -95,6 +97,16 @@ impl FakeSource {
         self.state().read_takes = time;
     }
 
+    /// Makes each answer say how long, and by whom, it may be believed.
+    pub fn say_freshness(&self, freshness: Freshness) {
+        self.state().freshness = Some(freshness);
+    }
+
+    /// Makes every question fail as if it could not be reached, or work again.
+    pub fn take_down(&self, is_down: bool) {
+        self.state().is_down = is_down;
+    }
+
     fn state(&self) -> std::sync::MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -136,7 +148,8 @@ impl FakeSource {
             }
             _ => return Err(SourceError::NotOffered { what: "that" }),
         };
-        Ok(Reply::plain(Json::of(&body)))
+        let freshness = self.state().freshness;
+        Ok(Reply { freshness, ..Reply::plain(Json::of(&body)) })
     }
 }
 
@@ -167,6 +180,9 @@ impl Source for FakeSource {
         let takes = self.state().read_takes;
         Box::pin(async move {
             tokio::time::sleep(takes).await;
+            if self.state().is_down {
+                return Err(SourceError::Lost);
+            }
             self.answer(&operation)
         })
     }

@@ -39,6 +39,7 @@ impl Live {
     /// Puts a configuration in force; only what differs is restarted.
     pub(crate) async fn apply(&self, config: &Config) {
         self.gateway.set_access(access(config));
+        self.gateway.set_cache_ttl(config.cache_ttl.value);
         self.tools.configure(tool_settings(config));
         self.upstreams.replace(config.upstreams.clone()).await;
     }

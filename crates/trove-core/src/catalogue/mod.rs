@@ -55,6 +55,9 @@ pub enum Change {
     },
 }
 
+/// Hears of what happens at Sources.
+pub type Hear = Box<dyn Fn(&SourceId, &SourceEvent) + Send>;
+
 /// Holds the current Snapshot; readers copy a pointer.
 pub struct Catalogue {
     current: Arc<ArcSwap<Snapshot>>,
@@ -99,17 +102,20 @@ impl Feed {
 }
 
 impl Catalogue {
-    /// Starts the writer, which ends with `stop`; the task is the caller's to await.
+    /// Starts the writer, which ends with `stop`; the task is the caller's to await. `hear`
+    /// is told of every event before anybody else.
     pub fn start(
         board: Arc<StatusBoard>,
         shelf: Option<Arc<dyn Shelf>>,
+        hear: Hear,
         stop: CancellationToken,
     ) -> (Catalogue, tokio::task::JoinHandle<()>) {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty()));
         let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
         let (sender, inbox) = mpsc::channel(MAX_WAITING_EVENTS);
         let (loaded_sender, loaded) = watch::channel(false);
-        let writer = Writer::new(current.clone(), changes.clone(), board, shelf, loaded_sender);
+        let writer =
+            Writer::new(current.clone(), changes.clone(), board, shelf, hear, loaded_sender);
         let task = tokio::spawn(writer.run(inbox, sender.clone(), stop));
         (Catalogue { current, changes, loaded, feed: Feed(sender) }, task)
     }

@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::{Change, Member, Snapshot, shelf::Shelf};
+use super::{Change, Hear, Member, Snapshot, shelf::Shelf};
 use crate::{
     resource::{Listing, ListsChanged},
     source::{Source, SourceError, SourceEvent, SourceId},
@@ -49,6 +49,7 @@ pub(super) struct Writer {
     changes: broadcast::Sender<Change>,
     board: Arc<StatusBoard>,
     shelf: Option<Arc<dyn Shelf>>,
+    hear: Hear,
     loaded: watch::Sender<bool>,
     slots: BTreeMap<SourceId, Slot>,
     revision: u64,
@@ -87,6 +88,7 @@ impl Writer {
         changes: broadcast::Sender<Change>,
         board: Arc<StatusBoard>,
         shelf: Option<Arc<dyn Shelf>>,
+        hear: Hear,
         loaded: watch::Sender<bool>,
     ) -> Writer {
         Writer {
@@ -94,6 +96,7 @@ impl Writer {
             changes,
             board,
             shelf,
+            hear,
             loaded,
             slots: BTreeMap::new(),
             revision: 0,
@@ -208,6 +211,7 @@ impl Writer {
     }
 
     fn on_event(&mut self, id: SourceId, event: SourceEvent, own: &mpsc::Sender<Message>) {
+        (self.hear)(&id, &event);
         match event {
             SourceEvent::Ready => self.start_listing(&id, Duration::ZERO, own),
             SourceEvent::ListsChanged(lists) => {

@@ -6,12 +6,16 @@
 
 mod actions;
 mod error;
+mod fetch;
 mod resources;
 mod views;
 mod watches;
 
 use std::{
-    sync::{Arc, OnceLock, Weak},
+    sync::{
+        Arc, OnceLock, Weak,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -21,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
 pub use error::AskError;
+pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use resources::{ListAnswer, Reading, Watched};
 pub use views::View;
 pub use watches::MAX_WATCHES;
@@ -28,8 +33,9 @@ pub use watches::MAX_WATCHES;
 use crate::{
     about::{About, Capabilities, Facts, Health, Item, MAX_SHOWN, ToolBook},
     access::Access,
+    cache::{Cache, Stats},
     caller::Caller,
-    catalogue::{Catalogue, Change, Feed, Snapshot, shelf::Shelf},
+    catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
     json::Json,
     source::Source,
     status::StatusBoard,
@@ -37,6 +43,8 @@ use crate::{
 use views::Views;
 use watches::Watches;
 
+/// How long answers of public Sources are believed where nothing else is set.
+const DEFAULT_CACHE_TTL_MS: u64 = 300_000;
 /// How long a question waits for what was remembered from the last run.
 const MAX_LOADING: Duration = Duration::from_secs(2);
 
@@ -48,6 +56,9 @@ pub struct Gateway {
     board: Arc<StatusBoard>,
     access: ArcSwap<Access>,
     views: Views,
+    cache: Cache,
+    keepers: fetch::Keepers,
+    cache_ttl_ms: AtomicU64,
     watches: Watches,
     tools: OnceLock<Weak<dyn ToolBook>>,
     stop: CancellationToken,
@@ -59,7 +70,10 @@ impl Gateway {
     pub async fn start(version: &'static str, shelf: Option<Arc<dyn Shelf>>) -> Arc<Gateway> {
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
-        let (catalogue, writer) = Catalogue::start(board.clone(), shelf, stop.clone());
+        let cache = Cache::new(fetch::config());
+        let heard = cache.clone();
+        let hear: Hear = Box::new(move |id, event| fetch::forget(&heard, id, event));
+        let (catalogue, writer) = Catalogue::start(board.clone(), shelf, hear, stop.clone());
         let gateway = Arc::new(Gateway {
             version,
             started: Instant::now(),
@@ -67,6 +81,9 @@ impl Gateway {
             board,
             access: ArcSwap::default(),
             views: Views::default(),
+            cache,
+            keepers: fetch::Keepers::default(),
+            cache_ttl_ms: AtomicU64::new(DEFAULT_CACHE_TTL_MS),
             watches: Watches::default(),
             tools: OnceLock::new(),
             stop,
@@ -140,6 +157,21 @@ impl Gateway {
     /// Puts other rules in force, for every question from now on.
     pub fn set_access(&self, access: Access) {
         self.access.store(Arc::new(access));
+    }
+
+    /// How long answers of public Sources are believed where the Source says nothing.
+    pub fn set_cache_ttl(&self, ttl: Duration) {
+        let ms = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
+        self.cache_ttl_ms.store(ms, Ordering::Relaxed);
+    }
+
+    fn cache_ttl(&self) -> Duration {
+        Duration::from_millis(self.cache_ttl_ms.load(Ordering::Relaxed))
+    }
+
+    /// How the cache of contents has done.
+    pub fn cache_stats(&self) -> Stats {
+        self.cache.stats()
     }
 
     /// Says which tools of ours are offered beside those of Sources.

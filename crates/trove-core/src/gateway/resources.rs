@@ -1,10 +1,14 @@
 //! Lists, reading, completion and watching.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::{AskError, Gateway};
 use crate::{
     access::Standing,
+    cache::Cached,
     caller::Caller,
     catalogue::{List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
@@ -23,7 +27,13 @@ pub struct Reading {
     /// How the name was understood.
     pub by: RoutedBy,
     /// When the Source gave it.
-    pub fetched: SystemTime,
+    pub fetched_at: SystemTime,
+    /// How long ago that was.
+    pub age: Duration,
+    /// It was kept from an earlier read.
+    pub hit: bool,
+    /// It is older than it may be, given because the Source failed.
+    pub stale: bool,
 }
 
 /// A page of a list, with the Snapshot it was cut from.
@@ -59,16 +69,17 @@ impl Gateway {
         let snapshot = self.snapshot().await;
         let route = self.admit(caller, &snapshot, uri)?;
         ask.caller = caller.clone();
-        let operation = Operation::Read { uri: route.local.clone() };
-        let reply = perform(&route.source, Some(uri), operation, ask).await?;
-        let body = rewrite::contents(&snapshot, route.source.id(), &route.local, &reply.body);
-        Ok(Reading {
-            reply: reply.with_body(body),
-            source: route.source.id().clone(),
-            local: route.local,
-            by: route.by,
-            fetched: SystemTime::now(),
-        })
+        let answer = self.fetch(caller, &route, ask).await;
+        let source = route.source.id().clone();
+        let answer = answer.map_err(|error| AskError::Source {
+            source_id: source.clone(),
+            uri: Some(uri.clone()),
+            error,
+        })?;
+        let Cached { reply, fetched_at, age, hit, stale } = answer;
+        let body = rewrite::contents(&snapshot, &source, &route.local, &reply.body);
+        let reply = reply.with_body(body);
+        Ok(Reading { reply, source, local: route.local, by: route.by, fetched_at, age, hit, stale })
     }
 
     /// Offers values for an argument of a template or prompt.

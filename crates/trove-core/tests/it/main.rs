@@ -2,5 +2,6 @@
 
 mod access;
 mod changes;
+mod kept;
 mod names;
 mod templates;

@@ -22,6 +22,8 @@ pub struct UpstreamConfig {
     pub expose: Expose,
     /// What of it search may read.
     pub index: Index,
+    /// Whether its answers may be kept and shown to everybody who may ask.
+    pub is_public: bool,
     /// How changes of a watched resource become known.
     pub watch: Watch,
     /// How long one request may take.

@@ -203,6 +203,10 @@ impl Source for Upstream {
         &self.config.id
     }
 
+    fn is_public(&self) -> bool {
+        self.config.is_public
+    }
+
     fn tool_prefix(&self) -> &str {
         self.config.tool_prefix.as_deref().unwrap_or(self.config.id.as_str())
     }

@@ -60,6 +60,9 @@ section! {
         /// What of it search may read.
         #[schemars(extend("default" = "content"))]
         index: Key<Index>,
+        /// Whether its answers may be kept for `discovery.cache_ttl_ms` where it does not say.
+        #[schemars(extend("default" = "auto"))]
+        cache: Key<CacheWord>,
         /// How long one request may take, in milliseconds.
         #[schemars(extend("default" = 30000, "minimum" = 1))]
         timeout_ms: Key<u64>,
@@ -203,6 +206,16 @@ choice! {
         Metadata = "metadata",
         /// Nothing.
         Off = "off",
+    }
+}
+
+choice! {
+    /// Whether answers of a server may be kept.
+    pub(super) CacheWord {
+        /// As far as the server itself allows it.
+        Auto = "auto",
+        /// For everybody who may ask, also where the server says nothing.
+        Public = "public",
     }
 }
 

@@ -9,7 +9,7 @@ use trove_mcp::upstream::{self, Dialect, Reach, Remote, Text, UpstreamConfig};
 
 use super::{
     env::EnvLookup,
-    file::{Server, Transport, Watch},
+    file::{CacheWord, Server, Transport, Watch},
     problem::Problems,
     read::{Key, Spot, Table},
     resolve::Surroundings,
@@ -57,6 +57,7 @@ fn upstream(
         protocol: server.protocol.take().map(Into::into).unwrap_or_default(),
         expose: server.expose.take().map(Into::into).unwrap_or_default(),
         index: server.index.take().map(Into::into).unwrap_or_default(),
+        is_public: server.cache.take().is_some_and(|word| word == CacheWord::Public),
         watch,
         timeout,
         tool_prefix: server.tool_prefix.take(),

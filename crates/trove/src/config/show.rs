@@ -109,6 +109,7 @@ fn server(upstream: &UpstreamConfig) -> Value {
     add("protocol", json!(file::Protocol::from(upstream.protocol).as_str()));
     add("expose", json!(file::Expose::from(upstream.expose).as_str()));
     add("index", json!(file::Index::from(upstream.index).as_str()));
+    add("cache", json!(if upstream.is_public { "public" } else { "auto" }));
     add("timeout_ms", millis(upstream.timeout));
     match upstream.watch {
         Watch::Notify => add("watch", json!("notify")),

@@ -68,9 +68,9 @@ pub(super) fn give(
     out.set("success", "true");
     out.set_str("uri", uri.as_str());
     out.set_str("resource_name", &content::escape_line(&listed.name));
-    let metadata = metadata(&shown, &listed, &nonce);
+    let metadata = metadata(&shown, &listed, reading, &nonce);
     out.set("data", std::mem::take(&mut shown.data));
-    out.set_str("timestamp", &rfc3339(reading.fetched));
+    out.set_str("timestamp", &rfc3339(reading.fetched_at));
     out.set_str("mime_type", shown.mime.as_deref().unwrap_or("text/plain"));
     out.set_str("server", reading.source.as_str());
     out.set("size", shown.size.to_string());
@@ -92,7 +92,7 @@ fn frame(server: &str, nonce: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quote(&words))
 }
 
-fn metadata(shown: &Shown, listed: &Listed, nonce: &str) -> String {
+fn metadata(shown: &Shown, listed: &Listed, reading: &Reading, nonce: &str) -> String {
     let mut out = Object::new();
     if let Some(date) = &listed.last_modified {
         out.set_str("lastModified", date);
@@ -100,7 +100,13 @@ fn metadata(shown: &Shown, listed: &Listed, nonce: &str) -> String {
     if let Some(encoding) = shown.encoding {
         out.set_str("encoding", encoding);
     }
-    out.set("cached", "false");
+    out.set("cached", if reading.hit || reading.stale { "true" } else { "false" });
+    if reading.hit || reading.stale {
+        out.set("age_ms", reading.age.as_millis().to_string());
+    }
+    if reading.stale {
+        out.set("stale", "true");
+    }
     out.set("truncated", if shown.next_offset.is_some() || cut(shown) { "true" } else { "false" });
     if let Some(next) = shown.next_offset {
         out.set("next_offset", next.to_string());

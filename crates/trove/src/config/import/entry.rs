@@ -99,6 +99,7 @@ impl Reader<'_> {
             protocol: Protocol::Auto,
             expose: Expose::Resources,
             index: Index::Content,
+            is_public: false,
             watch: Watch::Notify,
             timeout,
             tool_prefix: None,

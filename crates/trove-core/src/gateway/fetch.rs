@@ -1,0 +1,85 @@
+//! One answer of a Source: kept from before where that is allowed, else asked for.
+
+use std::{
+    collections::HashSet,
+    sync::{PoisonError, RwLock},
+    time::{Duration, SystemTime},
+};
+
+use super::Gateway;
+use crate::{
+    cache::{Audience, Cached, Config, Key, Policy},
+    caller::Caller,
+    catalogue::Route,
+    source::{Ask, Operation, SourceError, SourceEvent, SourceId},
+};
+
+/// The most bytes of answers kept, of all Sources together and of one.
+pub const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+pub const MAX_CACHED_ANSWER: usize = 4 * 1024 * 1024;
+/// How long an answer may stand in for a Source that fails.
+const STALE_FOR: Duration = Duration::from_secs(3600);
+
+/// What the cache may take.
+pub(super) fn config() -> Config {
+    Config {
+        max_bytes: MAX_CACHE_BYTES,
+        max_entry_bytes: MAX_CACHED_ANSWER,
+        stale_for: STALE_FOR,
+        now: SystemTime::now,
+    }
+}
+
+/// The Sources that have ever allowed an answer to be kept. The others are always asked:
+/// what one caller fetches must not stand for what another asks a moment later.
+#[derive(Default)]
+pub(super) struct Keepers(RwLock<HashSet<SourceId>>);
+
+impl Keepers {
+    fn has(&self, id: &SourceId) -> bool {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).contains(id)
+    }
+
+    fn add(&self, id: &SourceId) {
+        self.0.write().unwrap_or_else(PoisonError::into_inner).insert(id.clone());
+    }
+}
+
+impl Gateway {
+    /// Reads what a Route leads to.
+    pub(super) async fn fetch(
+        &self,
+        caller: &Caller,
+        route: &Route,
+        ask: Ask,
+    ) -> Result<Cached, SourceError> {
+        let id = route.source.id();
+        let public_ttl = route.source.is_public().then(|| self.cache_ttl());
+        // An answer to what a Source asked belongs to one exchange alone.
+        let may_keep = ask.answers.is_none() && (public_ttl.is_some() || self.keepers.has(id));
+        let operation = Operation::Read { uri: route.local.clone() };
+        if may_keep {
+            let audience = Audience::Only(caller.scope());
+            let key = Key { source: id.clone(), uri: route.local.clone(), audience };
+            let source = route.source.clone();
+            let fetch = move || async move { source.perform(operation, ask).await };
+            return self.cache.get_or_fetch(key, Policy { public_ttl }, fetch).await;
+        }
+        let reply = route.source.perform(operation, ask).await?;
+        if reply.freshness.is_some_and(|freshness| freshness.ttl_ms > 0) {
+            self.keepers.add(id);
+        }
+        let fetched_at = SystemTime::now();
+        Ok(Cached { reply, fetched_at, age: Duration::ZERO, hit: false, stale: false })
+    }
+}
+
+/// Forgets what an event makes doubtful. Called before anybody else hears of it, so that
+/// whoever is told of a change and asks gets the new answer.
+pub(super) fn forget(cache: &crate::cache::Cache, id: &SourceId, event: &SourceEvent) {
+    match event {
+        SourceEvent::Updated(uri) => cache.invalidate(id, uri),
+        SourceEvent::Ready | SourceEvent::ListsChanged(_) => cache.invalidate_source(id),
+        SourceEvent::Down | SourceEvent::Log(_) => {}
+    }
+}
