@@ -52,3 +52,21 @@ pub const MAX_STDERR_LINES: usize = 200;
 pub const MAX_STDERR_LINE: usize = 2048;
 /// How long a child may take to end once asked.
 pub const CHILD_GRACE: Duration = Duration::from_secs(2);
+
+/// The bounds that `config://security` names.
+pub const PUBLISHED: &[(&str, u64)] = &[
+    ("max_message_bytes", MAX_MESSAGE_BYTES as u64),
+    ("max_request_bytes", MAX_REQUEST_BYTES as u64),
+    ("max_uri_bytes", MAX_URI_BYTES as u64),
+    ("max_templates_per_source", MAX_TEMPLATES as u64),
+    ("max_json_depth", MAX_DEPTH as u64),
+    ("max_batch", MAX_BATCH as u64),
+    ("max_list_pages", MAX_LIST_PAGES as u64),
+    ("max_list_entries", MAX_LIST_ENTRIES as u64),
+    ("max_list_bytes", MAX_LIST_BYTES as u64),
+    ("max_list_seconds", MAX_LIST_TIME.as_secs()),
+    ("max_body_seconds", MAX_BODY_TIME.as_secs()),
+    ("max_startup_seconds", MAX_STARTUP.as_secs()),
+    ("session_idle_seconds", SESSION_IDLE.as_secs()),
+    ("max_watches", trove_core::gateway::MAX_WATCHES as u64),
+];

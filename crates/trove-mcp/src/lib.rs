@@ -12,3 +12,8 @@ mod lines;
 mod repeated;
 mod sse;
 mod wire;
+
+/// The protocol versions spoken, newest first.
+pub fn protocol_versions() -> [&'static str; era::Version::ALL.len()] {
+    era::Version::ALL.map(era::Version::as_str)
+}

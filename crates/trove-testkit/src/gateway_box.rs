@@ -54,7 +54,10 @@ impl GatewayBox {
     pub async fn names(&self) -> Vec<String> {
         let snapshot = self.gateway.snapshot().await;
         let names = snapshot.resources().iter().map(|r| r.public.to_string());
-        names.filter(|name| !name.starts_with("info://")).collect()
+        let is_ours = |name: &str| {
+            ["info", "config", "auth"].iter().any(|s| name.starts_with(&format!("{s}://")))
+        };
+        names.filter(|name| !is_ours(name)).collect()
     }
 
     /// Reads one resource and gives its text.

@@ -22,7 +22,7 @@ use trove_mcp::{
 use crate::{
     commands::GUARDIAN,
     config::{Config, HostScope, HttpAuth, Loaded, PolicyRule, ProcessEnv},
-    reload, stdio, token,
+    describe, reload, stdio, token,
 };
 
 /// How long requests under way may take to finish once we are told to stop.
@@ -41,6 +41,8 @@ impl Live {
         self.gateway.set_access(access(config));
         self.gateway.set_cache_ttl(config.cache_ttl.value);
         self.tools.configure(tool_settings(config));
+        let (server, security) = describe::settings(config);
+        self.gateway.publish_settings(server, security);
         self.upstreams.replace(config.upstreams.clone()).await;
     }
 }

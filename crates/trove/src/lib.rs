@@ -6,6 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 
+mod describe;
 mod reload;
 mod stdio;
 mod telemetry;

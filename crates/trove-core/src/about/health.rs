@@ -86,6 +86,17 @@ impl Health {
     }
 }
 
+impl Health {
+    /// Puts other numbers of resources and templates in place, where there are any.
+    pub fn count(&mut self, counts: impl Fn(&str) -> Option<(usize, usize)>) {
+        for source in &mut self.sources {
+            if let Some((resources, templates)) = counts(&source.id) {
+                (source.resources, source.templates) = (resources, templates);
+            }
+        }
+    }
+}
+
 impl SourceHealth {
     fn of(id: &SourceId, status: SourceStatus) -> SourceHealth {
         SourceHealth {

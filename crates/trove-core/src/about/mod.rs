@@ -1,16 +1,21 @@
-//! `info://`: what the gateway says about itself, read off live state.
+//! `info://`, `config://`, `auth://`: what the gateway says about itself and its caller.
 //!
 //! Nothing here is typed twice: health is what the parts pushed to the StatusBoard,
-//! capabilities are the tables that are served.
+//! capabilities are the tables that are served, limits the constants that are enforced.
 
 mod health;
+mod settings;
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
 pub use health::{Health, SourceHealth};
+pub use settings::{
+    CacheSettings, CallerStatus, Collision, RateLimits, RuleShown, SearchSettings,
+    SecuritySettings, ServerSettings, Transport,
+};
 
 use crate::{
     caller::Caller,
@@ -26,17 +31,22 @@ pub const MAX_SHOWN: usize = 1000;
 /// How long our own list may be believed: it only changes with the program.
 const OWN_LIST_TTL_MS: u64 = 300_000;
 
-/// Tells something to a caller; nothing while shutting down.
-pub type ToldTo<T> = Box<dyn Fn(&Caller) -> Option<T> + Send + Sync>;
-
-/// Where About finds what it tells.
-pub struct Facts {
-    /// The state of everything.
-    pub health: ToldTo<Health>,
-    /// What is served.
-    pub capabilities: ToldTo<Capabilities>,
+/// Where About finds what it tells: live state, never a copy of it.
+pub trait Facts: Send + Sync {
+    /// The state of everything, as far as the caller may know of it.
+    fn health(&self, caller: &Caller) -> Health;
+    /// What is served to the caller.
+    fn capabilities(&self, caller: &Caller) -> Capabilities;
+    /// The names several Sources use, as far as the caller may know of them.
+    fn collisions(&self, caller: &Caller) -> Vec<Collision>;
+    /// Who the caller is to us.
+    fn standing(&self, caller: &Caller) -> CallerStatus;
+    /// The settings in force.
+    fn server(&self) -> ServerSettings;
+    /// The limits and rules in force, as far as the caller may know of them.
+    fn security(&self, caller: &Caller) -> SecuritySettings;
     /// The gateway's own tools.
-    pub tools: Box<dyn Fn() -> Option<Arc<dyn ToolBook>> + Send + Sync>,
+    fn tools(&self) -> Option<Arc<dyn ToolBook>>;
 }
 
 /// What is known of the gateway's own tools.
@@ -86,35 +96,63 @@ pub struct Item {
     pub effect: Option<&'static str>,
 }
 
-/// The Source of `info://`.
+/// The Source of `info://`, `config://` and `auth://`.
 pub struct About {
     id: SourceId,
-    facts: Facts,
+    /// Weak: the gateway holds us through the catalogue.
+    facts: Weak<dyn Facts>,
 }
 
-const HEALTH: &str = "info://health";
-const CAPABILITIES: &str = "info://capabilities";
+/// What is listed: URI, name, description.
+const LISTED: [(&str, &str, &str); 6] = [
+    (
+        "auth://status",
+        "Your standing",
+        "Who you are to this gateway, your roles, what is out of reach",
+    ),
+    ("config://security", "Security settings", "The limits and rules that are enforced"),
+    (
+        "config://server",
+        "Server settings",
+        "Version, doors, protocol versions, cache, search, toolsets",
+    ),
+    (
+        "info://capabilities",
+        "Capabilities",
+        "What this gateway serves: tools, resources, templates, prompts",
+    ),
+    ("info://collisions", "Collisions", "Names that several servers use, and how each is reached"),
+    ("info://health", "Health", "The state of every server behind this gateway"),
+];
 const TOOLS: &str = "info://tools/";
 const TOOL: &str = "info://tools/{name}";
 
 impl About {
     /// Tells what `facts` hold.
-    pub fn new(facts: Facts) -> About {
+    pub fn new(facts: Weak<dyn Facts>) -> About {
         About { id: SourceId::own(), facts }
     }
 
     fn describe(&self, uri: &str, caller: &Caller) -> Option<Json> {
-        match uri {
-            HEALTH => (self.facts.health)(caller).map(|health| Json::of(&health)),
-            CAPABILITIES => (self.facts.capabilities)(caller).map(|all| Json::of(&all)),
-            _ => None,
-        }
+        let facts = self.facts.upgrade()?;
+        Some(match uri {
+            "auth://status" => Json::of(&facts.standing(caller)),
+            "config://security" => Json::of(&facts.security(caller)),
+            "config://server" => Json::of(&facts.server()),
+            "info://capabilities" => Json::of(&facts.capabilities(caller)),
+            "info://collisions" => {
+                Json::of(&serde_json::json!({ "collisions": facts.collisions(caller) }))
+            }
+            "info://health" => Json::of(&facts.health(caller)),
+            _ => return None,
+        })
     }
 
     /// One resource as text, with its type.
     fn read(&self, uri: &str, caller: &Caller) -> Option<(&'static str, String)> {
         if let Some(name) = uri.strip_prefix(TOOLS) {
-            return (self.facts.tools)()?.document(name).map(|text| ("text/markdown", text));
+            let text = self.facts.upgrade()?.tools()?.document(name)?;
+            return Some(("text/markdown", text));
         }
         self.describe(uri, caller).map(|json| ("application/json", json.as_str().to_owned()))
     }
@@ -127,7 +165,8 @@ impl About {
             .is_some_and(|uri| uri == TOOL);
         let begun = arguments.get("argument").and_then(|argument| argument.get_str("value"));
         let begun = begun.unwrap_or_default();
-        let names = (self.facts.tools)().filter(|_| is_ours).map(|book| book.names());
+        let book = self.facts.upgrade().and_then(|facts| facts.tools());
+        let names = book.filter(|_| is_ours).map(|book| book.names());
         let mut names = names.unwrap_or_default();
         names.retain(|name| name.starts_with(&begun));
         Json::of(&serde_json::json!({
@@ -150,27 +189,19 @@ impl Source for About {
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
-        let entry = |uri: &str, name: &str, description: &str| {
+        let resources = LISTED.iter().filter_map(|(uri, name, description)| {
             Resource::new(Json::of(&serde_json::json!({
                 "uri": uri, "name": name, "description": description,
                 "mimeType": "application/json",
             })))
-        };
-        let resources = [
-            entry(
-                CAPABILITIES,
-                "Capabilities",
-                "What this gateway serves: tools, resources, templates, prompts",
-            ),
-            entry(HEALTH, "Health", "The state of every server behind this gateway"),
-        ];
+        });
+        let resources = resources.collect();
         let template = Template::new(Json::of(&serde_json::json!({
             "uriTemplate": TOOL, "name": "Tool", "mimeType": "text/markdown",
             "description": "The whole document of one tool: description, schema, usage, examples",
         })));
         let templates = template.into_iter().collect();
         let freshness = Freshness { ttl_ms: OWN_LIST_TTL_MS, scope: Scope::Public };
-        let resources = resources.into_iter().flatten().collect();
         Box::pin(
             async move { Ok(Listing { resources, templates, freshness, ..Listing::default() }) },
         )

@@ -6,6 +6,7 @@
 
 mod actions;
 mod error;
+mod facts;
 mod fetch;
 mod resources;
 mod views;
@@ -31,12 +32,11 @@ pub use views::View;
 pub use watches::MAX_WATCHES;
 
 use crate::{
-    about::{About, Capabilities, Facts, Health, Item, MAX_SHOWN, ToolBook},
+    about::{About, SecuritySettings, ServerSettings, ToolBook},
     access::Access,
     cache::{Cache, Stats},
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
-    json::Json,
     source::Source,
     status::StatusBoard,
 };
@@ -61,6 +61,7 @@ pub struct Gateway {
     cache_ttl_ms: AtomicU64,
     watches: Watches,
     tools: OnceLock<Weak<dyn ToolBook>>,
+    settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
@@ -86,16 +87,11 @@ impl Gateway {
             cache_ttl_ms: AtomicU64::new(DEFAULT_CACHE_TTL_MS),
             watches: Watches::default(),
             tools: OnceLock::new(),
+            settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
         });
-        // Weak: the gateway holds About through the catalogue.
-        let [held, other, third] = std::array::from_fn(|_| Arc::downgrade(&gateway));
-        let facts = Facts {
-            health: Box::new(move |caller| held.upgrade().map(|g| g.health(caller))),
-            capabilities: Box::new(move |caller| other.upgrade().map(|g| g.capabilities(caller))),
-            tools: Box::new(move || third.upgrade().and_then(|g| g.tool_book())),
-        };
+        let facts: Weak<Gateway> = Arc::downgrade(&gateway);
         gateway.attach_builtin(Arc::new(About::new(facts))).await;
         gateway
     }
@@ -184,12 +180,9 @@ impl Gateway {
         self.tools.get().and_then(Weak::upgrade)
     }
 
-    /// The state of everything, as far as `caller` may know of it; from memory.
-    pub fn health(&self, caller: &Caller) -> Health {
-        let view = self.current_view(caller);
-        let mut health = Health::of(self.version, self.started, &self.board);
-        (health.resources, health.templates) = (view.resource_count(), view.template_count());
-        health
+    /// Says what `config://` tells beside what the gateway knows by itself.
+    pub fn publish_settings(&self, server: ServerSettings, security: SecuritySettings) {
+        self.settings.store(Arc::new((server, security)));
     }
 
     /// Stops the writer and waits for it.
@@ -197,35 +190,6 @@ impl Gateway {
         self.stop.cancel();
         if let Some(writer) = self.writer.lock().await.take() {
             let _ = writer.await;
-        }
-    }
-
-    /// What is served to `caller`, as the tables have it.
-    fn capabilities(&self, caller: &Caller) -> Capabilities {
-        let view = self.current_view(caller);
-        let named = |name: &str, entry: &Json| Item {
-            name: Some(name.to_owned()),
-            description: entry.get_str("description"),
-            ..Item::default()
-        };
-        let addressed = |uri: &str, entry: &Json| Item {
-            uri: Some(uri.to_owned()),
-            name: entry.get_str("name"),
-            description: entry.get_str("description"),
-            ..Item::default()
-        };
-        let snapshot = view.snapshot();
-        let own = self.tool_book().map(|book| book.summaries(caller)).unwrap_or_default();
-        let theirs = snapshot.tools().iter().map(|t| named(&t.public, &t.entry));
-        let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
-        let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
-        Capabilities {
-            tools: own.into_iter().chain(theirs).collect(),
-            prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
-            resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
-            templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
-            resources_total: view.resource_count(),
-            templates_total: view.template_count(),
         }
     }
 }

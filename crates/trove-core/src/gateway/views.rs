@@ -87,6 +87,19 @@ impl View {
         self.seen.as_ref().map_or(self.snapshot.templates().len(), |seen| seen.templates.len())
     }
 
+    /// How many resources and templates of one Source there are to the caller; nothing
+    /// when all are.
+    pub fn counts_of(&self, id: &str) -> Option<(usize, usize)> {
+        let seen = self.seen.as_ref()?;
+        let is_own = |member: u32| self.snapshot.owner(member).id().as_str() == id;
+        let resources = seen.resources.iter().map(|p| &self.snapshot.resources()[p.index as usize]);
+        let templates = seen.templates.iter().map(|p| &self.snapshot.templates()[p.index as usize]);
+        Some((
+            resources.filter(|r| is_own(r.member)).count(),
+            templates.filter(|t| is_own(t.member)).count(),
+        ))
+    }
+
     /// The resources there are to the caller, in order, and whether each is closed.
     pub fn resources(&self) -> impl Iterator<Item = (&ResourceEntry, bool)> {
         pick(self.snapshot.resources(), self.seen.as_ref().map(|seen| &seen.resources))

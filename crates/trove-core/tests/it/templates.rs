@@ -37,7 +37,7 @@ async fn the_same_template_of_two_servers_is_listed_twice_and_ambiguous_bare() {
     let gateway = GatewayBox::with(&[&a, &b]).await;
     let snapshot = gateway.gateway.snapshot().await;
     let names: Vec<&str> = snapshot.templates().iter().map(|t| t.public.as_str()).collect();
-    assert_eq!(names, ["a+note://{id}", "b+note://{id}"]);
+    assert_eq!(names, ["info://tools/{name}", "a+note://{id}", "b+note://{id}"]);
     assert!(
         matches!(gateway.read("note://7").await, Err(AskError::Ambiguous { candidates, .. }) if candidates.len() == 2)
     );

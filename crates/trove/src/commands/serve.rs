@@ -104,7 +104,7 @@ fn greet(loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
             file.display()
         ),
         (None, _) => println!(
-            "\nNo configuration was found, so only info://health and info://capabilities are served.\n\
+            "\nNo configuration was found, so Trove serves only what it knows of itself, such as info://health.\n\
              Write a trove.toml here, or name any MCP client's file with --config:\n{EXAMPLE}"
         ),
     }

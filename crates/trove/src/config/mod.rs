@@ -14,6 +14,7 @@ use read::Read as _;
 pub use read::Word;
 use resolve::{Surroundings, resolve};
 pub use schema::schema;
+pub(crate) use server::DEFAULT_TIMEOUT;
 pub use settings::{
     BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
     Toolset,

@@ -17,7 +17,7 @@ use super::{
 };
 
 /// How long one request may take, unless the file says.
-pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+pub(crate) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
 const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(5);
 
 /// All servers of a file that can be used.

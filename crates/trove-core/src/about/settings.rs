@@ -1,0 +1,140 @@
+//! `config://`: the settings and limits in force, and `auth://`: who the caller is to us.
+//!
+//! What is published is what holds: the program fills these from the constants and the
+//! configuration it enforces. No secret, no path and no environment value is among them.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+/// `config://server`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct ServerSettings {
+    /// The program's version.
+    pub version: &'static str,
+    /// How long a server may take for one answer unless its entry says otherwise.
+    pub default_timeout_seconds: u64,
+    /// Whether failures leave out what only those who run the gateway should see.
+    pub mask_error_details: bool,
+    /// The doors that are open.
+    pub transport: Vec<Transport>,
+    /// The protocol versions spoken.
+    pub protocol_versions: Vec<&'static str>,
+    /// How contents are kept.
+    pub cache: CacheSettings,
+    /// How resources are found.
+    pub search: SearchSettings,
+    /// The groups of tools that are offered.
+    pub toolsets: Vec<&'static str>,
+}
+
+/// A door that is open.
+#[derive(Debug, Clone, Serialize)]
+pub struct Transport {
+    /// `stdio` or `http`.
+    pub kind: &'static str,
+    /// How a client proves who it is: `none`, `token`, `jwt` or `oauth`.
+    pub auth: &'static str,
+}
+
+/// How contents are kept.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct CacheSettings {
+    /// How long, where their Source does not say and they are public by configuration.
+    pub default_ttl_ms: u64,
+    /// The most bytes of all.
+    pub max_bytes: u64,
+    /// The most bytes of one.
+    pub max_entry_bytes: usize,
+}
+
+/// How resources are found.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SearchSettings {
+    /// Whether there is an index.
+    pub enabled: bool,
+    /// Whether meaning joins the ranking.
+    pub semantic: bool,
+}
+
+/// `config://security`.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct SecuritySettings {
+    /// What programs may import.
+    pub allowed_modules: Vec<&'static str>,
+    /// What they must not.
+    pub blocked_modules: Vec<&'static str>,
+    /// What they lack.
+    pub dangerous_builtins: Vec<&'static str>,
+    /// How much memory they may take.
+    pub memory_limit_mb: u64,
+    /// How long they may be.
+    pub code_size_bytes: u64,
+    /// Search calls itself complete from this share of indexable resources on, in percent.
+    pub coverage_threshold: u8,
+    /// The longest message taken from a server.
+    pub max_resource_bytes: usize,
+    /// The most bytes of a resource that one tool answer holds.
+    pub max_response_bytes: usize,
+    /// How long a server may take for one answer unless its entry says otherwise.
+    pub request_timeout_seconds: u64,
+    /// How often a caller may ask.
+    pub rate_limits: RateLimits,
+    /// Whether HTTP asks who the caller is.
+    pub auth_required: bool,
+    /// The pages whose scripts may ask.
+    pub allowed_origins: Vec<String>,
+    /// Who may read what; rules that hide are told to those they hide nothing from.
+    pub policy_rules: Vec<RuleShown>,
+    /// Every other bound, by name.
+    pub limits: BTreeMap<&'static str, u64>,
+}
+
+/// How often a caller may ask.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct RateLimits {
+    /// Requests that one connection may have under way.
+    pub concurrent_requests_per_connection: usize,
+    /// Requests that may wait for one server.
+    pub waiting_requests_per_source: usize,
+    /// Legacy sessions at once.
+    pub sessions: usize,
+    /// Resources one client may watch.
+    pub subscriptions_per_client: usize,
+}
+
+/// One rule on who may read what.
+#[derive(Debug, Clone, Serialize)]
+pub struct RuleShown {
+    /// The resources it is about.
+    pub pattern: String,
+    /// The roles of which a caller needs one.
+    pub roles: Vec<String>,
+}
+
+/// `auth://status`.
+#[derive(Debug, Serialize)]
+pub struct CallerStatus {
+    /// The door: `stdio`, `http` or `command line`.
+    pub door: &'static str,
+    /// Whether the gateway knows who the caller is.
+    pub authenticated: bool,
+    /// Who, where the door told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub principal: Option<String>,
+    /// The roles.
+    pub roles: Vec<String>,
+    /// How they were established.
+    pub roles_from: &'static str,
+    /// What is out of reach for want of a role.
+    pub out_of_reach: Vec<RuleShown>,
+}
+
+/// `info://collisions`: one name that several Sources use.
+#[derive(Debug, Serialize)]
+pub struct Collision {
+    /// The name.
+    pub uri: String,
+    /// The names that settle it.
+    pub reached_as: Vec<String>,
+}

@@ -1,0 +1,120 @@
+//! What the gateway says about itself, read off the parts it joins.
+
+use std::sync::Arc;
+
+use super::Gateway;
+use crate::{
+    about::{
+        CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health, Item, MAX_SHOWN,
+        RuleShown, SecuritySettings, ServerSettings, ToolBook,
+    },
+    access::{Rule, Standing},
+    caller::Caller,
+    catalogue::naming,
+    json::Json,
+};
+
+impl Gateway {
+    /// The state of everything, as far as `caller` may know of it; from memory.
+    pub fn health(&self, caller: &Caller) -> Health {
+        let view = self.current_view(caller);
+        let mut health = Health::of(self.version, self.started, &self.board);
+        (health.resources, health.templates) = (view.resource_count(), view.template_count());
+        health.count(|id| view.counts_of(id));
+        health
+    }
+}
+
+impl Facts for Gateway {
+    fn health(&self, caller: &Caller) -> Health {
+        Gateway::health(self, caller)
+    }
+
+    fn capabilities(&self, caller: &Caller) -> Capabilities {
+        let view = self.current_view(caller);
+        let named = |name: &str, entry: &Json| Item {
+            name: Some(name.to_owned()),
+            description: entry.get_str("description"),
+            ..Item::default()
+        };
+        let addressed = |uri: &str, entry: &Json| Item {
+            uri: Some(uri.to_owned()),
+            name: entry.get_str("name"),
+            description: entry.get_str("description"),
+            ..Item::default()
+        };
+        let snapshot = view.snapshot();
+        let own = self.tool_book().map(|book| book.summaries(caller)).unwrap_or_default();
+        let theirs = snapshot.tools().iter().map(|t| named(&t.public, &t.entry));
+        let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
+        let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
+        Capabilities {
+            tools: own.into_iter().chain(theirs).collect(),
+            prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
+            resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
+            templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
+            resources_total: view.resource_count(),
+            templates_total: view.template_count(),
+        }
+    }
+
+    fn collisions(&self, caller: &Caller) -> Vec<Collision> {
+        let access = self.access();
+        let is_known = |uri: &str| {
+            naming::split_qualified(uri).is_some_and(|(id, local)| {
+                access.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+            })
+        };
+        let known = self.current().collisions().into_iter().map(|(bare, qualified)| {
+            let names = qualified.iter().map(ToString::to_string).filter(|uri| is_known(uri));
+            Collision { uri: bare.to_string(), reached_as: names.collect() }
+        });
+        // A name that only one known Source uses collides with nothing.
+        known.filter(|collision| collision.reached_as.len() > 1).collect()
+    }
+
+    fn standing(&self, caller: &Caller) -> CallerStatus {
+        let access = self.access();
+        let is_local = caller.door.is_local();
+        let rules = access.policy.rules().iter();
+        let closed = rules.filter(|rule| rule.standing(access.roles(caller)) == Standing::Shown);
+        CallerStatus {
+            door: caller.door.as_str(),
+            authenticated: is_local || caller.principal.is_some(),
+            principal: caller.principal.as_deref().map(ToOwned::to_owned),
+            roles: access.roles(caller).to_vec(),
+            roles_from: match (is_local, &caller.principal) {
+                (true, _) => "auth.local_roles of the configuration",
+                (false, Some(_)) => "the claims of your token",
+                (false, None) => "nothing: this door gives no roles",
+            },
+            out_of_reach: closed.map(shown).collect(),
+        }
+    }
+
+    fn server(&self) -> ServerSettings {
+        let cache = CacheSettings {
+            default_ttl_ms: u64::try_from(self.cache_ttl().as_millis()).unwrap_or(u64::MAX),
+            max_bytes: super::MAX_CACHE_BYTES,
+            max_entry_bytes: super::MAX_CACHED_ANSWER,
+        };
+        ServerSettings { version: self.version, cache, ..self.settings.load().0.clone() }
+    }
+
+    fn security(&self, caller: &Caller) -> SecuritySettings {
+        let access = self.access();
+        let roles = access.roles(caller);
+        let rules = access.policy.rules().iter();
+        let known = rules.filter(|rule| rule.standing(roles) != Standing::Hidden);
+        let policy_rules = known.map(shown).collect();
+        SecuritySettings { policy_rules, ..self.settings.load().1.clone() }
+    }
+
+    fn tools(&self) -> Option<Arc<dyn ToolBook>> {
+        self.tool_book()
+    }
+}
+
+fn shown(rule: &Rule) -> RuleShown {
+    RuleShown { pattern: rule.pattern().to_owned(), roles: rule.roles.clone() }
+}

@@ -1,0 +1,102 @@
+//! What the gateway says about itself is what holds, to each caller what he may know.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use trove_core::{
+    Caller,
+    about::{SecuritySettings, ServerSettings},
+    access::{Access, Policy, Rule},
+    caller::{Door, Roles},
+    source::Ask,
+};
+use trove_testkit::{
+    fake_source::FakeSource,
+    gateway_box::{GatewayBox, text_of},
+};
+
+async fn told(gateway: &GatewayBox, caller: &Caller, uri: &str) -> Value {
+    let read = gateway.gateway.read(caller, &uri.into(), Ask::default()).await;
+    serde_json::from_str(&text_of(&read.expect(uri).reply.body)).expect(uri)
+}
+
+fn with_roles(roles: &[&str]) -> Caller {
+    let roles = Roles::new(roles.iter().map(|role| (*role).to_owned()));
+    Caller { roles, principal: Some("ada".into()), ..Caller::behind(Door::Http) }
+}
+
+fn rules(rules: &[(&str, bool)]) -> Access {
+    let rule = |(pattern, visible): &(&str, bool)| {
+        Rule::new(pattern, vec!["admin".into()], *visible).expect("a pattern")
+    };
+    Access {
+        policy: Policy::new(rules.iter().map(rule).collect()),
+        local_roles: Roles::new(["writer".to_owned()]),
+    }
+}
+
+#[tokio::test]
+async fn a_caller_is_told_who_he_is_and_what_is_out_of_reach_but_not_what_is_hidden() {
+    let gateway = GatewayBox::with(&[]).await;
+    gateway.gateway.set_access(rules(&[("shown://*", true), ("hidden://*", false)]));
+    let status = told(&gateway, &with_roles(&["reader"]), "auth://status").await;
+    assert_eq!(status["principal"], "ada");
+    assert_eq!(status["roles"], serde_json::json!(["reader"]));
+    assert_eq!(status["out_of_reach"][0]["pattern"], "shown://*");
+    assert_eq!(status["out_of_reach"].as_array().map(Vec::len), Some(1));
+    let local = told(&gateway, &Caller::local(), "auth://status").await;
+    assert_eq!((&local["roles"][0], &local["door"]), (&"writer".into(), &"command line".into()));
+    let admin = told(&gateway, &with_roles(&["admin"]), "auth://status").await;
+    assert_eq!(admin["out_of_reach"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn published_settings_follow_what_is_in_force() {
+    let gateway = GatewayBox::with(&[]).await;
+    for limit in [1000, 2000] {
+        let security =
+            SecuritySettings { max_response_bytes: limit, ..SecuritySettings::default() };
+        let server = ServerSettings { mask_error_details: limit > 1000, ..Default::default() };
+        gateway.gateway.publish_settings(server, security);
+        gateway.gateway.set_cache_ttl(std::time::Duration::from_millis(limit as u64));
+        let security = told(&gateway, &Caller::local(), "config://security").await;
+        assert_eq!(security["max_response_bytes"], limit);
+        let server = told(&gateway, &Caller::local(), "config://server").await;
+        assert_eq!(server["mask_error_details"], limit > 1000);
+        assert_eq!(server["cache"]["default_ttl_ms"], limit);
+        assert_eq!(server["version"], "test");
+    }
+    gateway.gateway.set_access(rules(&[("a://*", true), ("b://*", false)]));
+    let shown = |value: &Value| value["policy_rules"].as_array().map(Vec::len);
+    let nobody = told(&gateway, &with_roles(&[]), "config://security").await;
+    let admin = told(&gateway, &with_roles(&["admin"]), "config://security").await;
+    assert_eq!((shown(&nobody), shown(&admin)), (Some(1), Some(2)));
+}
+
+#[tokio::test]
+async fn collisions_name_every_way_to_what_collides() {
+    let a = Arc::new(FakeSource::new("a", &["x://1", "y://1"]));
+    let b = Arc::new(FakeSource::new("b", &["x://1"]));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    let all = told(&gateway, &Caller::local(), "info://collisions").await;
+    let expected = serde_json::json!([{ "uri": "x://1", "reached_as": ["a+x://1", "b+x://1"] }]);
+    assert_eq!(all["collisions"], expected);
+    gateway.gateway.set_access(rules(&[("b+x://*", false)]));
+    let all = told(&gateway, &with_roles(&[]), "info://collisions").await;
+    assert_eq!(all["collisions"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn hidden_resources_are_not_counted_in_health() {
+    let a = Arc::new(FakeSource::new("a", &["x://1", "x://2", "y://1"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    gateway.gateway.set_access(rules(&[("x://*", false)]));
+    let health = told(&gateway, &with_roles(&[]), "info://health").await;
+    assert_eq!(health["sources"][0]["resources"], 1);
+    let all = told(&gateway, &with_roles(&["admin"]), "info://health").await;
+    assert_eq!(all["sources"][0]["resources"], 3);
+    assert_eq!(
+        all["resources"].as_u64().zip(health["resources"].as_u64()).map(|(a, b)| a - b),
+        Some(2)
+    );
+}

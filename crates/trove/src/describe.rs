@@ -1,0 +1,42 @@
+//! What `config://` tells: the settings and the constants that are enforced.
+
+use trove_core::about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport};
+use trove_mcp::{bounds, protocol_versions};
+
+use crate::config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _};
+
+/// What holds by this configuration.
+pub(crate) fn settings(config: &Config) -> (ServerSettings, SecuritySettings) {
+    let timeout = config.upstreams.iter().map(|upstream| upstream.timeout).max();
+    let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT).as_secs();
+    let server = ServerSettings {
+        default_timeout_seconds: DEFAULT_TIMEOUT.as_secs(),
+        mask_error_details: config.mask_error_details.value,
+        transport: vec![
+            Transport { kind: "stdio", auth: "none" },
+            Transport { kind: "http", auth: config.http.auth.as_str() },
+        ],
+        protocol_versions: protocol_versions().to_vec(),
+        search: SearchSettings::default(),
+        toolsets: config.toolsets.iter().map(|set| set.as_str()).collect(),
+        ..ServerSettings::default()
+    };
+    let security = SecuritySettings {
+        // Nothing can be run, so nothing is allowed.
+        blocked_modules: vec!["*"],
+        dangerous_builtins: vec!["*"],
+        max_resource_bytes: bounds::MAX_MESSAGE_BYTES,
+        max_response_bytes: config.max_answer_bytes.value,
+        request_timeout_seconds: timeout,
+        rate_limits: RateLimits {
+            concurrent_requests_per_connection: bounds::MAX_CONCURRENT_REQUESTS,
+            waiting_requests_per_source: bounds::MAX_PENDING,
+            sessions: bounds::MAX_SESSIONS,
+            subscriptions_per_client: bounds::MAX_WATCHES_PER_CLIENT,
+        },
+        auth_required: config.http.auth.value != HttpAuth::None,
+        limits: bounds::PUBLISHED.iter().copied().collect(),
+        ..SecuritySettings::default()
+    };
+    (server, security)
+}
