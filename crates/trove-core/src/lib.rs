@@ -4,12 +4,17 @@
 //! *use cases* ([`gateway`]) and what is offered as [`tools`], a paragraph of lines for
 //! each below. Each layer imports only what stands before it; parts do not import one
 //! another.
+//! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
+//! [`resource`], [`source_id`], [`caller`], [`project`], [`status`]), the *seam* ([`source`]),
+//! *parts* ([`catalogue`], [`about`], [`flags`]), and the *use cases* ([`gateway`]). Each layer imports
+//! only what stands before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
 pub mod caller;
 pub mod content;
 pub mod json;
+pub mod project;
 pub mod resource;
 pub mod source_id;
 pub mod status;
@@ -24,6 +29,7 @@ pub mod about;
 pub mod access;
 pub mod cache;
 pub mod catalogue;
+pub mod flags;
 
 pub mod gateway;
 
@@ -32,6 +38,7 @@ pub mod tools;
 pub use caller::Caller;
 pub use gateway::Gateway;
 pub use json::Json;
+pub use project::ProjectName;
 pub use source::{Source, SourceError};
 pub use source_id::{BadSourceId, SourceId};
 pub use uri::{LocalUri, PublicUri};

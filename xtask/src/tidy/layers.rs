@@ -18,6 +18,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "template",
             "resource",
             "caller",
+            "project",
             "code",
             "clock",
             "source_id",

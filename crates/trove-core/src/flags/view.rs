@@ -1,0 +1,172 @@
+//! The flags of one moment, as they hold for one request.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use globset::{GlobBuilder, GlobMatcher};
+use serde_json::Value;
+
+use super::{
+    FlagError,
+    defs::FlagDef,
+    table::{Flagset, Table},
+    value::{FlagName, FlagValue},
+};
+use crate::project::ProjectName;
+
+/// The longest pattern of a listing.
+pub const MAX_PATTERN_BYTES: usize = 256;
+
+/// The flags of one moment. They do not change while it is held.
+#[derive(Debug, Clone)]
+pub struct View {
+    table: Arc<Table>,
+    known: &'static [FlagDef],
+    project: Option<ProjectName>,
+    request: Flagset,
+}
+
+/// Where a value was decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// By the request itself.
+    Request,
+    /// For the project.
+    Project,
+    /// For all projects.
+    Global,
+    /// By nobody: it is as documented.
+    Default,
+}
+
+/// A value, and where it was decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Resolved {
+    /// The value.
+    pub value: FlagValue,
+    /// Where it was decided.
+    pub origin: Origin,
+}
+
+/// One flag of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its name.
+    pub name: FlagName,
+    /// Its value.
+    pub value: FlagValue,
+    /// Where that was decided.
+    pub origin: Origin,
+}
+
+impl Origin {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Origin::Request => "request",
+            Origin::Project => "project",
+            Origin::Global => "global",
+            Origin::Default => "default",
+        }
+    }
+}
+
+impl View {
+    pub(super) fn new(
+        table: Arc<Table>,
+        known: &'static [FlagDef],
+        project: Option<ProjectName>,
+    ) -> View {
+        View { table, known, project, request: BTreeMap::new() }
+    }
+
+    /// The same with a value that holds for this request only and beats all others.
+    pub fn with_request(mut self, name: &str, value: &Value) -> Result<View, FlagError> {
+        let name = FlagName::new(name)?;
+        let value = match FlagValue::from_json(value) {
+            Ok(value) => value,
+            Err(why) => return Err(FlagError::Value { name, why }),
+        };
+        if let Some(def) = self.def(name.as_str()) {
+            def.check(&name, &value)?;
+        }
+        self.request.insert(name, Arc::new(value));
+        Ok(self)
+    }
+
+    /// What a flag is, and where that was decided; nothing if it is neither set nor known.
+    pub fn get(&self, name: &str) -> Option<Resolved> {
+        let levels = [
+            (Origin::Request, Some(&self.request)),
+            (Origin::Project, self.project_flags()),
+            (Origin::Global, Some(self.table.global())),
+        ];
+        for (origin, flags) in levels {
+            if let Some(value) = flags.and_then(|flags| flags.get(name)) {
+                return Some(Resolved { value: FlagValue::clone(value), origin });
+            }
+        }
+        let value = self.def(name)?.default_value();
+        Some(Resolved { value, origin: Origin::Default })
+    }
+
+    /// What a flag is set to for all projects.
+    pub fn global(&self, name: &FlagName) -> Option<&FlagValue> {
+        self.table.global().get(name).map(Arc::as_ref)
+    }
+
+    /// Every flag that holds and whose name matches the pattern, by name.
+    pub fn list(&self, pattern: Option<&str>) -> Result<Vec<Listed>, FlagError> {
+        let matches = matcher(pattern)?;
+        let set = [Some(&self.request), self.project_flags(), Some(self.table.global())];
+        let mut names: BTreeSet<FlagName> =
+            set.into_iter().flatten().flat_map(Flagset::keys).cloned().collect();
+        names.extend(self.known.iter().filter_map(|def| FlagName::new(def.name).ok()));
+        let mut listed = Vec::new();
+        for name in names.into_iter().filter(|name| matches(name)) {
+            if let Some(Resolved { value, origin }) = self.get(name.as_str()) {
+                listed.push(Listed { name, value, origin });
+            }
+        }
+        Ok(listed)
+    }
+
+    /// Every flag that is set for all projects and whose name matches the pattern, by name.
+    pub fn list_global(&self, pattern: Option<&str>) -> Result<Vec<Listed>, FlagError> {
+        let matches = matcher(pattern)?;
+        let set = self.table.global().iter().filter(|(name, _)| matches(name));
+        let listed = set.map(|(name, value)| Listed {
+            name: name.clone(),
+            value: FlagValue::clone(value),
+            origin: Origin::Global,
+        });
+        Ok(listed.collect())
+    }
+
+    fn project_flags(&self) -> Option<&Flagset> {
+        self.table.project(self.project.as_ref()?)
+    }
+
+    fn def(&self, name: &str) -> Option<&'static FlagDef> {
+        self.known.iter().find(|def| def.name == name)
+    }
+}
+
+fn matcher(pattern: Option<&str>) -> Result<impl Fn(&FlagName) -> bool, FlagError> {
+    let glob = pattern.map(glob).transpose()?;
+    Ok(move |name: &FlagName| glob.as_ref().is_none_or(|glob| glob.is_match(name.as_str())))
+}
+
+fn glob(pattern: &str) -> Result<GlobMatcher, FlagError> {
+    let bad = |why: String| {
+        let pattern = pattern.chars().take(MAX_PATTERN_BYTES).collect();
+        FlagError::Pattern { pattern, why }
+    };
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(bad(format!("it is longer than {MAX_PATTERN_BYTES} bytes")));
+    }
+    let glob = GlobBuilder::new(pattern).build().map_err(|error| bad(error.kind().to_string()))?;
+    Ok(glob.compile_matcher())
+}
