@@ -1,6 +1,11 @@
 //! The composition root: Config → parts → running → drained.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use axum::serve::ListenerExt as _;
@@ -12,6 +17,7 @@ use trove_core::{
     access::{Access, Policy, Rule},
     caller::Roles,
     catalogue::shelf::FileShelf,
+    flags::{Flags, SqliteStore, defs::KNOWN},
     tools::{Settings, Tools},
 };
 use trove_mcp::{
@@ -50,6 +56,7 @@ impl Live {
 /// A running gateway with its servers.
 pub struct App {
     pub gateway: Arc<Gateway>,
+    pub flags: Arc<Flags>,
     live: Arc<Live>,
     state: PathBuf,
     stop: CancellationToken,
@@ -68,6 +75,7 @@ impl App {
         if let Err(error) = std::fs::create_dir_all(&state) {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
+        let flags = Arc::new(open_flags(&state));
         let eras = Eras::load(Some(state.join("eras.json")));
         let guardian = std::env::current_exe()
             .ok()
@@ -77,7 +85,8 @@ impl App {
         let live = Arc::new(Live { gateway: gateway.clone(), tools, upstreams });
         live.apply(config).await;
         gateway.feed().all_attached().await;
-        App { gateway, live, state, stop: CancellationToken::new(), doors: JoinSet::new() }
+        let (stop, doors) = (CancellationToken::new(), JoinSet::new());
+        App { gateway, flags, live, state, stop, doors }
     }
 
     /// The tools.
@@ -175,6 +184,7 @@ impl App {
         self.doors.shutdown().await;
         self.live.upstreams.shutdown().await;
         self.gateway.shutdown().await;
+        self.flags.close().await;
     }
 }
 
@@ -200,6 +210,11 @@ fn tool_settings(config: &Config) -> Settings {
         mask_error_details: config.mask_error_details.value,
         max_answer: config.max_answer_bytes.value,
     }
+}
+
+/// The flags of this installation.
+pub(crate) fn open_flags(state: &Path) -> Flags {
+    Flags::start(SqliteStore::opener(state.join("store.db")), KNOWN)
 }
 
 /// Where listings are remembered for this configuration: by its file.

@@ -55,6 +55,9 @@ pub enum Command {
     Read(Read),
     /// Show the state of every server
     Status(Wait),
+    /// Look at flags, set and remove them
+    #[command(subcommand)]
+    Flag(FlagCommand),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -136,6 +139,53 @@ pub struct Read {
     /// With --json: auto, json, text or binary
     #[arg(long, value_name = "FORM", requires = "json")]
     pub format: Option<String>,
+}
+
+/// `trove flag`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum FlagCommand {
+    /// Print the value of a flag
+    Get {
+        /// Its name: letters, digits, `_` and `-`
+        name: String,
+        #[command(flatten)]
+        place: FlagPlace,
+    },
+    /// Set a flag
+    Set {
+        /// Its name: letters, digits, `_` and `-`
+        name: String,
+        /// true, false, a JSON list of strings, a JSON map, or any other text as it is
+        #[arg(allow_hyphen_values = true)]
+        value: String,
+        #[command(flatten)]
+        place: FlagPlace,
+    },
+    /// List flags with their values
+    List {
+        /// Only those whose names match, as in `content-*`
+        pattern: Option<String>,
+        #[command(flatten)]
+        place: FlagPlace,
+    },
+    /// Remove a flag, so that its default holds again
+    Unset {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        place: FlagPlace,
+    },
+}
+
+/// Whose flags, and how to print them.
+#[derive(Debug, Clone, Args)]
+pub struct FlagPlace {
+    /// The flags of this project instead of those of all projects; reading then looks at the
+    /// project, at all projects and at the defaults, in this order
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `trove config`.

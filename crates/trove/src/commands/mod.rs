@@ -2,6 +2,7 @@
 //! exit codes.
 
 mod config;
+mod flag;
 mod ls;
 mod read;
 mod serve;
@@ -78,6 +79,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
         Command::Status(wait) => status::status(&cli.global, wait),
+        Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Config(command) => config::config(&cli.global, command),
     };
     match outcome {
@@ -98,6 +100,7 @@ impl Command {
                 output.json
             }
             Command::Read(read) => read.wait.output.json,
+            Command::Flag(command) => command.place().output.json,
             Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
         }
     }

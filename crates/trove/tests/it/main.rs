@@ -23,6 +23,7 @@ mod survival;
 
 // What a person at a terminal sees.
 mod cli;
+mod flags;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;

@@ -1,0 +1,196 @@
+//! `trove flag`: look at flags, set and remove them. No server is started for it; a Trove
+//! that runs sees the change.
+
+use std::{fmt::Write as _, io::Write as _};
+
+use serde_json::{Map, Value, json};
+use trove_core::{
+    ProjectName,
+    flags::{FlagError, FlagValue, Flags, Listed, Origin, Plain, Resolved},
+};
+
+use super::{Failed, configure, exit, ls::plain, runtime};
+use crate::{
+    app::open_flags,
+    cli::{FlagCommand, FlagPlace, Global},
+    config::Overrides,
+    telemetry,
+};
+
+pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed> {
+    let (loaded, _) = configure(global, Overrides::default())?;
+    telemetry::start(global, "error");
+    let project = command.place().project.as_deref().map(ProjectName::new).transpose();
+    let project = project.map_err(|error| usage(error.to_string()))?;
+    let text = runtime()?.block_on(async {
+        let flags = open_flags(&loaded.config.state_dir);
+        let text = perform(&flags, project.as_ref(), command).await;
+        flags.close().await;
+        text
+    })?;
+    // A reader that has seen enough, such as `head`, is no fault.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}
+
+impl FlagCommand {
+    pub(super) fn place(&self) -> &FlagPlace {
+        match self {
+            FlagCommand::Get { place, .. }
+            | FlagCommand::Set { place, .. }
+            | FlagCommand::List { place, .. }
+            | FlagCommand::Unset { place, .. } => place,
+        }
+    }
+}
+
+/// Does it, and gives what to print.
+#[expect(
+    clippy::print_stderr,
+    reason = "where a value is from is for whoever sits at the terminal"
+)]
+async fn perform(
+    flags: &Flags,
+    project: Option<&ProjectName>,
+    command: &FlagCommand,
+) -> Result<String, Failed> {
+    let wants_json = command.place().output.json;
+    match command {
+        FlagCommand::Get { name, .. } => {
+            let found = get(flags, project, name).await?;
+            if wants_json {
+                let answer = as_json(name, &found.value, found.origin);
+                return Ok(succeeded(answer, project));
+            }
+            if project.is_some() {
+                // Not on stdout, where a script wants the value alone.
+                eprintln!("note: from {}", found.origin.as_str());
+            }
+            Ok(format!("{}\n", for_people(&found.value)))
+        }
+        FlagCommand::Set { name, value, .. } => {
+            let value = parse(value);
+            set(flags, project, name, &value).await?;
+            let answer = json!({ "name": name, "value": value });
+            Ok(if wants_json { succeeded(answer, project) } else { String::new() })
+        }
+        FlagCommand::Unset { name, .. } => {
+            let was_set = set(flags, project, name, &Value::Null).await?.is_some();
+            let answer = json!({ "name": name, "was_set": was_set });
+            Ok(if wants_json { succeeded(answer, project) } else { String::new() })
+        }
+        FlagCommand::List { pattern, .. } => {
+            let listed = list(flags, project, pattern.as_deref()).await?;
+            Ok(if wants_json { listing_json(&listed, project) } else { listing(&listed) })
+        }
+    }
+}
+
+async fn get(flags: &Flags, project: Option<&ProjectName>, name: &str) -> Result<Resolved, Failed> {
+    let found = match project {
+        Some(project) => flags.get_project(project, name).await?,
+        None => flags.get_global(name).await?.map(|value| {
+            let origin = Origin::Global;
+            Resolved { value, origin }
+        }),
+    };
+    found.ok_or_else(|| {
+        let default = flags.known().iter().find(|def| def.name == name);
+        let default = default.map(|def| for_people(&def.default_value()));
+        let hint = match default {
+            Some(default) => format!("its default is {default}"),
+            None => "`trove flag list` shows what is".to_owned(),
+        };
+        Failed::new(exit::SOURCE, "NotFound", format!("{name} is not set; {hint}"))
+    })
+}
+
+async fn set(
+    flags: &Flags,
+    project: Option<&ProjectName>,
+    name: &str,
+    value: &Value,
+) -> Result<Option<FlagValue>, FlagError> {
+    match project {
+        Some(project) => flags.set_project(project, name, value).await,
+        None => flags.set_global(name, value).await,
+    }
+}
+
+async fn list(
+    flags: &Flags,
+    project: Option<&ProjectName>,
+    pattern: Option<&str>,
+) -> Result<Vec<Listed>, FlagError> {
+    match project {
+        Some(project) => flags.list_project(project, pattern).await,
+        None => flags.list_global(pattern).await,
+    }
+}
+
+/// `true`, `false`, lists, maps and quoted strings are JSON; whatever else is typed is text.
+fn parse(typed: &str) -> Value {
+    match serde_json::from_str(typed) {
+        Ok(Value::Null | Value::Number(_)) | Err(_) => Value::String(typed.to_owned()),
+        Ok(value) => value,
+    }
+}
+
+/// Text as text, everything else as JSON; nothing in it steers the terminal.
+fn for_people(value: &FlagValue) -> String {
+    match value {
+        FlagValue::Plain(Plain::Text(text)) => plain(text),
+        FlagValue::Plain(Plain::Bool(_) | Plain::List(_)) | FlagValue::Map(_) => {
+            plain(&value.to_json().to_string())
+        }
+    }
+}
+
+fn listing(listed: &[Listed]) -> String {
+    let mut text = String::new();
+    for Listed { name, value, origin } in listed {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "{name}\t{}\t{}", for_people(value), origin.as_str());
+    }
+    text
+}
+
+fn listing_json(listed: &[Listed], project: Option<&ProjectName>) -> String {
+    let all: Vec<Value> =
+        listed.iter().map(|one| as_json(one.name.as_str(), &one.value, one.origin)).collect();
+    succeeded(json!({ "flags": all }), project)
+}
+
+fn as_json(name: &str, value: &FlagValue, origin: Origin) -> Value {
+    json!({ "name": name, "value": value.to_json(), "origin": origin.as_str() })
+}
+
+fn succeeded(answer: Value, project: Option<&ProjectName>) -> String {
+    let mut whole = Map::from_iter([("success".to_owned(), Value::Bool(true))]);
+    if let Some(project) = project {
+        whole.insert("project".to_owned(), json!(project.as_str()));
+    }
+    if let Value::Object(members) = answer {
+        whole.extend(members);
+    }
+    format!("{}\n", Value::Object(whole))
+}
+
+fn usage(message: String) -> Failed {
+    Failed::new(exit::USAGE, "InvalidArguments", message)
+}
+
+impl From<FlagError> for Failed {
+    fn from(error: FlagError) -> Failed {
+        let message = error.to_string();
+        match error {
+            FlagError::Store(_) => Failed::new(exit::CONFIG, "Store", message),
+            FlagError::Name(_)
+            | FlagError::Value { .. }
+            | FlagError::NotAllowed { .. }
+            | FlagError::Scope { .. }
+            | FlagError::Pattern { .. }
+            | FlagError::TooMany { .. } => usage(message),
+        }
+    }
+}
