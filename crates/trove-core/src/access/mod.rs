@@ -1,5 +1,6 @@
 //! Who may see and read what. One place for every door.
 
+pub mod audit;
 mod policy;
 
 pub use policy::{ANYBODY, BadPattern, MAX_RULES, Policy, Rule};

@@ -1,0 +1,242 @@
+//! The audit log: who asked for what, when, through which door, and how it ended.
+//!
+//! Append-only JSON lines in a file that its owner alone may read, rotated by size.
+//! Contents and questions are never written, only their size and a digest of what was
+//! given. Recording never waits: what there is no room for is dropped, counted, and the
+//! count is written into the log itself.
+//!
+//! An entry is in the file a moment after it was recorded, and then survives the end of
+//! the process; those of the last moment do not survive `kill -9`.
+
+mod line;
+mod log;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+        mpsc::{SyncSender, sync_channel},
+    },
+    time::{Duration, SystemTime},
+};
+
+use bytes::Bytes;
+use tokio::sync::oneshot;
+
+use crate::source_id::SourceId;
+use log::Log;
+use writer::{Message, Writer};
+
+/// The most entries that wait to be written.
+pub const MAX_WAITING: usize = 8192;
+/// The most bytes that wait to be digested; what comes on top is written without a digest.
+pub const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// How large a file grows, unless configured, before the next is begun.
+pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
+/// How many full files are kept, unless configured.
+pub const KEPT_FILES: usize = 8;
+/// How long the end waits for what is not written yet.
+const MAX_CLOSING: Duration = Duration::from_secs(5);
+
+/// Where the log is kept, and how much of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditConfig {
+    /// The file; full ones stand beside it as `FILE.1`, `FILE.2`, the newest first.
+    pub file: PathBuf,
+    /// How large a file grows before the next is begun.
+    pub max_file_bytes: u64,
+    /// How many full files are kept.
+    pub kept_files: usize,
+}
+
+impl AuditConfig {
+    /// In this file, within the usual bounds.
+    pub fn in_file(file: impl Into<PathBuf>) -> AuditConfig {
+        let file = file.into();
+        AuditConfig { file, max_file_bytes: MAX_FILE_BYTES, kept_files: KEPT_FILES }
+    }
+}
+
+/// One thing that was asked, and how it ended.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// When it ended.
+    pub at: SystemTime,
+    /// The door it came through, as in `stdio`, `http`.
+    pub door: &'static str,
+    /// In which way it was asked.
+    pub via: Via,
+    /// What the client calls itself.
+    pub client: Option<String>,
+    /// Who asks, where that is known.
+    pub principal: Option<String>,
+    /// What was to be done, as in `read`, `list`, `search`.
+    pub action: &'static str,
+    /// With which resource or by which name.
+    pub target: Option<String>,
+    /// The Source that was asked.
+    pub source: Option<SourceId>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// What was given; only its length and digest are written.
+    pub given: Option<Bytes>,
+    /// Where that came from.
+    pub cache: Option<Cache>,
+    /// How long it took.
+    pub took: Option<Duration>,
+}
+
+impl Entry {
+    /// Something that was done and about which no more is said yet.
+    pub fn new(at: SystemTime, door: &'static str, via: Via, action: &'static str) -> Entry {
+        Entry {
+            at,
+            door,
+            via,
+            action,
+            client: None,
+            principal: None,
+            target: None,
+            source: None,
+            outcome: Outcome::Done,
+            given: None,
+            cache: None,
+            took: None,
+        }
+    }
+}
+
+/// In which way something was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// By a method of the protocol.
+    Native,
+    /// By a tool that stands for one.
+    Bridge,
+    /// By a search.
+    Search,
+    /// On the web page.
+    Web,
+    /// On the command line.
+    CommandLine,
+}
+
+/// How something ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was done.
+    Done,
+    /// It was not allowed; the error class says by what.
+    Refused(&'static str),
+    /// It failed; the error class says how.
+    Failed(&'static str),
+}
+
+/// Where an answer came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cache {
+    /// From the cache.
+    Hit,
+    /// From the Source.
+    Miss,
+    /// From the cache, though its time was over.
+    Stale,
+}
+
+/// The audit log.
+pub struct Audit(Option<Arc<Open>>);
+
+struct Open {
+    entries: SyncSender<Message>,
+    state: Arc<State>,
+    thread: Option<std::thread::Thread>,
+    ended: Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// What the recorders and the writer share.
+#[derive(Default)]
+struct State {
+    /// Entries dropped and not yet written as such.
+    dropped: AtomicU64,
+    /// Entries dropped since the start.
+    dropped_in_all: AtomicU64,
+    /// Bytes that wait to be digested.
+    waiting_bytes: AtomicUsize,
+    is_closing: AtomicBool,
+}
+
+impl State {
+    fn drop_entries(&self, count: u64) {
+        self.dropped.fetch_add(count, Ordering::Relaxed);
+        self.dropped_in_all.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+impl Audit {
+    /// No log: recording costs nothing.
+    pub fn off() -> Audit {
+        Audit(None)
+    }
+
+    /// Starts a log. A file that cannot be written is said once and tried again.
+    pub fn start(config: AuditConfig) -> Audit {
+        let (entries, waiting) = sync_channel(MAX_WAITING);
+        let state = Arc::new(State::default());
+        let (end, ended) = oneshot::channel();
+        let writer = Writer::new(Log::new(config), state.clone());
+        let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
+            writer.run(&waiting);
+            // Whoever waited may have given up.
+            let _ = end.send(());
+        });
+        // Without a thread nobody receives, and every entry is counted as dropped.
+        let thread = thread.ok().map(|thread| thread.thread().clone());
+        Audit(Some(Arc::new(Open { entries, state, thread, ended: Mutex::new(Some(ended)) })))
+    }
+
+    /// Whether anything is recorded, so that nobody gathers facts for nothing.
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Records an entry. Never waits, whatever the disk does.
+    pub fn record(&self, entry: Entry) {
+        let Some(open) = &self.0 else { return };
+        let state = &open.state;
+        let bytes = entry.given.as_ref().map_or(0, Bytes::len);
+        let has_room =
+            state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_WAITING_BYTES;
+        let message = Message::of(entry, has_room);
+        let is_held = message.held_bytes();
+        state.waiting_bytes.fetch_sub(bytes - is_held, Ordering::Relaxed);
+        if open.entries.try_send(message).is_err() {
+            state.waiting_bytes.fetch_sub(is_held, Ordering::Relaxed);
+            state.drop_entries(1);
+        }
+    }
+
+    /// How many entries were dropped since the start.
+    pub fn dropped(&self) -> u64 {
+        self.0.as_ref().map_or(0, |open| open.state.dropped_in_all.load(Ordering::Relaxed))
+    }
+
+    /// Writes what waits, and ends. What is recorded after that is dropped.
+    pub async fn close(&self) {
+        let Some(open) = &self.0 else { return };
+        open.state.is_closing.store(true, Ordering::Release);
+        // A full queue keeps the writer awake without being told.
+        let _ = open.entries.try_send(Message::Wake);
+        if let Some(thread) = &open.thread {
+            thread.unpark();
+        }
+        let ended = open.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(ended) = ended {
+            // A disk that does not answer must not keep the program.
+            let _ = tokio::time::timeout(MAX_CLOSING, ended).await;
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The files of the log: appended to, rotated by size, shared with other processes.
+//!
+//! Several processes may write one log: each appends whole lines with one call, and each
+//! sees when another began a new file. What a crash or a full disk left unfinished is
+//! ended by a line break, so that it spoils no line but itself.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::AuditConfig;
+
+pub(super) struct Log {
+    config: AuditConfig,
+    open: Option<File>,
+}
+
+impl Log {
+    pub(super) fn new(config: AuditConfig) -> Log {
+        Log { config, open: None }
+    }
+
+    /// Appends whole lines. What was written is taken out of `lines`, also when the rest
+    /// could not be.
+    pub(super) fn append(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
+        let file = self.current()?;
+        if !ends_with_a_line(&file)? {
+            (&file).write_all(b"\n")?;
+        }
+        let mut done = 0;
+        let written = loop {
+            match (&file).write(&lines[done..]) {
+                Ok(0) if done < lines.len() => break Err(io::ErrorKind::WriteZero.into()),
+                Ok(more) => done += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => break Err(error),
+            }
+            if done == lines.len() {
+                break Ok(());
+            }
+        };
+        // A line of which only a part was written is written again, whole.
+        let whole = lines[..done].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        lines.drain(..whole);
+        self.open = Some(file);
+        written
+    }
+
+    /// Sees to it that what was written survives the machine, too.
+    pub(super) fn sync(&self) -> io::Result<()> {
+        self.open.as_ref().map_or(Ok(()), File::sync_data)
+    }
+
+    /// The file to append to: the one of that name, and not full.
+    fn current(&mut self) -> io::Result<File> {
+        let file = match self.open.take() {
+            Some(file) if is_at(&file, &self.config.file)? => file,
+            _ => open(&self.config.file)?,
+        };
+        if file.metadata()?.len() < self.config.max_file_bytes {
+            return Ok(file);
+        }
+        file.sync_data()?;
+        let Some(_lock) = lock(&self.config.file)? else {
+            // Another process is at it; we will find the new file next time.
+            return Ok(file);
+        };
+        if is_at(&file, &self.config.file)? {
+            self.rotate()?;
+        }
+        open(&self.config.file)
+    }
+
+    fn rotate(&self) -> io::Result<()> {
+        let file = &self.config.file;
+        if self.config.kept_files == 0 {
+            return fs::remove_file(file);
+        }
+        for number in (1..self.config.kept_files).rev() {
+            match fs::rename(numbered(file, number), numbered(file, number + 1)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                moved => moved?,
+            }
+        }
+        fs::rename(file, numbered(file, 1))
+    }
+}
+
+fn numbered(file: &Path, number: usize) -> PathBuf {
+    beside(file, &format!(".{number}"))
+}
+
+fn beside(file: &Path, ending: &str) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// Opens the file, and makes it and its folder if need be.
+fn open(path: &Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.read(true).append(true).create(true).mode(0o600);
+    match how.open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().unwrap_or(path))?;
+            how.open(path)
+        }
+        opened => opened,
+    }
+}
+
+/// Whether the open file is still the one of that name.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let open = file.metadata()?;
+    match fs::metadata(path) {
+        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Keeps other processes from rotating; `None`: one of them is.
+fn lock(path: &Path) -> io::Result<Option<File>> {
+    let mut how = OpenOptions::new();
+    let file =
+        how.write(true).create(true).truncate(false).mode(0o600).open(beside(path, ".lock"))?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(fs::TryLockError::WouldBlock) => Ok(None),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// How long the file is looked at before its end is believed.
+const SECOND_LOOK: Duration = Duration::from_millis(10);
+
+/// Whether the next line can follow. Half a line may be another process in the middle of
+/// its write, so it counts only if it is still the end a moment later.
+fn ends_with_a_line(file: &File) -> io::Result<bool> {
+    let (length, is_whole) = end(file)?;
+    if is_whole {
+        return Ok(true);
+    }
+    std::thread::sleep(SECOND_LOOK);
+    let (later, is_whole) = end(file)?;
+    Ok(is_whole || later != length)
+}
+
+/// The length of the file, and whether it ends with a line break.
+fn end(file: &File) -> io::Result<(u64, bool)> {
+    let length = file.metadata()?.len();
+    if length == 0 {
+        return Ok((0, true));
+    }
+    let mut last = [0];
+    file.read_exact_at(&mut last, length - 1)?;
+    Ok((length, last == *b"\n"))
+}

@@ -1,0 +1,157 @@
+//! The one thread that writes the log.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant, SystemTime},
+};
+
+use bytes::Bytes;
+use tracing::{info, warn};
+
+use super::{Entry, State, line, log::Log};
+
+/// The most that is written at once.
+const MAX_BATCH_BYTES: usize = 1024 * 1024;
+/// How often the disk is asked to keep what was written, and a failing one tried again.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+pub(super) enum Message {
+    Entry {
+        entry: Box<Entry>,
+        /// The length of what was given, though it may not be held any longer.
+        bytes: Option<usize>,
+    },
+    /// Look whether it is time to end.
+    Wake,
+}
+
+impl Message {
+    /// Of an entry, with or without what was given.
+    pub(super) fn of(mut entry: Entry, has_room: bool) -> Message {
+        let bytes = entry.given.as_ref().map(Bytes::len);
+        if !has_room {
+            entry.given = None;
+        }
+        Message::Entry { entry: Box::new(entry), bytes }
+    }
+
+    pub(super) fn held_bytes(&self) -> usize {
+        match self {
+            Message::Entry { entry, .. } => entry.given.as_ref().map_or(0, Bytes::len),
+            Message::Wake => 0,
+        }
+    }
+}
+
+pub(super) struct Writer {
+    log: Log,
+    state: Arc<State>,
+    /// Lines that are not in the file yet.
+    pending: Vec<u8>,
+    /// When the newest entry was; what happens to the log itself is dated by it.
+    last: SystemTime,
+    is_failing: bool,
+    /// When the disk is to be asked to keep what was written.
+    sync_at: Option<Instant>,
+}
+
+impl Writer {
+    pub(super) fn new(log: Log, state: Arc<State>) -> Writer {
+        let last = SystemTime::UNIX_EPOCH;
+        Writer { log, state, pending: Vec::new(), last, is_failing: false, sync_at: None }
+    }
+
+    /// Works until it is told to end or nobody is left who could record.
+    pub(super) fn run(mut self, entries: &Receiver<Message>) {
+        loop {
+            let is_over = if self.is_failing {
+                // Nothing more is taken in: the queue holds what comes, up to its bound.
+                std::thread::park_timeout(INTERVAL);
+                false
+            } else {
+                self.wait(entries)
+            };
+            self.write(entries);
+            // Asked only now: what wakes us for the end may have been taken in just before.
+            if is_over || self.state.is_closing.load(Ordering::Acquire) {
+                self.write(entries);
+                return self.end(entries);
+            }
+        }
+    }
+
+    /// Waits for one entry, but not for ever; says whether there can be no more.
+    fn wait(&mut self, entries: &Receiver<Message>) -> bool {
+        match entries.recv_timeout(INTERVAL) {
+            Ok(message) => {
+                self.take(message);
+                false
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => true,
+        }
+    }
+
+    /// Writes what waits, a batch at a time, until nothing does or the disk refuses.
+    fn write(&mut self, entries: &Receiver<Message>) {
+        loop {
+            while self.pending.len() < MAX_BATCH_BYTES
+                && let Ok(message) = entries.try_recv()
+            {
+                self.take(message);
+            }
+            let dropped = self.state.dropped.swap(0, Ordering::Relaxed);
+            if dropped > 0 {
+                line::write_gap(self.last, dropped, &mut self.pending);
+            }
+            self.sync_in_time();
+            if self.pending.is_empty() {
+                return;
+            }
+            if let Err(error) = self.log.append(&mut self.pending) {
+                if !self.is_failing {
+                    warn!(%error, "the audit log cannot be written; entries are kept while there is room, then dropped and counted");
+                }
+                self.is_failing = true;
+                return;
+            }
+            if self.is_failing {
+                info!("the audit log is written again");
+                self.is_failing = false;
+            }
+            self.sync_at.get_or_insert_with(|| Instant::now() + INTERVAL);
+        }
+    }
+
+    fn take(&mut self, message: Message) {
+        let held = message.held_bytes();
+        if let Message::Entry { entry, bytes } = message {
+            self.last = self.last.max(entry.at);
+            line::write(&entry, bytes, entry.given.as_ref(), &mut self.pending);
+        }
+        self.state.waiting_bytes.fetch_sub(held, Ordering::Relaxed);
+    }
+
+    fn sync_in_time(&mut self) {
+        if self.sync_at.is_some_and(|at| at <= Instant::now()) {
+            self.sync_at = None;
+            // The next write will say what is wrong.
+            let _ = self.log.sync();
+        }
+    }
+
+    fn end(mut self, entries: &Receiver<Message>) {
+        if self.is_failing {
+            let lines = self.pending.iter().filter(|&&byte| byte == b'\n').count();
+            let waiting = entries.try_iter().filter(|m| matches!(m, Message::Entry { .. })).count();
+            let lost = lines + waiting;
+            warn!(lost, "the audit log could not be written to the end");
+        }
+        self.sync_at = Some(Instant::now());
+        self.sync_in_time();
+    }
+}
