@@ -116,7 +116,9 @@ impl SourceStatus {
             // Listed, or not to be listed for the time being.
             State::Ready => self.stale_since.is_none() || self.last_error.is_some(),
             State::Backoff | State::CircuitOpen | State::Stopped => true,
-            State::Idle | State::Connecting => false,
+            // Not to be started, for the reason that is given.
+            State::Idle => self.last_error.is_some(),
+            State::Connecting => false,
         }
     }
 }

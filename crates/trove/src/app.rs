@@ -22,10 +22,11 @@ use trove_core::{
 };
 use trove_mcp::{
     server::{Guard, Identity, Server},
-    upstream::{Eras, GuardianCommand, Upstreams},
+    upstream::{Eras, GuardianCommand, Scope, Upstreams},
 };
 
 use crate::{
+    approval::Admission,
     commands::GUARDIAN,
     config::{Config, HostScope, HttpAuth, Loaded, PolicyRule, ProcessEnv},
     describe, reload, stdio, token,
@@ -38,18 +39,20 @@ const DRAIN: Duration = Duration::from_secs(5);
 pub struct Live {
     gateway: Arc<Gateway>,
     tools: Arc<Tools>,
-    upstreams: Upstreams,
+    upstreams: Arc<Upstreams>,
+    pub(crate) admission: Admission,
 }
 
 impl Live {
     /// Puts a configuration in force; only what differs is restarted.
-    pub(crate) async fn apply(&self, config: &Config) {
+    pub(crate) async fn apply(&self, loaded: &Loaded) {
+        let config = &loaded.config;
         self.gateway.set_access(access(config));
         self.gateway.set_cache_ttl(config.cache_ttl.value);
         self.tools.configure(tool_settings(config));
         let (server, security) = describe::settings(config);
         self.gateway.publish_settings(server, security);
-        self.upstreams.replace(config.upstreams.clone()).await;
+        self.admission.apply(loaded).await;
     }
 }
 
@@ -64,14 +67,15 @@ pub struct App {
 }
 
 impl App {
-    /// Starts the gateway and all servers; waits for none of them.
-    pub async fn start(loaded: &Loaded) -> App {
+    /// Starts the gateway and all servers that may run; waits for none of them. `is_waived`:
+    /// those that are not approved may run too.
+    pub async fn start(loaded: &Loaded, is_waived: bool) -> App {
         let config = &loaded.config;
         let state = config.state_dir.value.clone();
         let shelf = FileShelf::new(state.join("catalogue").join(memory_of(loaded)));
         let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), Some(Arc::new(shelf))).await;
         let workspace = std::env::current_dir().unwrap_or_default();
-        let scope = Arc::new(HostScope::new(ProcessEnv, workspace));
+        let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace));
         if let Err(error) = std::fs::create_dir_all(&state) {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
@@ -81,9 +85,12 @@ impl App {
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let tools = Tools::new(gateway.clone(), tool_settings(config));
-        let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
-        let live = Arc::new(Live { gateway: gateway.clone(), tools, upstreams });
-        live.apply(config).await;
+        let upstreams = Arc::new(Upstreams::new(&gateway, scope.clone(), eras, guardian));
+        let board = gateway.board().clone();
+        let keeping = (state.clone(), is_waived);
+        let admission = Admission::new(upstreams.clone(), board, scope, keeping);
+        let live = Arc::new(Live { gateway: gateway.clone(), tools, upstreams, admission });
+        live.apply(loaded).await;
         gateway.feed().all_attached().await;
         let (stop, doors) = (CancellationToken::new(), JoinSet::new());
         App { gateway, flags, live, state, stop, doors }
@@ -97,6 +104,11 @@ impl App {
     /// The servers.
     pub fn upstreams(&self) -> &Upstreams {
         &self.live.upstreams
+    }
+
+    /// What may run, and what waits for approval.
+    pub fn admission(&self) -> &Admission {
+        &self.live.admission
     }
 
     /// Opens the HTTP door and gives its address.

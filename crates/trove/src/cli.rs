@@ -25,6 +25,9 @@ pub struct Global {
     /// The configuration: trove.toml, or any client's own file
     #[arg(long, short, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Run what a project's or another client's file names without approval, this time
+    #[arg(long, alias = "approve", global = true)]
+    pub yes: bool,
     /// How much to say on stderr: error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL")]
     pub log: Option<String>,
@@ -55,6 +58,8 @@ pub enum Command {
     Read(Read),
     /// Show the state of every server
     Status(Wait),
+    /// Show which commands a project's or another client's file would run, and let them
+    Approve(Approve),
     /// Look at flags, set and remove them
     #[command(subcommand)]
     Flag(FlagCommand),
@@ -139,6 +144,19 @@ pub struct Read {
     /// With --json: auto, json, text or binary
     #[arg(long, value_name = "FORM", requires = "json")]
     pub format: Option<String>,
+}
+
+/// `trove approve`.
+#[derive(Debug, Clone, Args)]
+pub struct Approve {
+    /// The servers to let run, as they are now; none: only show them
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Let all of them run
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `trove flag`.

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod commands;
 pub mod config;
 
+mod approval;
 mod describe;
 mod reload;
 mod stdio;

@@ -8,8 +8,10 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::app::Live;
-use crate::config::{self, Overrides, ProcessEnv, Request};
+use crate::{
+    app::Live,
+    config::{self, Found, Overrides, ProcessEnv, Request},
+};
 
 /// Editors write a file in several steps; this long after the last one it is read.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -17,6 +19,7 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// The file to follow, and how it was loaded.
 pub struct Followed {
     pub file: PathBuf,
+    pub found: Found,
     pub cwd: PathBuf,
     pub flags: Overrides,
 }
@@ -24,11 +27,11 @@ pub struct Followed {
 /// Follows the file until told to stop.
 pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: CancellationToken) {
     let (changed, mut changes) = mpsc::channel(1);
-    let name = followed.file.file_name().map(ToOwned::to_owned);
+    let approvals = live.admission.approvals_file();
+    let files = [followed.file.clone(), approvals.clone()];
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| {
-            !event.kind.is_access()
-                && event.paths.iter().any(|path| path.file_name() == name.as_deref())
+            !event.kind.is_access() && event.paths.iter().any(|path| files.contains(path))
         });
         if is_ours {
             // One waiting change is enough to look again.
@@ -39,12 +42,16 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
     let folder = followed.file.parent().unwrap_or(&followed.file).to_owned();
     let watching =
         watcher.and_then(|mut w| w.watch(&folder, RecursiveMode::NonRecursive).map(|()| w));
-    let _watcher = match watching {
+    let mut watcher = match watching {
         Ok(watcher) => watcher,
         Err(error) => {
             return warn!(%error, "changes of the configuration will not be seen; restart to take them over");
         }
     };
+    let state = approvals.parent().unwrap_or(&approvals);
+    if let Err(error) = watcher.watch(state, RecursiveMode::NonRecursive) {
+        warn!(%error, "approvals will not be seen; restart to take them over");
+    }
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
@@ -57,7 +64,7 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
 }
 
 async fn take_over(followed: &Followed, live: &Live) {
-    let loaded = config::load(&Request {
+    let mut loaded = config::load(&Request {
         explicit: Some(followed.file.clone()),
         cwd: followed.cwd.clone(),
         env: &ProcessEnv,
@@ -70,6 +77,8 @@ async fn take_over(followed: &Followed, live: &Live) {
         return warn!(file = %followed.file.display(), "the changed configuration has errors; nothing was changed");
     }
     let servers = loaded.config.upstreams.len();
-    live.apply(&loaded.config).await;
+    // Named by us now, but found as it was at the start.
+    loaded.found = followed.found;
+    live.apply(&loaded).await;
     info!(file = %followed.file.display(), servers, "configuration taken over");
 }

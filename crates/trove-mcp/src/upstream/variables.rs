@@ -96,6 +96,12 @@ impl Text {
         names
     }
 
+    /// Whether a part of it is taken from a file, so that it can change as written the same.
+    pub fn reads_file(&self) -> bool {
+        let pieces = split(&self.written, self.dialect).unwrap_or_default();
+        pieces.iter().any(|piece| matches!(piece, Piece::Variable(Variable::File(_))))
+    }
+
     /// Whether it begins with a variable, so that its beginning is not known yet.
     pub fn begins_with_variable(&self) -> bool {
         let pieces = split(&self.written, self.dialect).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! One file a command; what they share is here: the configuration, the runtime, the
 //! exit codes.
 
+mod approve;
 mod config;
 mod flag;
 mod ls;
@@ -79,6 +80,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
         Command::Status(wait) => status::status(&cli.global, wait),
+        Command::Approve(approve) => approve::approve(&cli.global, &approve),
         Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Config(command) => config::config(&cli.global, command),
     };
@@ -100,6 +102,7 @@ impl Command {
                 output.json
             }
             Command::Read(read) => read.wait.output.json,
+            Command::Approve(approve) => approve.output.json,
             Command::Flag(command) => command.place().output.json,
             Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
         }
@@ -151,6 +154,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
 }
 
 /// Starts the servers without any door, does one thing, and stops them.
+#[expect(clippy::print_stderr, reason = "who is missing is for whoever sits at the terminal")]
 fn once<T>(
     global: &Global,
     work: impl AsyncFnOnce(&App) -> Result<T, Failed>,
@@ -158,7 +162,10 @@ fn once<T>(
     let (loaded, _) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
     runtime()?.block_on(async {
-        let app = App::start(&loaded).await;
+        let app = App::start(&loaded, global.yes).await;
+        for id in app.admission().waiting() {
+            eprintln!("note: {id} is waiting for approval: run `trove approve {id}`");
+        }
         let outcome = work(&app).await;
         app.shutdown().await;
         outcome

@@ -14,7 +14,7 @@ use crate::{
 /// Serves on the doors that were asked for; over HTTP if none was.
 pub(super) fn serve(global: &Global, serve: &Serve) -> Result<(), Failed> {
     let has_http = serve.http.http.is_some() || !serve.stdio;
-    open(global, &serve.http, Doors { stdio: serve.stdio, http: has_http }, |_, _, _| {})
+    open(global, &serve.http, Doors { stdio: serve.stdio, http: has_http }, |_, _, _, _| {})
 }
 
 /// Serves HTTP and tells a person what to do next.
@@ -32,7 +32,7 @@ fn open(
     global: &Global,
     http: &Http,
     doors: Doors,
-    greet: impl FnOnce(&Loaded, SocketAddr, Option<&str>),
+    greet: impl FnOnce(&App, &Loaded, SocketAddr, Option<&str>),
 ) -> Result<(), Failed> {
     let flags = Overrides {
         http_addr: http.http,
@@ -44,12 +44,12 @@ fn open(
     telemetry::start(global, "info");
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let mut app = App::start(&loaded).await;
+        let mut app = App::start(&loaded, global.yes).await;
         let mut address = None;
         if doors.http {
             match app.open_http(&loaded.config).await {
                 Ok((bound, token)) => {
-                    greet(&loaded, bound, token.as_deref());
+                    greet(&app, &loaded, bound, token.as_deref());
                     address = Some(bound);
                 }
                 Err(error) => {
@@ -66,7 +66,7 @@ fn open(
             app.open_stdio();
         }
         if let Some(file) = loaded.origin.clone() {
-            app.follow(Followed { file, cwd, flags });
+            app.follow(Followed { file, found: loaded.found, cwd, flags });
         }
         app.announce(address).await;
         app.run().await;
@@ -78,7 +78,7 @@ fn open(
 }
 
 #[expect(clippy::print_stdout, reason = "`up` talks to a person; it speaks no MCP on stdout")]
-fn greet(loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
+fn greet(app: &App, loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
     println!("Trove serves MCP at http://{address}/mcp");
     match token {
         Some(token) => {
@@ -107,6 +107,9 @@ fn greet(loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
             "\nNo configuration was found, so Trove serves only what it knows of itself, such as info://health.\n\
              Write a trove.toml here, or name any MCP client's file with --config:\n{EXAMPLE}"
         ),
+    }
+    for id in app.admission().waiting() {
+        println!("{id} is waiting for approval; to see what it runs: trove approve");
     }
     println!("Ctrl-C stops everything.");
 }

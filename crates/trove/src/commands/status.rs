@@ -2,7 +2,7 @@
 
 use std::{fmt::Write as _, io::Write as _};
 
-use trove_core::{Caller, Json, PublicUri, SourceId, json::items, source::Ask};
+use trove_core::{Caller, Json, PublicUri, SourceId, json::items, source::Ask, status::State};
 
 use super::{Failed, ls::plain, once, settle};
 use crate::{
@@ -56,7 +56,10 @@ async fn table(app: &App, health: &str) -> String {
             let _ = writeln!(text, "  note: {}", plain(warning));
         }
         if let Some(error) = source["last_error"].as_str() {
-            let _ = writeln!(text, "  last error: {}", plain(error));
+            // What was never started has made no error; the text says what it waits for.
+            let is_idle = source["state"] == State::Idle.as_str();
+            let prefix = if is_idle { "" } else { "last error: " };
+            let _ = writeln!(text, "  {prefix}{}", plain(error));
             let id = SourceId::normalise(&id);
             let lines = app.upstreams().stderr(&id).await;
             for line in lines.iter().skip(lines.len().saturating_sub(LAST_WORDS)) {

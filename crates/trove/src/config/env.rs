@@ -142,7 +142,7 @@ fn folder(env: &dyn EnvLookup, name: &str) -> Option<PathBuf> {
 }
 
 /// A text file of at most `limit` bytes.
-pub(super) fn read_bounded(path: &Path, limit: u64) -> io::Result<String> {
+pub(crate) fn read_bounded(path: &Path, limit: u64) -> io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
     if length as u64 > limit {

@@ -62,7 +62,22 @@ pub struct Loaded {
     pub origin: Option<PathBuf>,
     /// Whose file it is, if it is not ours.
     pub client: Option<Client>,
+    /// How the file was found.
+    pub found: Found,
     is_usable: bool,
+}
+
+/// How a configuration file was found: who put it there is who is trusted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Found {
+    /// The user named it, with `--config` or `TROVE_CONFIG`.
+    Named,
+    /// It lay where Trove was started.
+    Here,
+    /// It lay in the user's own folder.
+    Home,
+    /// There is none.
+    Nowhere,
 }
 
 impl Loaded {
@@ -75,7 +90,7 @@ impl Loaded {
 
 /// Finds and reads the configuration.
 pub fn load(request: &Request<'_>) -> Loaded {
-    let origin = locate(request);
+    let (origin, found) = locate(request);
     let shown = origin.as_deref().map(|path| path.strip_prefix(&request.cwd).unwrap_or(path));
     let mut problems = Problems::of(shown.map(Path::to_owned));
     let text = origin.as_deref().and_then(|path| read(path, &mut problems));
@@ -90,18 +105,25 @@ pub fn load(request: &Request<'_>) -> Loaded {
     let folder = if client.is_some() { &request.cwd } else { folder };
     let config = resolve(file, upstreams, &Surroundings { folder, ..around }, &mut problems);
     let is_usable = problems.errors() == entry_errors;
-    Loaded { config, problems: problems.into_sorted(), origin, client, is_usable }
+    Loaded { config, problems: problems.into_sorted(), origin, client, found, is_usable }
 }
 
 /// The first file that is named or there.
-fn locate(request: &Request<'_>) -> Option<PathBuf> {
+fn locate(request: &Request<'_>) -> (Option<PathBuf>, Found) {
     let from_env = || env::non_empty(request.env, env::TROVE_CONFIG).map(PathBuf::from);
     if let Some(named) = request.explicit.clone().or_else(from_env) {
-        return Some(request.cwd.join(named));
+        return (Some(request.cwd.join(named)), Found::Named);
     }
-    let folders = [Some(request.cwd.clone()), env::config_folder(request.env)];
-    let files = folders.into_iter().flatten().map(|folder| folder.join("trove.toml"));
-    files.into_iter().find(|file| file.is_file())
+    let own = env::config_folder(request.env).map(|folder| folder.join("trove.toml"));
+    let here = request.cwd.join("trove.toml");
+    if here.is_file() {
+        let is_own = own.is_some_and(|own| own == here);
+        return (Some(here), if is_own { Found::Home } else { Found::Here });
+    }
+    match own.filter(|own| own.is_file()) {
+        Some(own) => (Some(own), Found::Home),
+        None => (None, Found::Nowhere),
+    }
 }
 
 fn read(path: &Path, problems: &mut Problems) -> Option<String> {

@@ -29,12 +29,26 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Folder {
     dir: tempfile::TempDir,
+    /// Whether Trove is told of the configuration, or left to find it.
+    is_named: bool,
 }
 
 impl Folder {
     pub(crate) fn empty() -> Arc<Folder> {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        Arc::new(Folder { dir })
+        Arc::new(Folder { dir, is_named: true })
+    }
+
+    /// A project: its configuration is found by whoever starts Trove in it.
+    pub(crate) fn project(config: &str) -> Arc<Folder> {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = Folder { dir, is_named: false };
+        folder.write(config);
+        Arc::new(folder)
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.dir.path()
     }
 
     pub(crate) fn with(config: &str) -> Arc<Folder> {
@@ -67,6 +81,10 @@ impl Folder {
             .env("TROVE_HOME", self.home())
             .env_remove("TROVE_CONFIG")
             .kill_on_drop(true);
+        if self.is_named && self.config().is_file() {
+            // Named, and so the user's own: what was only found would wait for approval.
+            command.env("TROVE_CONFIG", self.config());
+        }
         command
     }
 

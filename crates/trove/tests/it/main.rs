@@ -22,6 +22,7 @@ mod restart;
 mod survival;
 
 // What a person at a terminal sees.
+mod approval;
 mod cli;
 mod flags;
 

@@ -1,0 +1,188 @@
+//! Which servers may be started.
+//!
+//! A command that came with a project, or stands in another client's file, is run only
+//! after the user approved it: exactly this command, with these arguments, this
+//! environment, this folder and this program. What changed waits again. Files the user
+//! wrote for Trove or named by hand need no approval, and neither do servers behind a URL,
+//! because nothing is run for them.
+
+mod invocation;
+mod store;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use tracing::warn;
+use trove_core::{SourceId, status::StatusBoard};
+use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
+
+pub(crate) use invocation::Invocation;
+use store::FILE_NAME;
+pub(crate) use store::{Approval, ApprovalError, Approvals};
+
+use crate::config::{Found, Loaded};
+
+/// Why the servers of a file need no approval, or that they do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hand {
+    /// The user's own: kept in the user's folder, or named by hand.
+    User,
+    /// It was there where Trove was started.
+    Project,
+    /// Another client's.
+    Client,
+}
+
+impl Hand {
+    /// Whose hand wrote the configuration.
+    pub(crate) fn of(loaded: &Loaded) -> Hand {
+        match (loaded.client, loaded.found) {
+            (Some(_), _) => Hand::Client,
+            (None, Found::Here) => Hand::Project,
+            (None, Found::Named | Found::Home | Found::Nowhere) => Hand::User,
+        }
+    }
+}
+
+/// One server that would be started here, and whether it may be.
+#[derive(Debug)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) upstream: &'a UpstreamConfig,
+    /// What would be run; nothing for a server behind a URL.
+    pub(crate) invocation: Option<Invocation>,
+    pub(crate) verdict: Verdict,
+}
+
+/// Whether a server may be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It needs no approval.
+    Free,
+    /// It has been approved as it is.
+    Approved,
+    /// It has never been approved.
+    New,
+    /// It has been approved as something else; these are the differences.
+    Changed(Vec<String>),
+}
+
+impl Verdict {
+    pub(crate) fn may_run(&self) -> bool {
+        match self {
+            Verdict::Free | Verdict::Approved => true,
+            Verdict::New | Verdict::Changed(_) => false,
+        }
+    }
+}
+
+/// Judges every server of a configuration.
+pub(crate) fn judge<'a>(
+    loaded: &'a Loaded,
+    approvals: &Approvals,
+    scope: &dyn Scope,
+) -> Vec<Candidate<'a>> {
+    let is_free = Hand::of(loaded) == Hand::User;
+    let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
+    let judge = |upstream: &'a UpstreamConfig| {
+        let invocation = Invocation::of(upstream, file.parent(), scope);
+        let verdict = match &invocation {
+            None => Verdict::Free,
+            Some(_) if is_free => Verdict::Free,
+            Some(now) => match approvals.of(file, &upstream.id) {
+                None => Verdict::New,
+                Some(approved) if approved.sha256 == now.sha256() => Verdict::Approved,
+                Some(approved) => Verdict::Changed(approved.invocation.differences(now)),
+            },
+        };
+        Candidate { upstream, invocation, verdict }
+    };
+    loaded.config.upstreams.iter().map(judge).collect()
+}
+
+/// Lets approved servers in, and shows the others as waiting.
+pub struct Admission {
+    upstreams: Arc<Upstreams>,
+    board: Arc<StatusBoard>,
+    scope: Arc<dyn Scope>,
+    state: PathBuf,
+    /// The user said that everything may run, this time.
+    is_waived: bool,
+    /// Those who are on the board only because they wait.
+    waiting: Mutex<BTreeSet<SourceId>>,
+}
+
+impl Admission {
+    pub(crate) fn new(
+        upstreams: Arc<Upstreams>,
+        board: Arc<StatusBoard>,
+        scope: Arc<dyn Scope>,
+        (state, is_waived): (PathBuf, bool),
+    ) -> Admission {
+        Admission { upstreams, board, scope, state, is_waived, waiting: Mutex::default() }
+    }
+
+    /// The file whose change may let more servers in.
+    pub(crate) fn approvals_file(&self) -> PathBuf {
+        self.state.join(FILE_NAME)
+    }
+
+    /// The servers that wait for approval.
+    pub(crate) fn waiting(&self) -> Vec<SourceId> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
+
+    /// Makes the running servers those of the configuration that may run.
+    pub(crate) async fn apply(&self, loaded: &Loaded) {
+        let mut run = Vec::new();
+        let mut waiting = BTreeSet::new();
+        if self.is_waived {
+            run.clone_from(&loaded.config.upstreams);
+        } else {
+            let approvals = Approvals::load(&self.state).unwrap_or_else(|error| {
+                warn!(%error, "approvals cannot be read, so none counts");
+                Approvals::default()
+            });
+            for candidate in judge(loaded, &approvals, &*self.scope) {
+                if candidate.verdict.may_run() {
+                    run.push(pinned(&candidate));
+                } else {
+                    waiting.insert(candidate.upstream.id.clone());
+                }
+            }
+        }
+        for id in self.replace_waiting(waiting.clone()) {
+            self.board.remove(&id);
+        }
+        self.upstreams.replace(run).await;
+        for id in &waiting {
+            let how = format!("waiting for approval: run `trove approve {id}`");
+            warn!(source = %id, "{how}");
+            self.board.add(id, "stdio");
+            self.board.update(id, |status| status.last_error = Some(how));
+        }
+    }
+
+    /// Gives those who waited before.
+    fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *waiting, now)
+    }
+}
+
+/// The server as approved: the very program that was found, wherever another of its name
+/// may turn up later.
+fn pinned(candidate: &Candidate<'_>) -> UpstreamConfig {
+    let mut upstream = candidate.upstream.clone();
+    if candidate.verdict == Verdict::Approved
+        && let Reach::Stdio { command, .. } = &mut upstream.reach
+        && let Some(program) = candidate.invocation.as_ref().and_then(Invocation::program)
+    {
+        *command = Text::plain(program);
+    }
+    upstream
+}

@@ -1,0 +1,200 @@
+//! `trove approve`: show what would be run, and let it.
+
+use std::{fmt::Write as _, io::Write as _};
+
+use serde_json::{Value, json};
+use trove_mcp::upstream::{Reach, Text};
+
+use super::{Failed, configure, exit, ls::plain};
+use crate::{
+    approval::{Approval, ApprovalError, Approvals, Candidate, Hand, Invocation, Verdict, judge},
+    cli::{Approve, Global},
+    config::{HostScope, Loaded, Overrides, ProcessEnv},
+    telemetry,
+};
+
+/// Variables by which the one who sets them decides what code is run.
+const DECISIVE: [&str; 16] = [
+    "BASH_ENV",
+    "DYLD_INSERT_LIBRARIES",
+    "DYLD_LIBRARY_PATH",
+    "ENV",
+    "GIT_SSH_COMMAND",
+    "JAVA_TOOL_OPTIONS",
+    "LD_AUDIT",
+    "LD_LIBRARY_PATH",
+    "LD_PRELOAD",
+    "NODE_OPTIONS",
+    "PATH",
+    "PERL5OPT",
+    "PYTHONHOME",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "RUBYOPT",
+];
+
+pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> {
+    let (loaded, cwd) = configure(global, Overrides::default())?;
+    telemetry::start(global, "error");
+    let state = &loaded.config.state_dir.value;
+    let approvals = Approvals::load(state)?;
+    let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
+    let chosen = choose(&candidates, approve)?;
+    let new: Vec<Approval> =
+        chosen.iter().filter_map(|candidate| approval(&loaded, candidate)).collect();
+    if !new.is_empty() {
+        Approvals::add(state, new)?;
+    }
+    let is_listing = approve.ids.is_empty() && !approve.all;
+    let shown: Vec<&Candidate<'_>> = if is_listing { candidates.iter().collect() } else { chosen };
+    let text = if approve.output.json {
+        format!("{}\n", as_json(&loaded, &shown, is_listing))
+    } else {
+        as_text(&loaded, &shown, is_listing)
+    };
+    // A reader that has seen enough, such as `head`, is no fault.
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    Ok(())
+}
+
+/// The servers to approve now.
+fn choose<'a, 'b>(
+    candidates: &'b [Candidate<'a>],
+    approve: &Approve,
+) -> Result<Vec<&'b Candidate<'a>>, Failed> {
+    if approve.all {
+        return Ok(candidates.iter().filter(|one| !one.verdict.may_run()).collect());
+    }
+    let find = |id: &String| {
+        candidates.iter().find(|one| one.upstream.id.as_str() == id).ok_or_else(|| {
+            let ids: Vec<&str> = candidates.iter().map(|one| one.upstream.id.as_str()).collect();
+            let message = format!("there is no server `{id}`; there are: {}", ids.join(", "));
+            Failed::new(exit::USAGE, "InvalidArguments", message)
+        })
+    };
+    approve.ids.iter().map(find).collect()
+}
+
+fn approval(loaded: &Loaded, candidate: &Candidate<'_>) -> Option<Approval> {
+    let invocation = candidate.invocation.clone().filter(|_| !candidate.verdict.may_run())?;
+    Some(Approval {
+        file: loaded.origin.as_ref()?.display().to_string(),
+        server: candidate.upstream.id.to_string(),
+        sha256: invocation.sha256(),
+        invocation,
+    })
+}
+
+fn as_text(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> String {
+    let mut text = String::new();
+    let file = loaded.origin.as_ref().map(|file| file.display().to_string());
+    // Writing to a String cannot fail.
+    let _ = match (&file, Hand::of(loaded)) {
+        (None, _) => writeln!(text, "No configuration was found, so there is nothing to approve."),
+        (Some(file), Hand::User) => {
+            writeln!(text, "The servers of {file} need no approval: the file is your own.")
+        }
+        (Some(file), Hand::Project) => writeln!(text, "{file} came with the project."),
+        (Some(file), Hand::Client) => writeln!(text, "{file} is another client's."),
+    };
+    for candidate in shown {
+        describe(candidate, is_listing, &mut text);
+    }
+    if is_listing && shown.iter().any(|one| !one.verdict.may_run()) {
+        text.push_str("\nTo let them run: `trove approve ID...`, or `trove approve --all`\n");
+    } else if !is_listing && shown.is_empty() {
+        text.push_str("Nothing waits for approval.\n");
+    }
+    text
+}
+
+/// One server, whole: what is approved must be what was seen.
+fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
+    let id = &candidate.upstream.id;
+    let word = match &candidate.verdict {
+        Verdict::New | Verdict::Changed(_) if !is_listing => "now approved",
+        Verdict::New => "waiting for approval",
+        Verdict::Changed(_) => "changed since it was approved, waiting for approval",
+        Verdict::Approved => "approved",
+        Verdict::Free => "needs no approval",
+    };
+    let _ = writeln!(text, "\n{id}: {word}");
+    let (Some(invocation), Reach::Stdio { env, .. }) =
+        (&candidate.invocation, &candidate.upstream.reach)
+    else {
+        return;
+    };
+    let _ = writeln!(text, "  runs     {}", command_line(invocation));
+    let program = invocation.program().map_or_else(|| "not found".to_owned(), plain);
+    let _ = writeln!(text, "  program  {program}");
+    if let Some(cwd) = &invocation.cwd {
+        let _ = writeln!(text, "  in       {}", plain(cwd));
+    }
+    for (name, value) in env {
+        let _ = writeln!(text, "  env      {}", variable(name, value));
+    }
+    if let Verdict::Changed(differences) = &candidate.verdict {
+        for difference in differences {
+            let _ = writeln!(text, "  {}", plain(difference));
+        }
+    }
+}
+
+/// The command as one would type it; nothing is left out and nothing runs together.
+fn command_line(invocation: &Invocation) -> String {
+    let words = std::iter::once(&invocation.command).chain(&invocation.args);
+    words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || "-_./@:=+,%".contains(c);
+    if !word.is_empty() && word.chars().all(is_bare) {
+        return word.to_owned();
+    }
+    plain(&format!("'{}'", word.replace('\'', r"'\''")))
+}
+
+/// Secrets are masked; what decides which code is run is shown whatever it is.
+fn variable(name: &str, value: &Text) -> String {
+    if DECISIVE.contains(&name) {
+        let value = quoted(value.written());
+        return format!("{}={value}  (this decides what code is run)", plain(name));
+    }
+    format!("{}={}", plain(name), plain(value.masked()))
+}
+
+fn as_json(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Value {
+    let server = |candidate: &&Candidate<'_>| {
+        let state = match &candidate.verdict {
+            Verdict::New | Verdict::Changed(_) if !is_listing => "approved",
+            Verdict::New => "waiting",
+            Verdict::Changed(_) => "changed",
+            Verdict::Approved => "approved",
+            Verdict::Free => "free",
+        };
+        let mut server = json!({ "id": candidate.upstream.id.as_str(), "state": state });
+        if let Some(invocation) = &candidate.invocation {
+            server["command"] = json!(invocation.command);
+            server["args"] = json!(invocation.args);
+            server["env"] = json!(invocation.env.keys().collect::<Vec<_>>());
+            server["cwd"] = json!(invocation.cwd);
+            server["program"] = json!(invocation.program());
+            server["sha256"] = json!(invocation.sha256());
+        }
+        if let Verdict::Changed(differences) = &candidate.verdict {
+            server["differences"] = json!(differences);
+        }
+        server
+    };
+    json!({
+        "success": true,
+        "file": loaded.origin.as_ref().map(|file| file.display().to_string()),
+        "servers": shown.iter().map(server).collect::<Vec<_>>(),
+    })
+}
+
+impl From<ApprovalError> for Failed {
+    fn from(error: ApprovalError) -> Failed {
+        Failed::new(exit::CONFIG, "Approvals", error.to_string())
+    }
+}

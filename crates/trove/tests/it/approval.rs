@@ -1,0 +1,168 @@
+//! Commands that came with a project or stand in another client's file run only once the
+//! user approved them.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use serde_json::json;
+
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, until};
+
+const USAGE: Option<i32> = Some(1);
+const CONFIG: Option<i32> = Some(2);
+
+/// A project whose server would leave a file behind.
+fn trap() -> std::sync::Arc<Folder> {
+    let folder = Folder::project("");
+    let sprung = folder.path().join("sprung");
+    folder.write(&format!("[servers.trap]\ncommand = 'touch'\nargs = [{sprung:?}]\n"));
+    folder
+}
+
+fn is_sprung(folder: &Folder) -> bool {
+    folder.path().join("sprung").exists()
+}
+
+#[tokio::test]
+async fn a_command_that_came_with_a_project_is_never_run_before_it_is_approved() {
+    let folder = trap();
+    for args in [&["ls"][..], &["status"], &["read", "x:y"], &["approve"], &["config", "check"]] {
+        folder.run(args).await;
+        assert!(!is_sprung(&folder), "{args:?}");
+    }
+    let trove = Trove::start_in(&folder).await;
+    let source = trove.source("trap", |source| source["state"] == "idle").await;
+    assert_eq!(source["last_error"], "waiting for approval: run `trove approve trap`");
+    drop(trove);
+    assert!(!is_sprung(&folder));
+    let ran = folder.run(&["approve", "trap"]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    folder.run(&["ls"]).await;
+    assert!(is_sprung(&folder));
+}
+
+#[tokio::test]
+async fn status_and_ls_say_who_waits_and_how_to_go_on() {
+    let folder = Folder::project(&config(&[toy("fs", "--resources 1")]));
+    let ran = folder.run(&["status"]).await;
+    assert!(ran.text().contains("\n  waiting for approval: run `trove approve fs`"), "{ran:?}");
+    let ran = folder.run(&["ls"]).await;
+    assert!(ran.stderr.contains("run `trove approve fs`"), "{ran:?}");
+    assert!(!ran.text().contains("toy://"), "{ran:?}");
+    folder.run(&["approve", "--all"]).await;
+    let ran = folder.run(&["ls"]).await;
+    assert!(ran.text().contains("fs\ttoy://item/0") && ran.stderr.is_empty(), "{ran:?}");
+    let mode =
+        std::fs::metadata(folder.home().join("approvals.json")).expect("it is kept").permissions();
+    assert_eq!(mode.mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
+async fn what_would_run_is_shown_whole_and_cannot_steer_the_terminal() {
+    let long = "x".repeat(5000);
+    let folder = Folder::project(&format!(
+        "[servers.one]\ncommand = 'env'\nargs = ['a b', \"it's\", \"\\u001b[2J\", '{long}']\n\
+         env = {{ SECRET = 'hunter2', LD_PRELOAD = './evil.so', TOKEN = '${{env:HOME}}' }}\n"
+    ));
+    let ran = folder.run(&["approve"]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let whole = format!(r"runs     env 'a b' 'it'\''s' '\u{{1b}}[2J' {long}");
+    let text = ran.text();
+    assert!(text.contains(&whole), "{text}");
+    assert!(text.contains("LD_PRELOAD=./evil.so  (this decides what code is run)"), "{text}");
+    assert!(text.contains("SECRET=***") && text.contains("TOKEN=${env:HOME}"), "{text}");
+    assert!(!text.contains("hunter2") && !text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("program  /") && text.contains("trove approve --all"), "{text}");
+}
+
+#[tokio::test]
+async fn a_changed_command_waits_again_and_the_difference_is_shown() {
+    let folder = Folder::project(&config(&[toy("one", "--resources 1")]));
+    folder.run(&["approve", "one"]).await;
+    folder.write(&config(&[toy("one", "--resources 2")]));
+    let ran = folder.run(&["ls"]).await;
+    assert!(!ran.text().contains("toy://") && ran.stderr.contains("approve one"), "{ran:?}");
+    let ran = folder.run(&["approve"]).await;
+    assert!(ran.text().contains(r#"- args: ["--name","one","--resources","1"]"#), "{ran:?}");
+    assert!(ran.text().contains(r#"+ args: ["--name","one","--resources","2"]"#), "{ran:?}");
+    let ran = folder.run(&["approve", "--json"]).await;
+    assert_eq!(ran.json()["servers"][0]["state"], "changed");
+    let ran = folder.run(&["approve", "one", "--json"]).await;
+    assert_eq!(ran.json()["servers"][0]["state"], "approved");
+    assert!(folder.run(&["ls"]).await.text().contains("toy://item/1"));
+}
+
+#[tokio::test]
+async fn an_approval_reaches_a_running_trove_and_a_change_ends_what_ran() {
+    let folder = Folder::project(&config(&[toy("one", "--resources 1")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.source("one", |source| source["state"] == "idle").await;
+    folder.run(&["approve", "one"]).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    assert!(client.text("toy://item/0").await.starts_with("one|"));
+
+    folder.write(&config(&[toy("one", "--resources 2")]));
+    trove.source("one", |source| source["state"] == "idle").await;
+    client.read("toy://item/0").await.expect_err("nothing runs that could answer");
+    folder.run(&["approve", "one"]).await;
+    until("it to be back", async || client.uris().await.contains(&"toy://item/1".to_owned())).await;
+    // And one that is gone from the file is gone from the board.
+    folder.write("");
+    until("it to be gone", async || {
+        let health = trove.health().await;
+        !health["sources"].as_array().expect("sources").iter().any(|one| one["id"] == "one")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_clients_file_waits_too_and_yes_lets_it_run_this_once() {
+    let folder = trap();
+    let file = folder.path().join("mcp.json");
+    let sprung = folder.path().join("sprung");
+    let servers = json!({ "mcpServers": { "trap": { "command": "touch", "args": [sprung] } } });
+    std::fs::write(&file, servers.to_string()).expect("the file can be written");
+    let file = file.to_str().expect("UTF-8");
+    let ran = folder.run(&["ls", "--config", file]).await;
+    assert!(ran.stderr.contains("run `trove approve trap`") && !is_sprung(&folder), "{ran:?}");
+    let ran = folder.run(&["approve", "--config", file]).await;
+    assert!(ran.text().contains("another client's"), "{ran:?}");
+    folder.run(&["ls", "--config", file, "--yes"]).await;
+    assert!(is_sprung(&folder));
+    std::fs::remove_file(&sprung).expect("it is there");
+    folder.run(&["ls", "--config", file]).await;
+    assert!(!is_sprung(&folder));
+    folder.run(&["ls", "--approve"]).await;
+    assert!(is_sprung(&folder));
+}
+
+#[tokio::test]
+async fn the_users_own_file_needs_no_approval() {
+    let folder = trap();
+    let ran = folder.run(&["approve", "--config", "trove.toml"]).await;
+    assert!(ran.text().contains("need no approval"), "{ran:?}");
+    folder.run(&["ls", "--config", "trove.toml"]).await;
+    assert!(is_sprung(&folder));
+}
+
+#[tokio::test]
+async fn damaged_approvals_let_nothing_run() {
+    let folder = trap();
+    folder.run(&["approve", "--all"]).await;
+    std::fs::write(folder.home().join("approvals.json"), "{").expect("it can be written");
+    folder.run(&["ls"]).await;
+    assert!(!is_sprung(&folder));
+    let ran = folder.run(&["approve", "--all"]).await;
+    assert_eq!(ran.code, CONFIG, "{ran:?}");
+    assert!(ran.stderr.contains("move it away"), "{ran:?}");
+    let ran = folder.run(&["approve", "nobody"]).await;
+    assert_eq!(ran.code, CONFIG, "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_cannot_be_approved() {
+    let ran = trap().run(&["approve", "nobody"]).await;
+    assert_eq!(ran.code, USAGE, "{ran:?}");
+    assert!(ran.stderr.contains("no server `nobody`; there are: trap"), "{ran:?}");
+}
