@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::project::ProjectName;
+
 /// Who asks, with which client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Caller {
@@ -11,6 +13,8 @@ pub struct Caller {
     pub client: Option<String>,
     /// Who the door found the caller to be; nothing for the local user and for nobody.
     pub principal: Option<Arc<str>>,
+    /// The project the caller works on, where that is known.
+    pub project: Option<ProjectName>,
     /// The roles the door established. Those of the local user come from the settings.
     pub roles: Roles,
 }
@@ -23,7 +27,7 @@ impl Caller {
 
     /// Somebody behind `door`, of whom nothing more is known.
     pub fn behind(door: Door) -> Caller {
-        Caller { door, client: None, principal: None, roles: Roles::default() }
+        Caller { door, client: None, principal: None, project: None, roles: Roles::default() }
     }
 }
 

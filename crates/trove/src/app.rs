@@ -80,6 +80,7 @@ impl App {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
         let flags = Arc::new(open_flags(&state));
+        gateway.adopt_flags(flags.clone());
         let eras = Eras::load(Some(state.join("eras.json")));
         let guardian = std::env::current_exe()
             .ok()

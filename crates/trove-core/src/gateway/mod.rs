@@ -37,6 +37,7 @@ use crate::{
     cache::{Cache, Stats},
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
+    flags::Flags,
     source::Source,
     status::StatusBoard,
 };
@@ -61,6 +62,7 @@ pub struct Gateway {
     cache_ttl_ms: AtomicU64,
     watches: Watches,
     tools: OnceLock<Weak<dyn ToolBook>>,
+    flags: OnceLock<Arc<Flags>>,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -87,6 +89,7 @@ impl Gateway {
             cache_ttl_ms: AtomicU64::new(DEFAULT_CACHE_TTL_MS),
             watches: Watches::default(),
             tools: OnceLock::new(),
+            flags: OnceLock::new(),
             settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
@@ -168,6 +171,16 @@ impl Gateway {
     /// How the cache of contents has done.
     pub fn cache_stats(&self) -> Stats {
         self.cache.stats()
+    }
+
+    /// Gives the gateway its flags; once, at the start.
+    pub fn adopt_flags(&self, flags: Arc<Flags>) {
+        let _ = self.flags.set(flags);
+    }
+
+    /// The flags, if there are any.
+    pub fn flags(&self) -> Option<&Flags> {
+        self.flags.get().map(Arc::as_ref)
     }
 
     /// Says which tools of ours are offered beside those of Sources.

@@ -4,10 +4,12 @@
 //! one `run`, and a row in [`TOOLS`]. Everything common, from finding it to writing its
 //! answer, happens once, in `call`.
 
+mod any_json;
 mod arguments;
 mod call;
 mod describe;
 mod example;
+mod flags;
 mod get_resource;
 mod health;
 mod offer;
@@ -30,6 +32,12 @@ pub use outcome::{Class, Failure, Outcome};
 pub static TOOLS: &[ToolSpec] = &[
     spec::<get_resource::GetResource>(),
     spec::<health::HealthCheck>(),
+    spec::<flags::SetFeatureFlag>(),
+    spec::<flags::GetFeatureFlag>(),
+    spec::<flags::ListFeatureFlags>(),
+    spec::<flags::SetProjectFlag>(),
+    spec::<flags::GetProjectFlag>(),
+    spec::<flags::ListProjectFlags>(),
     spec::<example::ExampleEcho>(),
 ];
 
