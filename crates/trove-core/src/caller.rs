@@ -9,6 +9,8 @@ use crate::project::ProjectName;
 pub struct Caller {
     /// The door the question came through.
     pub door: Door,
+    /// In which way it was asked.
+    pub via: Via,
     /// What the client calls itself, if it said.
     pub client: Option<String>,
     /// Who the door found the caller to be; nothing for the local user and for nobody.
@@ -27,7 +29,11 @@ impl Caller {
 
     /// Somebody behind `door`, of whom nothing more is known.
     pub fn behind(door: Door) -> Caller {
-        Caller { door, client: None, principal: None, project: None, roles: Roles::default() }
+        let via = match door {
+            Door::CommandLine => Via::CommandLine,
+            Door::Stdio | Door::Http => Via::Native,
+        };
+        Caller { door, via, client: None, principal: None, project: None, roles: Roles::default() }
     }
 }
 
@@ -39,6 +45,34 @@ impl Caller {
             (Some(principal), _) => Arc::clone(principal),
             (None, true) => Arc::from("the local user"),
             (None, false) => Arc::from("somebody"),
+        }
+    }
+}
+
+/// In which way something was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Via {
+    /// By a method of the protocol.
+    Native,
+    /// By a tool that stands for one.
+    Bridge,
+    /// By a search.
+    Search,
+    /// On the web page.
+    Web,
+    /// On the command line.
+    CommandLine,
+}
+
+impl Via {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Via::Native => "native",
+            Via::Bridge => "bridge",
+            Via::Search => "search",
+            Via::Web => "web",
+            Via::CommandLine => "cli",
         }
     }
 }

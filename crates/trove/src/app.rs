@@ -14,7 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
     Gateway,
-    access::{Access, Policy, Rule},
+    access::{
+        Access, Policy, Rule,
+        audit::{Audit, AuditConfig},
+    },
     caller::Roles,
     catalogue::shelf::FileShelf,
     flags::{Flags, SqliteStore, defs::KNOWN},
@@ -81,6 +84,7 @@ impl App {
         }
         let flags = Arc::new(open_flags(&state));
         gateway.adopt_flags(flags.clone());
+        gateway.adopt_audit(open_audit(config));
         let eras = Eras::load(Some(state.join("eras.json")));
         let guardian = std::env::current_exe()
             .ok()
@@ -223,6 +227,19 @@ fn tool_settings(config: &Config) -> Settings {
         mask_error_details: config.mask_error_details.value,
         max_answer: config.max_answer_bytes.value,
     }
+}
+
+/// The record of who asked for what.
+fn open_audit(config: &Config) -> Audit {
+    let audit = &config.audit;
+    if !audit.enabled.value {
+        return Audit::off();
+    }
+    Audit::start(AuditConfig {
+        file: config.state_dir.value.join("audit.jsonl"),
+        max_file_bytes: audit.max_file_bytes.value,
+        kept_files: audit.kept_files.value,
+    })
 }
 
 /// The flags of this installation.

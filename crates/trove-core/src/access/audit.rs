@@ -27,7 +27,7 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::source_id::SourceId;
+use crate::{caller::Via, source_id::SourceId};
 use log::Log;
 use writer::{Message, Writer};
 
@@ -108,21 +108,6 @@ impl Entry {
             took: None,
         }
     }
-}
-
-/// In which way something was asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Via {
-    /// By a method of the protocol.
-    Native,
-    /// By a tool that stands for one.
-    Bridge,
-    /// By a search.
-    Search,
-    /// On the web page.
-    Web,
-    /// On the command line.
-    CommandLine,
 }
 
 /// How something ended.

@@ -5,7 +5,7 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::{AskError, Gateway, resources::perform};
+use super::{AskError, Gateway, resources::perform, settle::Asked};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -29,6 +29,16 @@ pub enum Action {
 }
 
 impl Action {
+    /// Its name in the audit log.
+    fn as_str(self) -> &'static str {
+        match self {
+            Action::CallTool => "call_tool",
+            Action::GetPrompt => "get_prompt",
+            Action::GetSkill => "get_skill",
+            Action::ReadDirectory => "read_directory",
+        }
+    }
+
     /// Which of the arguments names the thing.
     pub fn key(self) -> &'static str {
         match self {
@@ -48,6 +58,20 @@ struct Routed {
 impl Gateway {
     /// Does what is asked, with the thing that is named.
     pub async fn act(
+        &self,
+        caller: &Caller,
+        action: Action,
+        arguments: &Json,
+        ask: Ask,
+    ) -> Result<Reply, AskError> {
+        let name = arguments.get_str(action.key()).unwrap_or_default();
+        let asked = Asked::new(caller, action.as_str(), &name);
+        let result = self.act_admitted(caller, action, arguments, ask).await;
+        self.settle(&asked, &result);
+        result
+    }
+
+    async fn act_admitted(
         &self,
         caller: &Caller,
         action: Action,

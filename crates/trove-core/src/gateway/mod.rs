@@ -9,6 +9,7 @@ mod error;
 mod facts;
 mod fetch;
 mod resources;
+mod settle;
 mod views;
 mod watches;
 
@@ -33,7 +34,7 @@ pub use watches::MAX_WATCHES;
 
 use crate::{
     about::{About, SecuritySettings, ServerSettings, ToolBook},
-    access::Access,
+    access::{Access, audit::Audit},
     cache::{Cache, Stats},
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
@@ -63,6 +64,7 @@ pub struct Gateway {
     watches: Watches,
     tools: OnceLock<Weak<dyn ToolBook>>,
     flags: OnceLock<Arc<Flags>>,
+    audit: OnceLock<Audit>,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -90,6 +92,7 @@ impl Gateway {
             watches: Watches::default(),
             tools: OnceLock::new(),
             flags: OnceLock::new(),
+            audit: OnceLock::new(),
             settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
@@ -183,6 +186,11 @@ impl Gateway {
         self.flags.get().map(Arc::as_ref)
     }
 
+    /// Gives the gateway its audit log; once, at the start.
+    pub fn adopt_audit(&self, audit: Audit) {
+        let _ = self.audit.set(audit);
+    }
+
     /// Says which tools of ours are offered beside those of Sources.
     pub fn publish_tools(&self, book: Weak<dyn ToolBook>) {
         // Said once, when the tools are made.
@@ -203,6 +211,9 @@ impl Gateway {
         self.stop.cancel();
         if let Some(writer) = self.writer.lock().await.take() {
             let _ = writer.await;
+        }
+        if let Some(audit) = self.audit.get() {
+            audit.close().await;
         }
     }
 }

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{AskError, Gateway};
+use super::{AskError, Gateway, settle::Asked};
 use crate::{
     access::Standing,
     cache::Cached,
@@ -64,6 +64,18 @@ impl Gateway {
         &self,
         caller: &Caller,
         uri: &PublicUri,
+        ask: Ask,
+    ) -> Result<Reading, AskError> {
+        let asked = Asked::new(caller, "read", uri.as_str());
+        let result = self.read_admitted(caller, uri, ask).await;
+        self.settle_read(&asked, &result);
+        result
+    }
+
+    async fn read_admitted(
+        &self,
+        caller: &Caller,
+        uri: &PublicUri,
         mut ask: Ask,
     ) -> Result<Reading, AskError> {
         let snapshot = self.snapshot().await;
@@ -119,7 +131,7 @@ impl Gateway {
             return route.map_err(|error| AskError::route(uri, error));
         }
         let route = match route {
-            Err(RouteError::Ambiguous { candidates }) => self.settle(caller, snapshot, candidates),
+            Err(RouteError::Ambiguous { candidates }) => self.choose(caller, snapshot, candidates),
             other => other,
         };
         let route = route.map_err(|error| AskError::route(uri, error))?;
@@ -134,7 +146,7 @@ impl Gateway {
     }
 
     /// Among several owners only those count that the caller may know of.
-    fn settle(
+    fn choose(
         &self,
         caller: &Caller,
         snapshot: &Snapshot,

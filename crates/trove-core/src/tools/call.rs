@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     about::{Item, ToolBook},
-    caller::Caller,
+    caller::{Caller, Via},
     gateway::Gateway,
     json::Json,
     source::{Ask, Reply},
@@ -152,6 +152,8 @@ impl Tools {
         ask: Ask,
     ) -> Option<Reply> {
         let offered = self.offered.load_full();
+        let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
+        let caller = &Caller { via, ..caller.clone() };
         let tool = &offered.tools[*offered.by_name.get(name)?];
         let name = tool.spec.name;
         let call = Call {

@@ -27,6 +27,8 @@ section! {
         bridge: Bridge,
         /// Which tools clients see.
         tools: Tools,
+        /// The record of who asked for what.
+        audit: Audit,
         /// Sandboxed programs over resources.
         code: Code,
     }
@@ -153,6 +155,21 @@ section! {
         /// Whether failures leave out what only those who run Trove should see; unless
         /// written, when HTTP is served beyond this machine.
         mask_error_details: Key<bool>,
+    }
+}
+
+section! {
+    /// The record of who asked for what.
+    Audit {
+        /// Whether it is kept.
+        #[schemars(extend("default" = true))]
+        enabled: Key<bool>,
+        /// How large a file grows before the next is begun.
+        #[schemars(extend("default" = 16777216, "minimum" = 4096))]
+        max_file_bytes: Key<u64>,
+        /// How many full files are kept.
+        #[schemars(extend("default" = 8))]
+        kept_files: Key<u64>,
     }
 }
 

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use trove_core::access::audit::{KEPT_FILES, MAX_FILE_BYTES};
 use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
 
 use super::{
@@ -20,8 +21,8 @@ use super::{
     problem::Problems,
     read::{Key, Spot, Word},
     settings::{
-        BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
-        Toolset,
+        Audit, BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule,
+        Setting, Toolset,
     },
     tree::At,
 };
@@ -86,6 +87,7 @@ pub(super) fn resolve(
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
         toolsets: toolsets(flags.toolsets, file.tools.toolsets.take(), around),
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
+        audit: audit(file.audit),
         code_enabled: pick(None, file.code.enabled.take(), false),
         state_dir: state_dir(around, problems),
     }
@@ -114,6 +116,15 @@ fn http(file: super::file::Http, flags: &Overrides, problems: &mut Problems) -> 
         }
     }
     Http { addr, auth }
+}
+
+fn audit(file: super::file::Audit) -> Audit {
+    let kept = file.kept_files.take().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
+    Audit {
+        enabled: pick(None, file.enabled.take(), true),
+        max_file_bytes: pick(None, file.max_file_bytes.take(), MAX_FILE_BYTES),
+        kept_files: pick(None, kept, KEPT_FILES),
+    }
 }
 
 fn parse_addr(addr: &Spot<String>, problems: &mut Problems) -> Option<SocketAddr> {

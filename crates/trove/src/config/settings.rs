@@ -35,6 +35,8 @@ pub struct Config {
     pub mask_error_details: Setting<bool>,
     /// The most bytes of a resource that one answer may be asked to hold.
     pub max_answer_bytes: Setting<usize>,
+    /// Whether it is recorded who asked for what, and how much of that is kept.
+    pub audit: Audit,
     /// Whether programs may be run.
     pub code_enabled: Setting<bool>,
     /// Where everything is kept that outlives the process, absolute.
@@ -48,6 +50,17 @@ pub struct Http {
     pub addr: Setting<SocketAddr>,
     /// How a client proves who it is.
     pub auth: Setting<HttpAuth>,
+}
+
+/// The record of who asked for what.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    /// Whether it is kept.
+    pub enabled: Setting<bool>,
+    /// How large a file grows before the next is begun.
+    pub max_file_bytes: Setting<u64>,
+    /// How many full files are kept.
+    pub kept_files: Setting<usize>,
 }
 
 /// How an HTTP client proves who it is.

@@ -53,7 +53,7 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 13] {
+fn origins(config: &Config) -> [(&'static str, Origin); 16] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -66,6 +66,9 @@ fn origins(config: &Config) -> [(&'static str, Origin); 13] {
         ("tools.prefix", config.tool_prefix.origin),
         ("tools.mask_error_details", config.mask_error_details.origin),
         ("bridge.max_answer_bytes", config.max_answer_bytes.origin),
+        ("audit.enabled", config.audit.enabled.origin),
+        ("audit.max_file_bytes", config.audit.max_file_bytes.origin),
+        ("audit.kept_files", config.audit.kept_files.origin),
         ("code.enabled", config.code_enabled.origin),
         ("state_dir", config.state_dir.origin),
     ]
@@ -98,6 +101,11 @@ fn in_force(config: &Config) -> Value {
             "descriptions": config.descriptions.as_str(),
             "mask_error_details": config.mask_error_details.value,
             "prefix": config.tool_prefix.value,
+        },
+        "audit": {
+            "enabled": config.audit.enabled.value,
+            "max_file_bytes": config.audit.max_file_bytes.value,
+            "kept_files": config.audit.kept_files.value,
         },
         "code": { "enabled": config.code_enabled.value },
     })

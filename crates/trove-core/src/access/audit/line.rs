@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Cache, Entry, Outcome, Via};
+use super::{Cache, Entry, Outcome};
 
 /// The longest target that is written whole.
 pub(super) const MAX_TARGET_BYTES: usize = 4096;
@@ -138,19 +138,6 @@ fn hex(bytes: &[u8]) -> String {
 
 fn cut(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
-}
-
-impl Via {
-    /// The word for it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Via::Native => "native",
-            Via::Bridge => "bridge",
-            Via::Search => "search",
-            Via::Web => "web",
-            Via::CommandLine => "cli",
-        }
-    }
 }
 
 impl Cache {

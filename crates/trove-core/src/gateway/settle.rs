@@ -1,0 +1,92 @@
+//! How each question ended, for the audit log: who, what, when, how.
+
+use std::time::SystemTime;
+
+use tokio::time::Instant;
+
+use super::{AskError, Gateway, Reading};
+use crate::{
+    access::audit::{Cache, Entry, Outcome},
+    caller::Caller,
+    source::{Reply, SourceError, SourceId},
+};
+
+/// A question on its way: settled once, whatever its end.
+pub(super) struct Asked<'a> {
+    pub(super) caller: &'a Caller,
+    pub(super) action: &'static str,
+    pub(super) target: &'a str,
+    began: Instant,
+}
+
+impl<'a> Asked<'a> {
+    pub(super) fn new(caller: &'a Caller, action: &'static str, target: &'a str) -> Asked<'a> {
+        Asked { caller, action, target, began: Instant::now() }
+    }
+
+    fn entry(&self) -> Entry {
+        let caller = self.caller;
+        let at = SystemTime::now();
+        Entry {
+            client: caller.client.clone(),
+            principal: caller.principal.as_deref().map(ToOwned::to_owned),
+            target: Some(self.target.to_owned()),
+            took: Some(self.began.elapsed()),
+            ..Entry::new(at, caller.door.as_str(), caller.via, self.action)
+        }
+    }
+}
+
+impl Gateway {
+    pub(super) fn settle_read(&self, asked: &Asked<'_>, result: &Result<Reading, AskError>) {
+        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else { return };
+        let mut entry = asked.entry();
+        match result {
+            Ok(reading) => {
+                entry.source = Some(reading.source.clone());
+                entry.given = Some(reading.reply.body.as_bytes().clone());
+                entry.cache = Some(match (reading.stale, reading.hit) {
+                    (true, _) => Cache::Stale,
+                    (false, true) => Cache::Hit,
+                    (false, false) => Cache::Miss,
+                });
+            }
+            Err(error) => (entry.source, entry.outcome) = ending(error),
+        }
+        audit.record(entry);
+    }
+
+    pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Reply, AskError>) {
+        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else { return };
+        let mut entry = asked.entry();
+        match result {
+            Ok(reply) => entry.given = Some(reply.body.as_bytes().clone()),
+            Err(error) => (entry.source, entry.outcome) = ending(error),
+        }
+        audit.record(entry);
+    }
+}
+
+fn ending(error: &AskError) -> (Option<SourceId>, Outcome) {
+    let source = match error {
+        AskError::Source { source_id, .. } => Some(source_id.clone()),
+        _ => None,
+    };
+    let outcome = match error {
+        AskError::NotFound { .. } => Outcome::Failed("InvalidURI"),
+        AskError::Ambiguous { .. } => Outcome::Failed("AmbiguousURI"),
+        AskError::Forbidden { .. } => Outcome::Refused("Unauthorized"),
+        AskError::UnknownName { .. } => Outcome::Failed("UnknownName"),
+        AskError::BadCursor(_) | AskError::BadArguments { .. } => {
+            Outcome::Failed("InvalidArguments")
+        }
+        AskError::TooManyWatches { .. } => Outcome::Refused("TooManyWatches"),
+        AskError::Source { error, .. } => Outcome::Failed(match error {
+            SourceError::NotFound => "NotFound",
+            SourceError::TooLarge { .. } => "TooLarge",
+            SourceError::Busy { .. } => "Busy",
+            _ => "ResourceExecutionError",
+        }),
+    };
+    (source, outcome)
+}
