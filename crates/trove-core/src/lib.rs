@@ -8,6 +8,10 @@
 //! [`resource`], [`source_id`], [`caller`], [`project`], [`status`]), the *seam* ([`source`]),
 //! *parts* ([`catalogue`], [`about`], [`flags`], [`access`]), and the *use cases* ([`gateway`]). Each layer imports
 //! only what stands before it; parts do not import one another.
+//! [`resource`], [`source_id`], [`caller`], [`status`], [`metrics`], [`content`]), the
+//! *seam* ([`source`]), *parts* ([`catalogue`], [`about`], [`access`], [`cache`]), the
+//! *use cases* ([`gateway`]) and what is offered as [`tools`]. Each layer imports only
+//! what stands before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
@@ -15,6 +19,7 @@ pub mod caller;
 pub mod content;
 pub mod json;
 pub mod project;
+pub mod metrics;
 pub mod resource;
 pub mod source_id;
 pub mod status;

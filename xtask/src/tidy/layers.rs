@@ -24,6 +24,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "source_id",
             "status",
             "content",
+            "metrics",
         ],
     ),
     (Layer::Seam, &["source"]),

@@ -9,6 +9,7 @@ mod flight;
 mod floors;
 mod freshness;
 mod key;
+mod stats;
 mod store;
 
 #[cfg(test)]
@@ -26,6 +27,7 @@ use tokio::time::Instant;
 
 pub use freshness::{MAX_TTL, Policy};
 pub use key::{Audience, Key};
+pub use stats::Stats;
 
 use crate::{
     source::{Reply, SourceError},
@@ -63,27 +65,6 @@ pub struct Cached {
     pub hit: bool,
     /// It is older than it may be, given because the Source failed.
     pub stale: bool,
-}
-
-/// How the cache has done so far.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Stats {
-    /// Questions answered from what was kept.
-    pub hits: u64,
-    /// Questions for which a Source was asked.
-    pub misses: u64,
-    /// Questions that waited for the answer to another's.
-    pub joined: u64,
-    /// Questions answered with something stale, because the Source failed.
-    pub stale: u64,
-    /// Answers given up to make room.
-    pub evictions: u64,
-    /// Bytes kept.
-    pub bytes: u64,
-    /// Answers kept.
-    pub entries: u64,
-    /// Fetches under way.
-    pub fetching: u64,
 }
 
 /// Keeps answers; cheap to clone, and all clones are one cache.

@@ -8,6 +8,7 @@ mod actions;
 mod error;
 mod facts;
 mod fetch;
+mod figures;
 mod resources;
 mod settle;
 mod views;
@@ -39,6 +40,7 @@ use crate::{
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
     flags::Flags,
+    metrics::Metrics,
     source::Source,
     status::StatusBoard,
 };
@@ -56,6 +58,7 @@ pub struct Gateway {
     started: Instant,
     catalogue: Arc<Catalogue>,
     board: Arc<StatusBoard>,
+    metrics: Metrics,
     access: ArcSwap<Access>,
     views: Views,
     cache: Cache,
@@ -84,6 +87,7 @@ impl Gateway {
             started: Instant::now(),
             catalogue: Arc::new(catalogue),
             board,
+            metrics: Metrics::default(),
             access: ArcSwap::default(),
             views: Views::default(),
             cache,
@@ -120,6 +124,11 @@ impl Gateway {
     /// What each Source says about itself.
     pub fn board(&self) -> &Arc<StatusBoard> {
         &self.board
+    }
+
+    /// What is counted and timed.
+    pub fn metrics(&self) -> &Metrics {
+        &self.metrics
     }
 
     /// Changes from now on.
