@@ -6,6 +6,7 @@ use trove_core::{
     catalogue::List,
     gateway::{Action, AskError},
     json::{Object, quote},
+    metrics::Ending,
     source::{Notice, Reply},
 };
 
@@ -13,6 +14,7 @@ use super::{
     INSTRUCTIONS, Server,
     asking::{Asking, required},
     encode::{self, Keeping},
+    measure::{timed, timed_call},
     server_info,
 };
 use crate::{
@@ -29,6 +31,16 @@ impl Server {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
+        timed(self.begin(method), self.dispatch(method, params, asking, notices)).await
+    }
+
+    async fn dispatch(
+        &self,
+        method: &str,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
         if let Some((list, key)) = list_of(method)
             && self.shows(list, &asking.caller)
         {
@@ -38,7 +50,8 @@ impl Server {
         match method {
             "resources/read" => self.read(params, asking, notices).await,
             "tools/call" if self.shows(List::Tools, &asking.caller) => {
-                self.call_tool(params, asking, notices).await
+                let timer = self.begin_call(params.as_ref());
+                timed_call(timer, self.call_tool(params, asking, notices)).await
             }
             "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
                 self.act(Action::GetPrompt, params, asking, notices).await
@@ -182,6 +195,7 @@ impl Server {
 
     /// The answer to `initialize`, and the version agreed on.
     pub(crate) fn initialize(&self, params: Option<&Json>, caller: &Caller) -> (Version, Json) {
+        let timer = self.begin("initialize");
         let wanted =
             params.and_then(|p| p.get_str("protocolVersion")).and_then(|v| Version::parse(&v));
         let version = wanted.filter(|v| !v.is_modern()).unwrap_or(Version::NEWEST_LEGACY);
@@ -190,6 +204,7 @@ impl Server {
         object.set("capabilities", self.capabilities(version, caller));
         object.set("serverInfo", server_info());
         object.set("instructions", quote(INSTRUCTIONS));
+        timer.end(Ending::Ok);
         (version, object.to_json())
     }
 

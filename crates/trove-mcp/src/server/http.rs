@@ -18,7 +18,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, caller::Door};
+use trove_core::{Caller, Json, caller::Door, metrics::CONTENT_TYPE};
 
 use super::{
     Server,
@@ -68,6 +68,7 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
     });
     Router::new()
         .route("/mcp", post(handle).get(handle).delete(handle))
+        .route("/metrics", get(metrics))
         .route("/healthz", get(|| async { "ok\n" }))
         .with_state(door)
 }
@@ -82,6 +83,18 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
         Method::DELETE => door.end_session(request.headers()).await,
         _ => refuse(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
     }
+}
+
+/// What is counted, for Prometheus.
+async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
+    if let Err((status, why)) = door.guard.admit(request.headers()) {
+        return refuse(status, why);
+    }
+    let mut response = Response::new(Body::from(door.server.gateway.figures()));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(CONTENT_TYPE));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
 }
 
 impl HttpDoor {

@@ -15,6 +15,7 @@ use super::{
     asking::{Asking, level, level_name, meta_of, required},
     encode,
     listen::Interest,
+    measure::timed,
 };
 use crate::{
     era::Version,
@@ -55,9 +56,27 @@ impl Session {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let params = request.params.as_ref();
         match request.method.as_str() {
-            // What is watched is counted, so these two are never broken off in the middle.
+            // What is watched is counted, so these are never broken off in the middle.
+            method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
+                let work = self.answer_own(server, method, request.params.as_ref());
+                timed(server.begin(method), work).await
+            }
+            method => {
+                let work = server.answer(method, request.params.clone(), asking, notices);
+                self.under_way.run(&request.id, work).await
+            }
+        }
+    }
+
+    /// Answers what only a client with a session can ask.
+    async fn answer_own(
+        &self,
+        server: &Server,
+        method: &str,
+        params: Option<&Json>,
+    ) -> Result<Json, RpcError> {
+        match method {
             "resources/subscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
@@ -68,11 +87,7 @@ impl Session {
                 self.interest.unwatch(&server.gateway, &uri).await;
                 Ok(Json::empty_object())
             }
-            "logging/setLevel" => self.set_level(server, params).await,
-            method => {
-                let work = server.answer(method, request.params.clone(), asking, notices);
-                self.under_way.run(&request.id, work).await
-            }
+            _ => self.set_level(server, params).await,
         }
     }
 

@@ -12,6 +12,7 @@ mod headers;
 mod http;
 mod legacy;
 mod listen;
+mod measure;
 mod seal;
 mod sessions;
 mod stdio;

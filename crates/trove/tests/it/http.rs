@@ -87,7 +87,9 @@ async fn only_who_knows_the_token_is_let_in_and_only_its_owner_can_read_it() {
     assert_eq!(send(request().bearer_auth(token.trim()), &listing()).await.status(), 200);
     let mode = std::fs::metadata(&file).expect("there is a token").permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
-    for stream in [Client::new().get(&trove.url), Client::new().delete(&trove.url)] {
+    let metrics = trove.url.replace("/mcp", "/metrics");
+    let http = Client::new();
+    for stream in [http.get(&trove.url), http.delete(&trove.url), http.get(&metrics)] {
         assert_eq!(stream.send().await.expect("trove answers").status(), 401);
     }
 }
@@ -295,4 +297,34 @@ async fn a_malformed_line_on_stdio_is_answered_and_the_next_one_works() {
         assert_eq!(answer.json["error"]["code"], code, "{line}");
     }
     client.ask("ping", json!({})).await.expect("the next line is read as ever");
+}
+
+#[tokio::test]
+async fn prometheus_reads_what_every_door_counted_if_it_is_let_in() {
+    let trove = Trove::with(&[toy("one", "").set("expose = \"all\"")]).await;
+    for kind in [Kind::STDIO_MODERN, Kind::HTTP_MODERN] {
+        let client = trove.client(kind).await;
+        client.ask("resources/templates/list", json!({})).await.expect("a list");
+        client.ask("made/up", json!({})).await.expect_err("no such method");
+        client.call("one_echo", json!({ "text": "hi" })).await;
+        client.call("get_resource", json!({ "uri": "no such thing" })).await;
+    }
+    let page = || Client::new().get(trove.url.replace("/mcp", "/metrics"));
+    let answer = page().send().await.expect("trove answers");
+    assert_eq!(answer.status(), 200);
+    assert_eq!(answer.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+    let text = answer.text().await.expect("a body");
+    for line in [
+        "# TYPE trove_requests_total counter",
+        "trove_requests_total{method=\"resources/templates/list\",outcome=\"ok\"} 2",
+        "trove_requests_total{method=\"other\",outcome=\"error\"} 2",
+        "trove_request_duration_seconds_count{method=\"resources/templates/list\"} 2",
+        "trove_tool_calls_total{tool=\"one_echo\",outcome=\"ok\"} 2",
+        "trove_tool_calls_total{tool=\"get_resource\",outcome=\"error\"} 2",
+        "trove_source_up{source=\"one\"} 1",
+    ] {
+        assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
+    }
+    let foreign = page().header("Host", "evil.test").send().await.expect("trove answers");
+    assert_eq!(foreign.status(), 403);
 }

@@ -1,0 +1,89 @@
+//! Counts and times what clients ask.
+
+use trove_core::{
+    Json,
+    metrics::{Ending, OTHER, Timer},
+};
+
+use super::Server;
+use crate::wire::RpcError;
+
+/// The methods that are counted apart. What clients make up is counted together, so that
+/// nobody can fill the table.
+const METHODS: [&str; 17] = [
+    "completion/complete",
+    "initialize",
+    "logging/setLevel",
+    "ping",
+    "prompts/get",
+    "prompts/list",
+    "resources/directory/read",
+    "resources/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "server/discover",
+    "skills/get",
+    "skills/list",
+    "tools/call",
+    "tools/list",
+];
+
+/// The longest result of a tool that is looked at for a failure.
+const MAX_FAILURE: usize = 64 * 1024;
+
+impl Server {
+    /// Begins to time a request.
+    pub(super) fn begin(&self, method: &str) -> Timer {
+        let known = METHODS.iter().find(|known| **known == method);
+        self.gateway.metrics().requests.begin(known.unwrap_or(&OTHER))
+    }
+
+    /// Begins to time the call of the tool that is named among the params.
+    pub(super) fn begin_call(&self, params: Option<&Json>) -> Timer {
+        let tool = params.and_then(|params| params.get_str("name"));
+        let snapshot = self.gateway.current();
+        let is_listed = |tool: &&str| self.tools.has(tool) || snapshot.tool(tool).is_some();
+        let listed = tool.as_deref().filter(is_listed);
+        self.gateway.metrics().tools.begin(listed.unwrap_or(OTHER))
+    }
+}
+
+/// Does the work and tells the timer how it ended.
+pub(super) async fn timed(
+    timer: Timer,
+    work: impl Future<Output = Result<Json, RpcError>>,
+) -> Result<Json, RpcError> {
+    let outcome = work.await;
+    timer.end(if outcome.is_ok() { Ending::Ok } else { Ending::Error });
+    outcome
+}
+
+/// The same for the call of a tool, whose failures are answers that say so.
+pub(super) async fn timed_call(
+    timer: Timer,
+    work: impl Future<Output = Result<Json, RpcError>>,
+) -> Result<Json, RpcError> {
+    let outcome = work.await;
+    let has_failed = outcome.as_ref().map_or(true, is_failure);
+    timer.end(if has_failed { Ending::Error } else { Ending::Ok });
+    outcome
+}
+
+/// Whether the result of a tool tells of a failure. Such results are short, so the long
+/// ones are not searched.
+fn is_failure(result: &Json) -> bool {
+    result.as_bytes().len() <= MAX_FAILURE
+        && result.get("isError").is_some_and(|is_error| is_error.as_str() == "true")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_method_is_named_once() {
+        assert!(METHODS.is_sorted());
+    }
+}
