@@ -3,6 +3,7 @@
 
 pub mod app;
 pub mod cli;
+mod clients;
 pub mod commands;
 pub mod config;
 

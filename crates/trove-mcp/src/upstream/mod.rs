@@ -33,7 +33,7 @@ pub use config::{Expose, Index, Protocol, Reach, Remote, UpstreamConfig, Watch};
 pub use eras::Eras;
 pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use process::ENV_ALLOW_LIST;
-pub use variables::{Dialect, ExpandError, Scope, Text};
+pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
 use source::{Shared, Upstream};
 use watching::Wanted;

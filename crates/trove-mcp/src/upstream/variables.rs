@@ -10,8 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-pub use dialect::Dialect;
-use dialect::{Piece, Variable, split};
+use dialect::split;
+pub use dialect::{Dialect, Piece, Variable};
 
 mod dialect;
 #[cfg(test)]
@@ -72,6 +72,11 @@ impl Text {
             }
         }
         Ok(value)
+    }
+
+    /// The value as its literals and variables, in the order written.
+    pub fn pieces(&self) -> Result<Vec<Piece<'_>>, ExpandError> {
+        split(&self.written, self.dialect)
     }
 
     /// What is wrong with the value in any scope.

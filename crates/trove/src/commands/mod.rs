@@ -4,6 +4,8 @@
 mod approve;
 mod config;
 mod flag;
+mod import;
+mod install;
 mod ls;
 mod read;
 mod serve;
@@ -15,7 +17,8 @@ use trove_core::{Caller, Json, SourceId, gateway::AskError, source::Ask, tools::
 
 use crate::{
     app::App,
-    cli::{Cli, Command, Global, Wait},
+    cli::{Cli, Command, Global, Install, Uninstall, Wait},
+    clients::{ClientError, Host, Os},
     config::{Loaded, Overrides, ProcessEnv, Request, load},
     telemetry,
 };
@@ -71,6 +74,12 @@ impl From<AskError> for Failed {
     }
 }
 
+impl From<ClientError> for Failed {
+    fn from(error: ClientError) -> Failed {
+        Failed::new(error.exit_code(), "Client", error.to_string())
+    }
+}
+
 /// Runs one command.
 pub fn run(cli: Cli) -> ExitCode {
     let wants_json = cli.command.wants_json();
@@ -83,6 +92,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
         Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Config(command) => config::config(&cli.global, command),
+        Command::Import(import) => import::import(&cli.global, &import),
+        Command::Install(install) => install::install(&cli.global, &install),
+        Command::Uninstall(uninstall) => install::uninstall(&uninstall),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -104,6 +116,9 @@ impl Command {
             Command::Read(read) => read.wait.output.json,
             Command::Approve(approve) => approve.output.json,
             Command::Flag(command) => command.place().output.json,
+            Command::Import(import) => import.output.json,
+            Command::Install(Install { entry, .. })
+            | Command::Uninstall(Uninstall { entry, .. }) => entry.output.json,
             Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
         }
     }
@@ -126,9 +141,7 @@ fn explain(failed: &Failed, wants_json: bool) {
 /// Loads the configuration; its problems go to stderr, and errors in it end the command.
 #[expect(clippy::print_stderr, reason = "problems are for whoever sits at the terminal")]
 fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Failed> {
-    let cwd = std::env::current_dir().map_err(|error| {
-        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
-    })?;
+    let cwd = current_folder()?;
     let request =
         Request { explicit: global.config.clone(), cwd: cwd.clone(), env: &ProcessEnv, flags };
     let loaded = load(&request);
@@ -140,6 +153,46 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
     }
     let message = "the configuration has errors; see above, mend them and start again";
     Err(Failed::new(exit::CONFIG, "Config", message))
+}
+
+/// The configuration as it is, with all its problems.
+fn load_as_is(global: &Global) -> Result<Loaded, Failed> {
+    let (explicit, cwd) = (global.config.clone(), current_folder()?);
+    Ok(load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() }))
+}
+
+fn current_folder() -> Result<PathBuf, Failed> {
+    std::env::current_dir().map_err(|error| {
+        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
+    })
+}
+
+/// This machine, for what looks at other programs' files.
+fn host() -> Result<Host<'static>, Failed> {
+    let program = this_program().map_err(|error| {
+        let message = format!("where this program lies cannot be told: {error}");
+        Failed::new(exit::CONFIG, "Config", message)
+    })?;
+    let now = std::time::SystemTime::now();
+    Ok(Host { os: Os::this(), env: &ProcessEnv, cwd: current_folder()?, program, now })
+}
+
+/// This program under the name it is found by on `PATH`, which outlives its next version;
+/// else by its own path.
+fn this_program() -> std::io::Result<PathBuf> {
+    let own = std::env::current_exe()?;
+    let name = own.file_name().unwrap_or_default().to_owned();
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&folders).map(|folder| folder.join(&name));
+    let is_this =
+        |path: &PathBuf| path.is_absolute() && path.canonicalize().is_ok_and(|p| p == own);
+    Ok(found.find(is_this).unwrap_or(own))
+}
+
+/// Prints an answer. A reader that has seen enough, such as `head`, is no fault.
+fn say(text: &str) {
+    use std::io::Write as _;
+    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Half of the cores are left to the servers we start: on a small machine one thread of

@@ -9,6 +9,7 @@ use trove_core::SourceId;
 use trove_mcp::upstream::UpstreamConfig;
 
 pub use client::Client;
+pub(crate) use whole::{ClientFile, ClientServer, read_client_file};
 
 use super::{
     problem::Problems,
@@ -21,6 +22,7 @@ mod client;
 mod entry;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 /// The keys under which clients keep servers, for whoever has none of them.
 pub(super) const KNOWN_KEYS: &str = "`mcpServers`, `servers`, `context_servers`, `mcp_servers`, \
@@ -130,6 +132,15 @@ fn named(servers: &Node) -> Vec<Named<'_>> {
     all
 }
 
+/// What servers are read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// To be started: what it takes must be there.
+    Use,
+    /// To be written down elsewhere: nothing needs to be there yet.
+    Import,
+}
+
 /// The servers of a recognised file that can be used.
 pub(super) fn upstreams(
     file: &Recognised<'_>,
@@ -140,7 +151,8 @@ pub(super) fn upstreams(
     let mut usable = Vec::new();
     let mut taken: BTreeMap<SourceId, &str> = BTreeMap::new();
     for Named { name, node } in &file.entries {
-        let mut reader = entry::Reader { client: file.client, folder, around, problems };
+        let (client, purpose) = (file.client, Purpose::Use);
+        let mut reader = entry::Reader { client, purpose, folder, around, problems };
         let Some(server) = reader.read(&name.value, name.at, node) else { continue };
         if let Some(other) = taken.get(&server.id) {
             let message = format!("`{other}` and `{}` both become `{}`", name.value, server.id);

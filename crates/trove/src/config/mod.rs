@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 pub use env::{EnvLookup, EnvVar, HostScope, ProcessEnv, VARIABLES};
 use file::ConfigFile;
 pub use import::Client;
+pub(crate) use import::{ClientFile, ClientServer, read_client_file};
 use problem::Problems;
 pub use problem::{Problem, Severity};
 use read::Read as _;
@@ -15,10 +16,12 @@ pub use read::Word;
 use resolve::{Surroundings, resolve};
 pub use schema::schema;
 pub(crate) use server::DEFAULT_TIMEOUT;
+pub(crate) use server::launches_trove;
 pub use settings::{
     BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
     Toolset,
 };
+pub(crate) use show::is_secretive;
 pub use show::{show, show_text};
 
 pub mod env;
@@ -34,7 +37,7 @@ mod settings;
 mod show;
 #[cfg(test)]
 mod tests;
-mod tree;
+pub(crate) mod tree;
 
 /// The most a configuration file may hold. Claude Code keeps whole histories in its own.
 const MAX_FILE: u64 = 64 << 20;

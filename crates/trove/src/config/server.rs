@@ -276,6 +276,16 @@ pub(super) fn check_variable_name(name: &str, at: At, problems: &mut Problems) {
 
 /// Whether a command is this program, as a gateway.
 pub(super) fn starts_trove(command: &str, args: &[Text]) -> bool {
-    let is_trove = Path::new(command).file_stem().is_some_and(|stem| stem == "trove");
-    is_trove && args.iter().any(|arg| arg.written() == "serve" || arg.written() == "up")
+    let mut words = vec![command];
+    words.extend(args.iter().map(Text::written));
+    launches_trove(&words)
+}
+
+/// Whether these words start this program as a gateway, themselves or through another
+/// program such as `env` or a shell.
+pub(crate) fn launches_trove(words: &[&str]) -> bool {
+    let is_trove = |word: &str| Path::new(word).file_stem().is_some_and(|stem| stem == "trove");
+    let mut after =
+        words.iter().flat_map(|word| word.split_whitespace()).skip_while(|w| !is_trove(w));
+    after.any(|word| word == "serve" || word == "up")
 }

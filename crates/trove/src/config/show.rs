@@ -204,7 +204,7 @@ fn masked_arg(written: &str) -> String {
     }
 }
 
-fn is_secretive(name: &str) -> bool {
+pub(crate) fn is_secretive(name: &str) -> bool {
     let name = name.to_lowercase();
     SECRETIVE.iter().any(|word| name.contains(word))
 }

@@ -9,25 +9,29 @@ mod json;
 mod toml;
 mod yaml;
 
+pub(crate) use json::{jsonc, parse as parse_json};
+pub(crate) use toml::parse as parse_toml;
+pub(crate) use yaml::parse as parse_yaml;
+
 /// A place in a file, counted from one; columns count characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct At {
-    pub(super) line: u32,
-    pub(super) column: u32,
+pub(crate) struct At {
+    pub(crate) line: u32,
+    pub(crate) column: u32,
 }
 
 /// The beginning of a file.
-pub(super) const TOP: At = At { line: 1, column: 1 };
+pub(crate) const TOP: At = At { line: 1, column: 1 };
 
 /// A value and its place.
 #[derive(Clone)]
-pub(super) struct Node {
-    pub(super) at: At,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: At,
+    pub(crate) value: Value,
 }
 
 #[derive(Clone)]
-pub(super) enum Value {
+pub(crate) enum Value {
     Null,
     Bool(bool),
     Integer(i64),
@@ -41,21 +45,21 @@ pub(super) enum Value {
 
 /// A key and what it holds, in the order of the file.
 #[derive(Clone)]
-pub(super) struct Entry {
-    pub(super) at: At,
-    pub(super) key: String,
-    pub(super) node: Node,
+pub(crate) struct Entry {
+    pub(crate) at: At,
+    pub(crate) key: String,
+    pub(crate) node: Node,
 }
 
 /// Why the text is no tree.
 #[derive(Debug)]
-pub(super) struct SyntaxError {
-    pub(super) at: At,
-    pub(super) message: String,
+pub(crate) struct SyntaxError {
+    pub(crate) at: At,
+    pub(crate) message: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
+pub(crate) enum Format {
     Toml,
     Json,
     Yaml,
@@ -66,7 +70,7 @@ pub(super) enum Format {
 /// The text decides: a brace or a comment with slashes begins JSON; of the other two,
 /// YAML is what TOML refuses and YAML takes as a map. The name settles only whose
 /// mistakes to report.
-pub(super) fn parse(text: &str, path: &Path) -> Result<(Format, Node), Vec<SyntaxError>> {
+pub(crate) fn parse(text: &str, path: &Path) -> Result<(Format, Node), Vec<SyntaxError>> {
     let start = text.trim_start();
     if ["{", "//", "/*"].iter().any(|sign| start.starts_with(sign)) {
         return json::parse(text).map(|node| (Format::Json, node));
@@ -87,12 +91,12 @@ pub(super) fn parse(text: &str, path: &Path) -> Result<(Format, Node), Vec<Synta
 
 impl Node {
     /// What a key holds; of two alike the last, as clients take it.
-    pub(super) fn get(&self, key: &str) -> Option<&Node> {
+    pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().rev().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
 
     /// The keys of a map, and none of anything else.
-    pub(super) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[Entry] {
         match &self.value {
             Value::Map(entries) => entries,
             _ => &[],
@@ -100,33 +104,33 @@ impl Node {
     }
 
     /// The elements of a list, and none of anything else.
-    pub(super) fn elements(&self) -> &[Node] {
+    pub(crate) fn elements(&self) -> &[Node] {
         match &self.value {
             Value::List(nodes) => nodes,
             _ => &[],
         }
     }
 
-    pub(super) fn as_str(&self) -> Option<&str> {
+    pub(crate) fn as_str(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
             _ => None,
         }
     }
 
-    pub(super) fn as_bool(&self) -> Option<bool> {
+    pub(crate) fn as_bool(&self) -> Option<bool> {
         match self.value {
             Value::Bool(flag) => Some(flag),
             _ => None,
         }
     }
 
-    pub(super) fn is_map(&self) -> bool {
+    pub(crate) fn is_map(&self) -> bool {
         matches!(self.value, Value::Map(_))
     }
 
     /// What it is, in words; never what it says, which may be a secret.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",
             Value::Bool(_) => "true or false",

@@ -33,20 +33,34 @@ pub enum Dialect {
 
 /// A stretch of text.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub enum Piece<'a> {
+    /// Text that stands for itself.
     Literal(&'a str),
+    /// A reference to something else.
     Variable(Variable<'a>),
 }
 
 /// What a reference means.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Variable<'a> {
-    Env { name: &'a str, default: Option<&'a str> },
+pub enum Variable<'a> {
+    /// An environment variable, and what to take where it is unset or empty.
+    Env {
+        /// Its name.
+        name: &'a str,
+        /// The default, if one is written.
+        default: Option<&'a str>,
+    },
+    /// The user's home folder.
     Home,
+    /// The project's folder.
     Workspace,
+    /// The last part of the project's folder.
     WorkspaceName,
+    /// What stands between the parts of a path.
     Separator,
+    /// The contents of a file.
     File(&'a str),
+    /// What a person answers to the question of this name.
     Input(&'a str),
 }
 

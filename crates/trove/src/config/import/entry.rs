@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use trove_core::SourceId;
 use trove_mcp::upstream::{
-    Dialect, Expose, Index, Protocol, Reach, Remote, Text, UpstreamConfig, Watch,
+    Dialect, ExpandError, Expose, Index, Protocol, Reach, Remote, Text, UpstreamConfig, Watch,
 };
 
 use super::{
@@ -19,8 +19,9 @@ use super::{
             DEFAULT_TIMEOUT, check_header_name, check_text, check_url, check_variable_name,
             starts_trove,
         },
-        tree::{At, Node, Value},
+        tree::{At, Entry, Node, Value},
     },
+    Purpose,
     client::{Client, TimeoutUnit},
 };
 
@@ -37,9 +38,56 @@ const NOT_FOLLOWED: [(&str, &str); 3] = [
     ("http_headers_helper", "put the headers in `http_headers`"),
 ];
 
+/// Every key whose meaning is taken over, and those that only name or switch an entry.
+const FOLLOWED: [&str; 25] = [
+    "command",
+    "cmd",
+    "path",
+    "args",
+    "env",
+    "envs",
+    "environment",
+    "env_keys",
+    "env_vars",
+    "cwd",
+    "httpUrl",
+    "serverUrl",
+    "url",
+    "uri",
+    "type",
+    "transport",
+    "headers",
+    "http_headers",
+    "env_http_headers",
+    "bearer_token_env_var",
+    "timeout",
+    "tool_timeout_sec",
+    "enabled",
+    "disabled",
+    "name",
+];
+
+/// The keys of an entry that say something we do not take over, with their places.
+pub(super) fn not_followed(entry: &Node) -> Vec<(String, At)> {
+    let mut keys = Vec::new();
+    for Entry { key, at, node } in entry.entries() {
+        let is_reported = NOT_FOLLOWED.iter().any(|(known, _)| known == key);
+        let is_layer =
+            ["command", "transport", "requestOptions"].contains(&key.as_str()) && node.is_map();
+        if is_layer {
+            let inner = not_followed(node);
+            keys.extend(inner.into_iter().map(|(inner, at)| (format!("{key}.{inner}"), at)));
+        } else if !is_reported && !FOLLOWED.contains(&key.as_str()) {
+            keys.push((key.clone(), *at));
+        }
+    }
+    keys
+}
+
 /// Reads the entries of one file.
 pub(super) struct Reader<'a> {
     pub(super) client: Client,
+    pub(super) purpose: Purpose,
     /// The folder of the file.
     pub(super) folder: &'a Path,
     pub(super) around: &'a Surroundings<'a>,
@@ -317,14 +365,25 @@ impl Reader<'_> {
             }
         };
         let text = Text::new(written, self.client.dialect()).relative_to(self.folder);
-        check_text(&text, node.at, self.around.env, self.problems);
+        self.check(&text, node.at);
         Some(text)
+    }
+
+    /// What nobody can be asked for here, and what is not set yet, hinders only a start.
+    fn check(&mut self, text: &Text, at: At) {
+        match (self.purpose, text.check()) {
+            (Purpose::Use, _) => check_text(text, at, self.around.env, self.problems),
+            (Purpose::Import, Ok(()) | Err(ExpandError::NeedsInput { .. })) => {}
+            (Purpose::Import, Err(error)) => {
+                self.problems.error(at, error.to_string(), error.hint());
+            }
+        }
     }
 
     /// The value of an environment variable that is given by name.
     fn reference(&mut self, at: At, before: &str, name: &str) -> Text {
         let text = Text::new(format!("{before}${{env:{name}}}"), Dialect::Trove);
-        check_text(&text, at, self.around.env, self.problems);
+        self.check(&text, at);
         text
     }
 

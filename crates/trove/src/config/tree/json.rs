@@ -8,7 +8,7 @@ use jsonc_parser::{
 
 use super::{Entry, Lines, Node, SyntaxError, TOP, Value};
 
-pub(super) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
+pub(crate) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let lines = Lines::new(text);
     match parse_to_ast(text, &CollectOptions::default(), &jsonc()) {
         Ok(parsed) => Ok(match parsed.value {
@@ -24,7 +24,7 @@ pub(super) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
 }
 
 /// What VS Code and its kin accept in their settings; JSON5 is not among it.
-fn jsonc() -> ParseOptions {
+pub(crate) fn jsonc() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
         allow_trailing_commas: true,

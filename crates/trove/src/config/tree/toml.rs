@@ -7,7 +7,7 @@ use toml::{
 
 use super::{Entry, Lines, Node, SyntaxError, TOP, Value};
 
-pub(super) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
+pub(crate) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
     let lines = Lines::new(text);
     let (table, errors) = DeTable::parse_recoverable(text);
     if errors.is_empty() {

@@ -7,7 +7,7 @@ use serde_saphyr::{Location, MessageFormatter, Spanned, UserMessageFormatter};
 
 use super::{At, Entry, Node, SyntaxError, TOP, Value};
 
-pub(super) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
+pub(crate) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
     // A snippet would repeat lines of the file, and with them secrets.
     let options = serde_saphyr::options! { with_snippet: false };
     match serde_saphyr::from_str_with_options::<Spanned<Value>>(text, options) {

@@ -1,0 +1,141 @@
+//! What looks like a secret, so that it is never copied from one file to another.
+//!
+//! A doubt is settled for secrecy: a value that is taken for a secret costs its user one
+//! variable to set, a secret that is copied may cost much more.
+
+use crate::config::is_secretive;
+
+/// What the keys of well-known services begin with.
+const BEGINNINGS: [&str; 23] = [
+    "ghp_",
+    "gho_",
+    "ghs_",
+    "ghu_",
+    "github_pat_",
+    "glpat-",
+    "sk-",
+    "sk_",
+    "pk_live_",
+    "rk_live_",
+    "xoxb-",
+    "xoxp-",
+    "xoxa-",
+    "xapp-",
+    "AKIA",
+    "ASIA",
+    "AIza",
+    "ya29.",
+    "npm_",
+    "ntn_",
+    "lin_api_",
+    "eyJ",
+    "-----BEGIN",
+];
+
+/// Names that end so speak of a secret without being one.
+const HARMLESS_ENDINGS: [&str; 14] = [
+    "_type", "_mode", "_method", "_file", "_path", "_url", "_uri", "_dir", "_host", "_port",
+    "_region", "_name", "_scope", "_id",
+];
+
+/// The shortest text that can be a key made by chance.
+const RANDOM_LENGTH: usize = 20;
+
+/// Whether a value must not be copied, given the name it stands under.
+pub(super) fn is_secret(name: &str, value: &str) -> bool {
+    if value.is_empty() {
+        return false;
+    }
+    looks_secret(value) || (is_secret_name(name) && !is_harmless(value))
+}
+
+/// Whether a name says that what follows is secret.
+pub(super) fn is_secret_name(name: &str) -> bool {
+    let name = name.to_lowercase().replace('-', "_");
+    let more = ["cookie", "pat", "pwd", "passphrase", "bearer", "dsn"];
+    let has_part = |part: &&str| name.split('_').any(|word| word == *part);
+    (is_secretive(&name) || more.iter().any(has_part))
+        && !HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Whether a value gives itself away.
+pub(super) fn looks_secret(value: &str) -> bool {
+    let begins_so = |start: &&str| value.len() > start.len() + 8 && value.starts_with(*start);
+    BEGINNINGS.iter().any(begins_so) || has_password(value) || looks_random(value)
+}
+
+/// Long, of one piece, and too mixed to be a word.
+pub(super) fn looks_random(value: &str) -> bool {
+    let is_of_one_piece = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-+=~".contains(&b));
+    if value.len() < RANDOM_LENGTH || !is_of_one_piece {
+        return false;
+    }
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
+    let has_case = value.bytes().any(|b| b.is_ascii_uppercase())
+        && value.bytes().any(|b| b.is_ascii_lowercase());
+    // Words in a name seldom hold digits in their middle; keys do all the time.
+    let turns = value
+        .as_bytes()
+        .windows(2)
+        .filter(|pair| pair[0].is_ascii_digit() != pair[1].is_ascii_digit())
+        .count();
+    let is_mixed = digits >= 3 && letters >= 3 && turns >= 5;
+    is_mixed || (has_case && digits >= 2 && turns >= 3)
+}
+
+/// `scheme://user:password@host`
+fn has_password(value: &str) -> bool {
+    let Some((_, rest)) = value.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+}
+
+/// What nobody would call a secret, whatever its name.
+fn is_harmless(value: &str) -> bool {
+    let is_short_number = value.len() <= 5 && value.bytes().all(|b| b.is_ascii_digit());
+    let is_switch = ["true", "false", "yes", "no", "on", "off", "none"]
+        .contains(&value.to_lowercase().as_str());
+    let is_place = ["/", "./", "../", "~/", "http://", "https://", "file://"]
+        .iter()
+        .any(|start| value.starts_with(start));
+    is_short_number || is_switch || is_place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(name: &str, value: &str, expect: bool) {
+        assert_eq!(is_secret(name, value), expect, "{name}={value}");
+    }
+
+    #[test]
+    fn names_and_values_give_secrets_away() {
+        check("GITHUB_TOKEN", "whatever", true);
+        check("DB_PASSWORD", "hunter2", true);
+        check("GH_PAT", "abc", true);
+        check("ANY", "ghp_0123456789abcdef0123", true);
+        check("ANY", "sk-ant-REDACTED", true);
+        check("ANY", "eyJhbGciOiJIUzI1NiJ9.e30.abc", true);
+        check("DATABASE_URL", "postgres://ann:pw@db/x", true);
+        check("ANY", "f3a9c1d27b6e4a0f8c5d", true);
+        check("ANY", "123e4567-e89b-12d3-a456-426614174000", true);
+    }
+
+    #[test]
+    fn what_is_plain_is_left_plain() {
+        check("LOG_LEVEL", "debug", false);
+        check("API_KEY", "", false);
+        check("AUTH_ENABLED", "true", false);
+        check("AUTH_MODE", "oauth", false);
+        check("GOOGLE_APPLICATION_CREDENTIALS", "/home/ann/key.json", false);
+        check("AUTH_URL", "https://login.example.com", false);
+        check("ANY", "@modelcontextprotocol/server-filesystem", false);
+        check("ANY", "mcp-server-kubernetes-and-more", false);
+        check("ANY", "postgres://db/x", false);
+        check("PATH_EXTRA", "/opt/a/b/c0123456789", false);
+        check("MODEL", "claude-sonnet-4-20250514", false);
+    }
+}
