@@ -233,3 +233,93 @@ fn matching(pattern: PathBuf) -> Vec<PathBuf> {
     files.sort();
     files
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::clients::table::TABLE;
+
+    struct Env(BTreeMap<&'static str, &'static str>);
+
+    impl EnvLookup for Env {
+        fn get(&self, name: &str) -> Option<String> {
+            self.0.get(name).map(|value| (*value).to_owned())
+        }
+    }
+
+    /// Where each client's file would be made on a system where nothing is there yet.
+    fn files(os: Os, env: &[(&'static str, &'static str)]) -> Vec<String> {
+        let env = Env(env.iter().copied().collect());
+        let host = Host {
+            os,
+            env: &env,
+            cwd: "/nowhere/project".into(),
+            program: "/nowhere/trove".into(),
+            now: SystemTime::UNIX_EPOCH,
+        };
+        let file = |row: &Row| host.file(row, Scope::User, "trove").unwrap().display().to_string();
+        TABLE.iter().map(|row| format!("{} {}", row.word, file(row))).collect()
+    }
+
+    #[test]
+    fn every_client_has_its_place_on_linux() {
+        assert_eq!(
+            files(Os::Linux, &[("HOME", "/nowhere/h")]),
+            [
+                "claude-desktop /nowhere/h/.config/Claude/claude_desktop_config.json",
+                "claude-code /nowhere/h/.claude.json",
+                "cursor /nowhere/h/.cursor/mcp.json",
+                "vscode /nowhere/h/.config/Code/User/mcp.json",
+                "windsurf /nowhere/h/.codeium/windsurf/mcp_config.json",
+                "zed /nowhere/h/.config/zed/settings.json",
+                "codex /nowhere/h/.codex/config.toml",
+                "gemini /nowhere/h/.gemini/settings.json",
+                "cline /nowhere/h/.cline/data/settings/cline_mcp_settings.json",
+                "continue /nowhere/h/.continue/mcpServers/trove.yaml",
+                "goose /nowhere/h/.config/goose/config.yaml",
+                "opencode /nowhere/h/.config/opencode/opencode.json",
+            ]
+        );
+    }
+
+    #[test]
+    fn macs_and_windows_keep_some_elsewhere() {
+        let support = "/nowhere/h/Library/Application Support";
+        let mac = files(Os::Mac, &[("HOME", "/nowhere/h"), ("XDG_CONFIG_HOME", "/nowhere/x")]);
+        assert_eq!(mac[0], format!("claude-desktop {support}/Claude/claude_desktop_config.json"));
+        assert_eq!(mac[3], format!("vscode {support}/Code/User/mcp.json"));
+        assert_eq!(mac[5], "zed /nowhere/h/.config/zed/settings.json");
+        assert_eq!(mac[10], "goose /nowhere/h/.config/goose/config.yaml");
+        assert_eq!(mac[11], "opencode /nowhere/x/opencode/opencode.json");
+        let windows =
+            files(Os::Windows, &[("USERPROFILE", "/nowhere/u"), ("APPDATA", "/nowhere/a")]);
+        assert_eq!(windows[0], "claude-desktop /nowhere/a/Claude/claude_desktop_config.json");
+        assert_eq!(windows[2], "cursor /nowhere/u/.cursor/mcp.json");
+        assert_eq!(windows[5], "zed /nowhere/a/Zed/settings.json");
+        assert_eq!(windows[10], "goose /nowhere/a/Block/goose/config/config.yaml");
+    }
+
+    #[test]
+    fn a_variable_of_the_client_settles_it_and_a_relative_one_does_not_count() {
+        let env =
+            [("HOME", "/nowhere/h"), ("CODEX_HOME", "/nowhere/c"), ("CLAUDE_CONFIG_DIR", "x")];
+        let files = files(Os::Linux, &env);
+        assert_eq!(files[6], "codex /nowhere/c/config.toml");
+        assert_eq!(files[1], "claude-code /nowhere/h/.claude.json");
+    }
+
+    #[test]
+    fn no_two_clients_have_the_same_word() {
+        let mut words: Vec<&str> = Vec::new();
+        for row in TABLE {
+            words.push(row.word);
+            words.extend(row.aliases);
+        }
+        let count = words.len();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), count);
+    }
+}

@@ -20,6 +20,8 @@ mod guard;
 mod links;
 mod locate;
 mod ours;
+#[cfg(test)]
+mod properties;
 mod secrets;
 mod survey;
 mod table;

@@ -25,6 +25,9 @@ mod survival;
 mod approval;
 mod cli;
 mod flags;
+// What a person at a terminal sees, and what becomes of other clients' files.
+mod cli;
+mod clients;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;
