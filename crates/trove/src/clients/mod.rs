@@ -27,10 +27,11 @@ mod survey;
 mod table;
 mod text;
 mod verify;
+mod written;
 
 pub(crate) use backup::{Original, replace};
 pub(crate) use change::{Outcome, Plan, Wish, plan_install, plan_uninstall};
-pub(crate) use convert::{Converted, Imported, Needed, Origin, toml_with};
+pub(crate) use convert::{Converted, Imported, Needed, Origin};
 pub(crate) use diff::unified;
 pub(crate) use entry::{Access, Launch, in_workspace};
 pub(crate) use error::ClientError;
@@ -40,3 +41,4 @@ pub(crate) use locate::{Host, Os, Scope};
 pub(crate) use survey::{Standing, Survey, survey};
 pub(crate) use table::{Row, TABLE, row};
 pub(crate) use text::Dressed;
+pub(crate) use written::toml_with;
