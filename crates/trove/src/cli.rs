@@ -67,6 +67,8 @@ pub enum Command {
     /// Look at flags, set and remove them
     #[command(subcommand)]
     Flag(FlagCommand),
+    /// Find what is wrong, and say how to mend it
+    Doctor(Wait),
     /// Look at the configuration
     #[command(subcommand)]
     Config(ConfigCommand),

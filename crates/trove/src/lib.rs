@@ -9,6 +9,7 @@ pub mod config;
 
 mod approval;
 mod describe;
+mod doctor;
 mod reload;
 mod stdio;
 mod telemetry;

@@ -38,6 +38,7 @@ pub(crate) use error::ClientError;
 pub(crate) use gather::{Gathered, LeftOut, Request as GatherRequest, gather};
 pub(crate) use links::{Link, links};
 pub(crate) use locate::{Host, Os, Scope};
+pub(crate) use secrets::is_secret;
 pub(crate) use survey::{Standing, Survey, survey};
 pub(crate) use table::{Row, TABLE, row};
 pub(crate) use text::Dressed;

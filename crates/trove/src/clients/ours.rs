@@ -49,3 +49,11 @@ pub(super) fn missing_program(entry: &Node) -> Option<PathBuf> {
     let program = PathBuf::from(words(entry).first()?);
     (program.is_absolute() && !program.exists()).then_some(program)
 }
+
+/// The configuration the entry names by its path, if it is not there.
+pub(super) fn missing_config(entry: &Node) -> Option<PathBuf> {
+    let words = words(entry);
+    let at = words.iter().position(|word| *word == "--config")?;
+    let config = PathBuf::from(words.get(at + 1)?);
+    (config.is_absolute() && !config.exists()).then_some(config)
+}

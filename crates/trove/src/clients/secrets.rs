@@ -42,7 +42,7 @@ const HARMLESS_ENDINGS: [&str; 14] = [
 const RANDOM_LENGTH: usize = 20;
 
 /// Whether a value must not be copied, given the name it stands under.
-pub(super) fn is_secret(name: &str, value: &str) -> bool {
+pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
     }

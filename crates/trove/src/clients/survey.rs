@@ -31,6 +31,8 @@ pub(crate) enum Standing {
     Installed,
     /// Trove is in it, but its program is not there any more.
     ProgramGone(PathBuf),
+    /// Trove is in it, but the configuration it names is not there any more.
+    ConfigGone(PathBuf),
     /// The name is taken by something else.
     Taken,
     /// Its file cannot be read.
@@ -84,9 +86,10 @@ fn standing(
         Some(Ok(root)) => match spot.find(&root) {
             None => Standing::Without,
             Some(entry) if !ours::is_ours(entry, &host.program) => Standing::Taken,
-            Some(entry) => match ours::missing_program(entry) {
-                Some(program) => Standing::ProgramGone(program),
-                None => Standing::Installed,
+            Some(entry) => match (ours::missing_program(entry), ours::missing_config(entry)) {
+                (Some(program), _) => Standing::ProgramGone(program),
+                (None, Some(config)) => Standing::ConfigGone(config),
+                (None, None) => Standing::Installed,
             },
         },
     }

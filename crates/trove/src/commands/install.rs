@@ -226,6 +226,12 @@ fn in_words(standing: &Standing) -> String {
         Standing::ProgramGone(program) => {
             format!("has a Trove that is gone ({}); install it again", shown(program))
         }
+        Standing::ConfigGone(config) => {
+            format!(
+                "has Trove with a configuration that is gone ({}); install it again",
+                shown(config)
+            )
+        }
         Standing::Taken => "has another server under that name".to_owned(),
         Standing::Unreadable(why) => plain(why),
     }
@@ -237,6 +243,7 @@ fn as_json(survey: &Survey) -> Value {
         Standing::Without => "without",
         Standing::Installed => "installed",
         Standing::ProgramGone(_) => "program_gone",
+        Standing::ConfigGone(_) => "config_gone",
         Standing::Taken => "taken",
         Standing::Unreadable(_) => "unreadable",
     };

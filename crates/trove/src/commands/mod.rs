@@ -4,6 +4,7 @@
 mod approve;
 mod config;
 mod flag;
+mod doctor;
 mod import;
 mod install;
 mod ls;
@@ -30,6 +31,8 @@ pub const GUARDIAN: &str = "__guardian";
 pub mod exit {
     /// The command line is wrong.
     pub const USAGE: u8 = 1;
+    /// `doctor` found something that must be mended.
+    pub const TO_MEND: u8 = 1;
     /// The configuration is wrong.
     pub const CONFIG: u8 = 2;
     /// A server, or an address, cannot be reached.
@@ -91,6 +94,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Status(wait) => status::status(&cli.global, wait),
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
         Command::Flag(command) => flag::flag(&cli.global, &command),
+        Command::Doctor(wait) => doctor::doctor(&cli.global, wait),
         Command::Config(command) => config::config(&cli.global, command),
         Command::Import(import) => import::import(&cli.global, &import),
         Command::Install(install) => install::install(&cli.global, &install),
@@ -109,7 +113,7 @@ impl Command {
     fn wants_json(&self) -> bool {
         use crate::cli::ConfigCommand;
         match self {
-            Command::Ls(wait) | Command::Status(wait) => wait.output.json,
+            Command::Ls(wait) | Command::Status(wait) | Command::Doctor(wait) => wait.output.json,
             Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
                 output.json
             }

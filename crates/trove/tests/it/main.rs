@@ -28,6 +28,7 @@ mod flags;
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod cli;
 mod clients;
+mod doctor;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;

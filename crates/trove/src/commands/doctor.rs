@@ -1,0 +1,85 @@
+//! `trove doctor`: everything that is wrong, and what to do about it.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use serde_json::json;
+
+use super::{Failed, exit, host, load_as_is, ls::plain, runtime, say, settle};
+use crate::{
+    app::App,
+    cli::{Global, Wait},
+    config::{HostScope, Loaded, ProcessEnv},
+    doctor::{
+        Finding, Level, check_clients, check_config, check_http, check_running, check_servers,
+        check_state,
+    },
+    telemetry,
+};
+
+pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
+    let host = host()?;
+    let loaded = load_as_is(global)?;
+    let config = &loaded.config;
+    let at_rest = check_servers(config, &ProcessEnv, &host.cwd);
+    let mut findings = check_config(&loaded, &at_rest);
+    // Before the servers are started: they would write there too.
+    findings.extend(check_state(&config.state_dir.value));
+    findings.extend(check_http(config.http.addr.value));
+    findings.extend(at_rest);
+    if loaded.is_usable() && !config.upstreams.is_empty() {
+        telemetry::start(global, "error");
+        let running = runtime()?.block_on(ask(&loaded, wait, &findings, &host.cwd));
+        findings.extend(running);
+    }
+    findings.extend(check_clients(&host));
+    findings.sort_by_key(|finding| finding.level);
+    let has_errors = findings.iter().any(|finding| finding.level == Level::Error);
+    say(&match wait.output.json {
+        true => {
+            let servers = config.upstreams.len();
+            let report = json!({ "ok": !has_errors, "servers": servers, "findings": findings });
+            format!("{report}\n")
+        }
+        false => text(&loaded, &findings),
+    });
+    if has_errors {
+        // Everything has been said; only the exit code is left.
+        std::process::exit(exit::TO_MEND.into());
+    }
+    Ok(())
+}
+
+/// Starts the servers, lets each answer or fail, and stops them.
+async fn ask(loaded: &Loaded, wait: Wait, said: &[Finding], cwd: &std::path::Path) -> Vec<Finding> {
+    let app = App::start(loaded).await;
+    settle(&app, wait, async || false).await;
+    let scope = Arc::new(HostScope::new(ProcessEnv, cwd.to_owned()));
+    let findings = check_running(&app, &loaded.config, scope.as_ref(), said).await;
+    app.shutdown().await;
+    findings
+}
+
+fn text(loaded: &Loaded, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for finding in findings {
+        let level = match finding.level {
+            Level::Error => "error",
+            Level::Warning => "warning",
+            Level::Note => "note",
+        };
+        let (area, subject) = (finding.area, plain(&finding.subject));
+        let _ = writeln!(text, "{level}: {area} {subject}: {}", plain(&finding.message));
+        for line in &finding.last_words {
+            let _ = writeln!(text, "  its stderr: {}", plain(line));
+        }
+        let _ = writeln!(text, "  fix: {}", plain(&finding.fix));
+    }
+    let count = |level| findings.iter().filter(|finding| finding.level == level).count();
+    let (errors, warnings) = (count(Level::Error), count(Level::Warning));
+    let servers = loaded.config.upstreams.len();
+    let _ = match (errors, warnings) {
+        (0, 0) => writeln!(text, "All is well: {servers} servers."),
+        _ => writeln!(text, "{errors} to mend, {warnings} to look at; {servers} servers."),
+    };
+    text
+}

@@ -1,0 +1,120 @@
+//! What the servers say when they are started.
+
+use trove_core::status::{SourceStatus, State};
+use trove_mcp::upstream::{Reach, Scope, UpstreamConfig};
+
+use super::{Finding, Level};
+use crate::{app::App, clients::is_secret, config::Config};
+
+/// How many of a failing server's last words are kept.
+const LAST_WORDS: usize = 5;
+/// How many contested names are shown.
+const NAMES_SHOWN: usize = 3;
+/// Shorter values would blot out ordinary words.
+const SHORTEST_SECRET: usize = 6;
+
+/// Looks at every server of a running gateway. Those of `said` have been spoken of.
+pub(crate) async fn check_running(
+    app: &App,
+    config: &Config,
+    scope: &dyn Scope,
+    said: &[Finding],
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for server in &config.upstreams {
+        let Some(status) = app.gateway.board().of(&server.id) else { continue };
+        let is_said =
+            said.iter().any(|f| f.level == Level::Error && f.subject == server.id.as_str());
+        if !is_said {
+            let words = app.upstreams.stderr(&server.id).await;
+            findings.extend(failing(server, &status, words, scope));
+        }
+        findings.extend(odd(server, &status));
+    }
+    findings.extend(contested(app).await);
+    findings
+}
+
+fn failing(
+    server: &UpstreamConfig,
+    status: &SourceStatus,
+    words: Vec<String>,
+    scope: &dyn Scope,
+) -> Option<Finding> {
+    let area = ("server", server.id.as_str());
+    if status.state == State::Ready && status.last_error.is_none() {
+        return None;
+    }
+    let hidden = secrets(server, scope);
+    let masked = |text: &str| {
+        hidden.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+    };
+    let Some(error) = &status.last_error else {
+        let message = "it has not answered yet";
+        let fix = "look again with a longer --wait, or see `trove status`";
+        return Some(Finding::new(Level::Warning, area, message, fix));
+    };
+    let message = format!("{} ({})", masked(error), status.state.as_str());
+    let fix = match &server.reach {
+        Reach::Stdio { .. } => {
+            "mend what it says, then look again; run its command by hand to see more"
+        }
+        Reach::Http(_) | Reach::Sse(_) => "check its URL and headers, and that it is running",
+    };
+    let start = words.len().saturating_sub(LAST_WORDS);
+    let last_words = words[start..].iter().map(|line| masked(line)).collect();
+    Some(Finding { last_words, ..Finding::new(Level::Error, area, message, fix) })
+}
+
+fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
+    let area = ("server", server.id.as_str());
+    let mut findings = Vec::new();
+    for omission in &status.omissions {
+        let fix = "ask whoever runs the server; the rest of its list is served";
+        let message = format!("its list is not whole: {omission}");
+        findings.push(Finding::new(Level::Warning, area, message, fix));
+    }
+    if let Some(warning) = status.warning {
+        let fix = "nothing, if it works as you want";
+        findings.push(Finding::new(Level::Note, area, warning, fix));
+    }
+    findings
+}
+
+async fn contested(app: &App) -> Option<Finding> {
+    let names = app.gateway.snapshot().await.collisions();
+    if names.is_empty() {
+        return None;
+    }
+    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(|(uri, _)| uri.as_str()).collect();
+    let more = if names.len() > NAMES_SHOWN { ", ..." } else { "" };
+    let message = format!(
+        "{} names are used by more than one server: {}{more}",
+        names.len(),
+        shown.join(", ")
+    );
+    let fix = "read them as `server+uri`, or remove a server you do not need";
+    Some(Finding::new(Level::Note, ("names", "collisions"), message, fix))
+}
+
+/// The values that no answer may repeat: a server may print what it was given.
+fn secrets(server: &UpstreamConfig, scope: &dyn Scope) -> Vec<String> {
+    let named = match &server.reach {
+        Reach::Stdio { env, .. } => env,
+        Reach::Http(remote) | Reach::Sse(remote) => &remote.headers,
+    };
+    let mut secrets: Vec<String> = named
+        .iter()
+        .filter_map(|(name, text)| Some((name, text.expand(scope).ok()?)))
+        .filter(|(name, value)| is_secret(name, value))
+        .map(|(_, value)| value.split_once(' ').map_or(value.clone(), |(_, rest)| rest.to_owned()))
+        .filter(|value| value.len() >= SHORTEST_SECRET)
+        .collect();
+    for text in super::servers::texts(server) {
+        let values = text.needs().into_iter().filter_map(|name| Some((name, scope.env(name)?)));
+        let hidden =
+            values.filter(|(name, value)| value.len() >= SHORTEST_SECRET && is_secret(name, value));
+        secrets.extend(hidden.map(|(_, value)| value));
+    }
+    secrets
+}

@@ -1,0 +1,140 @@
+//! `trove doctor`: each thing that can be wrong, with its remedy.
+
+use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
+
+use serde_json::Value;
+
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Ran, Trove};
+
+/// Runs the doctor with a home of its own.
+async fn doctor(folder: &Arc<Folder>, args: &[&str]) -> Ran {
+    let home = folder.home().join("user");
+    let mut command = folder.command();
+    command.arg("doctor").args(args).env("HOME", &home).env_remove("XDG_CONFIG_HOME");
+    command.env("SECRET_TOKEN", "hunter2-in-clear").stdin(std::process::Stdio::null());
+    let output = command.output().await.expect("trove can be started");
+    Ran {
+        code: output.status.code(),
+        stdout: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The first finding on a subject.
+#[track_caller]
+fn finding<'a>(report: &'a Value, subject: &str) -> &'a Value {
+    let findings = report["findings"].as_array().expect("findings");
+    let found =
+        findings.iter().find(|f| f["subject"].as_str().is_some_and(|s| s.contains(subject)));
+    found.unwrap_or_else(|| panic!("nothing on {subject}: {report}"))
+}
+
+/// A configuration on a port nobody has.
+fn with_free_port(servers: &str) -> Arc<Folder> {
+    Folder::with(&format!("{servers}\n[http]\naddr = \"127.0.0.1:0\"\n"))
+}
+
+#[tokio::test]
+async fn a_sound_installation_is_well() {
+    let folder = with_free_port(&config(&[toy("one", "--bare --resources 2")]));
+    let ran = doctor(&folder, &[]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.text().contains("All is well: 1 servers."), "{ran:?}");
+    let report = doctor(&folder, &["--json"]).await.json();
+    assert_eq!((&report["ok"], &report["findings"]), (&true.into(), &serde_json::json!([])));
+}
+
+#[tokio::test]
+async fn servers_that_cannot_start_are_told_apart() {
+    let folder = with_free_port(
+        "[servers.lost]\ncommand = \"no-such-program\"\n\
+         [servers.lostpath]\ncommand = \"/nowhere/program\"\n\
+         [servers.unset]\ncommand = \"sh\"\nargs = [\"${env:NOT_SET_ANYWHERE}\"]\n\
+         [servers.homeless]\ncommand = \"sh\"\ncwd = \"/nowhere\"\n\
+         [servers.away]\nurl = \"http://127.0.0.1:9/mcp\"\n\
+         [servers.crash]\ncommand = \"sh\"\nargs = [\"-c\", \"echo boom $TOKEN >&2; exit 3\"]\n\
+         env = { TOKEN = \"${env:SECRET_TOKEN}\" }\n",
+    );
+    let ran = doctor(&folder, &["--json"]).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let report = ran.json();
+    assert_eq!(report["ok"], false);
+    for (server, says, fix) in [
+        ("lost", "no program `no-such-program`", "PATH"),
+        ("lostpath", "no program `/nowhere/program`", "correct the path"),
+        ("unset", "`NOT_SET_ANYWHERE` is not set", "set `NOT_SET_ANYWHERE`"),
+        ("homeless", "/nowhere is not there", "cwd"),
+        ("away", "", "URL"),
+        ("crash", "", "by hand"),
+    ] {
+        let findings = report["findings"].as_array().expect("findings");
+        let of: Vec<&Value> = findings.iter().filter(|f| f["subject"] == server).collect();
+        assert_eq!(of.len(), 1, "{server}: {report}");
+        assert_eq!(of[0]["level"], "error", "{server}: {report}");
+        assert!(of[0]["message"].as_str().unwrap().contains(says), "{server}: {}", of[0]);
+        assert!(of[0]["fix"].as_str().unwrap().contains(fix), "{server}: {}", of[0]);
+    }
+    assert_eq!(finding(&report, "crash")["last_words"][0], "boom ***");
+    assert!(!ran.text().contains("hunter2"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn a_wrong_configuration_is_found_and_the_rest_is_still_looked_at() {
+    let folder = Folder::with("[servers.one]\ncomand = \"x\"\n");
+    let ran = doctor(&folder, &[]).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.text().contains("trove.toml:2") && ran.text().contains("`command`"), "{ran:?}");
+    let ran = doctor(&Folder::empty(), &[]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.text().contains("trove import"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn twins_and_contested_names_are_told() {
+    let toys = [toy("one", ""), toy("two", "")];
+    let twin = "[servers.a]\ncommand = \"true\"\n[servers.b]\ncommand = \"true\"\n";
+    let folder = with_free_port(&format!("{}{twin}", config(&toys)));
+    let report = doctor(&folder, &["--json"]).await.json();
+    assert!(report.to_string().contains("`a` and `b` are the same server"), "{report}");
+    let names = finding(&report, "collisions");
+    assert!(names["fix"].as_str().unwrap().contains("server+uri"), "{names}");
+}
+
+#[tokio::test]
+async fn the_port_the_state_folder_and_the_token_are_looked_at() {
+    let trove = Trove::start("").await;
+    let taken = trove.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    let folder = Folder::with(&format!("[http]\naddr = \"{taken}\"\n"));
+    fs::create_dir_all(folder.home()).unwrap();
+    let token = folder.home().join("token");
+    fs::write(&token, "abc").unwrap();
+    fs::set_permissions(&token, fs::Permissions::from_mode(0o644)).unwrap();
+    let report = doctor(&folder, &["--json"]).await.json();
+    assert_eq!(finding(&report, taken)["level"], "warning", "{report}");
+    assert!(finding(&report, "token")["fix"].as_str().unwrap().contains("chmod 600"), "{report}");
+    fs::remove_file(&token).unwrap();
+    fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o555)).unwrap();
+    let ran = doctor(&folder, &["--json"]).await;
+    fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.text().contains("TROVE_HOME"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn clients_that_start_a_trove_that_is_gone_are_found() {
+    let folder = with_free_port("");
+    let home = folder.home().join("user");
+    fs::create_dir_all(home.join(".cursor")).unwrap();
+    fs::create_dir_all(home.join(".gemini")).unwrap();
+    let gone = r#"{"mcpServers": {"trove": {"command": "/gone/trove", "args": ["serve"]}}}"#;
+    fs::write(home.join(".cursor/mcp.json"), gone).unwrap();
+    let lost = r#"{"mcpServers": {"trove": {"command": "trove", "args": ["serve", "--config", "/gone.toml"]}}}"#;
+    fs::write(home.join(".gemini/settings.json"), lost).unwrap();
+    let ran = doctor(&folder, &["--json"]).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let report = ran.json();
+    let cursor = finding(&report, "cursor");
+    assert_eq!(cursor["fix"], "run: trove install --client cursor", "{report}");
+    assert!(finding(&report, "gemini")["message"].as_str().unwrap().contains("/gone.toml"));
+}
