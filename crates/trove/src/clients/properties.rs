@@ -101,7 +101,7 @@ fn yaml(value: &Value, indent: usize, text: &mut String) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn json_in_one_line(root in file("mcpServers")) {
