@@ -18,8 +18,8 @@
 pub mod caller;
 pub mod content;
 pub mod json;
-pub mod project;
 pub mod metrics;
+pub mod project;
 pub mod resource;
 pub mod source_id;
 pub mod status;

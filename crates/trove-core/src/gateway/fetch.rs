@@ -11,6 +11,7 @@ use crate::{
     cache::{Audience, Cached, Config, Key, Policy},
     caller::Caller,
     catalogue::Route,
+    metrics::Ending,
     source::{Ask, Operation, SourceError, SourceEvent, SourceId},
 };
 
@@ -62,10 +63,19 @@ impl Gateway {
             let audience = Audience::Only(caller.scope());
             let key = Key { source: id.clone(), uri: route.local.clone(), audience };
             let source = route.source.clone();
-            let fetch = move || async move { source.perform(operation, ask).await };
+            let metrics = self.metrics.clone();
+            let fetch = move || async move {
+                let timer = metrics.sources.begin(source.id().as_str());
+                let result = source.perform(operation, ask).await;
+                timer.end(if result.is_ok() { Ending::Ok } else { Ending::Error });
+                result
+            };
             return self.cache.get_or_fetch(key, Policy { public_ttl }, fetch).await;
         }
-        let reply = route.source.perform(operation, ask).await?;
+        let timer = self.metrics().sources.begin(id.as_str());
+        let result = route.source.perform(operation, ask).await;
+        timer.end(if result.is_ok() { Ending::Ok } else { Ending::Error });
+        let reply = result?;
         if reply.freshness.is_some_and(|freshness| freshness.ttl_ms > 0) {
             self.keepers.add(id);
         }

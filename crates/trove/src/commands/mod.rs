@@ -3,8 +3,8 @@
 
 mod approve;
 mod config;
-mod flag;
 mod doctor;
+mod flag;
 mod import;
 mod install;
 mod ls;

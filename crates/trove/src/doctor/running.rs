@@ -26,7 +26,7 @@ pub(crate) async fn check_running(
         let is_said =
             said.iter().any(|f| f.level == Level::Error && f.subject == server.id.as_str());
         if !is_said {
-            let words = app.upstreams.stderr(&server.id).await;
+            let words = app.upstreams().stderr(&server.id).await;
             findings.extend(failing(server, &status, words, scope));
         }
         findings.extend(odd(server, &status));

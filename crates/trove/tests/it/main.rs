@@ -21,14 +21,12 @@ mod http;
 mod restart;
 mod survival;
 
-// What a person at a terminal sees.
-mod approval;
-mod cli;
-mod flags;
 // What a person at a terminal sees, and what becomes of other clients' files.
+mod approval;
 mod cli;
 mod clients;
 mod doctor;
+mod flags;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;
