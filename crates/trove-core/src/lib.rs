@@ -4,14 +4,6 @@
 //! *use cases* ([`gateway`]) and what is offered as [`tools`], a paragraph of lines for
 //! each below. Each layer imports only what stands before it; parts do not import one
 //! another.
-//! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
-//! [`resource`], [`source_id`], [`caller`], [`project`], [`status`]), the *seam* ([`source`]),
-//! *parts* ([`catalogue`], [`about`], [`flags`], [`access`]), and the *use cases* ([`gateway`]). Each layer imports
-//! only what stands before it; parts do not import one another.
-//! [`resource`], [`source_id`], [`caller`], [`status`], [`metrics`], [`content`]), the
-//! *seam* ([`source`]), *parts* ([`catalogue`], [`about`], [`access`], [`cache`]), the
-//! *use cases* ([`gateway`]) and what is offered as [`tools`]. Each layer imports only
-//! what stands before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
