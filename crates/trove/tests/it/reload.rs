@@ -106,7 +106,8 @@ async fn what_is_watched_stays_watched_when_its_server_is_changed() {
     folder.write(&config(&[counting(2)]));
     until("the server to be restarted", async || {
         // In the moment of the change it may be away.
-        client.read("one://pid").await.is_ok() && client.text("one://pid").await != pid
+        let now = client.read("one://pid").await;
+        now.is_ok_and(|now| now["contents"][0]["text"] != pid.as_str())
     })
     .await;
     // Whoever watches is told at once, because a change may have been missed.
