@@ -26,6 +26,11 @@ pub trait Source: Send + Sync + 'static {
         false
     }
 
+    /// Whether it may have resources that it does not list.
+    fn accepts_unlisted(&self) -> bool {
+        true
+    }
+
     /// Whether what it says may be shown to everybody who may ask, by configuration.
     fn is_public(&self) -> bool {
         false

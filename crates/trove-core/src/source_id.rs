@@ -10,8 +10,15 @@ pub const MAX_SOURCE_ID: usize = 31;
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourceId(Arc<str>);
 
-/// The id of what is the gateway's own; no server can have it.
+/// The id of what the gateway says about itself.
 const OWN: &str = "trove";
+/// The id of local knowledge.
+const GUIDE: &str = "guide";
+
+/// Whether the gateway itself is called so; no server can be.
+fn is_ours(text: &str) -> bool {
+    matches!(text, OWN | GUIDE)
+}
 
 /// The text cannot name a Source.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,7 +29,7 @@ pub enum BadSourceId {
     )]
     Shape(String),
     /// It is the gateway's own.
-    #[error("`{0}` is what the gateway calls itself, so no server can have that id")]
+    #[error("`{0}` is a part of the gateway itself, so no server can have that id")]
     Reserved(String),
 }
 
@@ -30,7 +37,7 @@ impl SourceId {
     /// Checks the text.
     pub fn new(text: &str) -> Result<SourceId, BadSourceId> {
         match SourceId::of_anyone(text) {
-            Some(_) if text == OWN => Err(BadSourceId::Reserved(text.into())),
+            Some(_) if is_ours(text) => Err(BadSourceId::Reserved(text.into())),
             Some(id) => Ok(id),
             None => Err(BadSourceId::Shape(text.into())),
         }
@@ -60,7 +67,7 @@ impl SourceId {
         }
         id.truncate(MAX_SOURCE_ID);
         match id.trim_end_matches('-') {
-            OWN => SourceId(format!("{OWN}-server").into()),
+            ours if is_ours(ours) => SourceId(format!("{ours}-server").into()),
             id => SourceId(id.into()),
         }
     }
@@ -68,6 +75,11 @@ impl SourceId {
     /// The id of what is the gateway's own.
     pub fn own() -> SourceId {
         SourceId(OWN.into())
+    }
+
+    /// The id of local knowledge.
+    pub fn guide() -> SourceId {
+        SourceId(GUIDE.into())
     }
 
     /// The text.
@@ -97,9 +109,18 @@ mod tests {
         for good in ["a", "fs", "my-server-2", "a234567890123456789012345678901"] {
             assert!(SourceId::new(good).is_ok(), "{good}");
         }
-        for bad in
-            ["", "A", "1a", "-a", "a_b", "a.b", "trove", "é", "a2345678901234567890123456789012"]
-        {
+        for bad in [
+            "",
+            "A",
+            "1a",
+            "-a",
+            "a_b",
+            "a.b",
+            "trove",
+            "guide",
+            "é",
+            "a2345678901234567890123456789012",
+        ] {
             assert!(SourceId::new(bad).is_err(), "{bad}");
         }
     }
@@ -116,6 +137,7 @@ mod tests {
         check("@scope/thing_v2", "scope-thing-v2");
         check("3d", "s3d");
         check("Trove", "trove-server");
+        check("guide", "guide-server");
         check("  --  ", "s");
         check("Ünïcode", "n-code");
         check(&"x".repeat(50), &"x".repeat(31));

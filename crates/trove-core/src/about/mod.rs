@@ -184,6 +184,10 @@ impl Source for About {
         true
     }
 
+    fn accepts_unlisted(&self) -> bool {
+        false
+    }
+
     fn abilities(&self) -> Abilities {
         Abilities { complete: true, ..Abilities::default() }
     }

@@ -24,6 +24,8 @@ use crate::{
 
 /// The least time between the starts of two listings of one Source.
 const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
+/// The same for what is part of the gateway, whose listing costs no message.
+const MIN_OWN_LISTING_INTERVAL: Duration = Duration::from_millis(200);
 /// How long to wait before listing again a Source whose listing failed.
 const RETRY_LISTING_AFTER: Duration = Duration::from_secs(5);
 /// From this many entries on a Snapshot is built aside, where nobody waits.
@@ -133,7 +135,10 @@ impl Writer {
             if let Some(done) = self.all_attached.take() {
                 let _ = done.send(());
             }
-            if self.is_complete && self.loading == 0 {
+            // What is ours is listed before the first answer: it is here, and quick.
+            let is_own_listed =
+                self.slots.values().all(|slot| !slot.source.is_builtin() || !slot.is_stale);
+            if self.is_complete && self.loading == 0 && is_own_listed {
                 self.loaded.send_replace(true);
             }
         }
@@ -247,7 +252,11 @@ impl Writer {
             return;
         }
         let now = Instant::now();
-        let earliest = slot.listing_since.map_or(now, |since| since + MIN_LISTING_INTERVAL);
+        let interval = match slot.source.is_builtin() {
+            true => MIN_OWN_LISTING_INTERVAL,
+            false => MIN_LISTING_INTERVAL,
+        };
+        let earliest = slot.listing_since.map_or(now, |since| since + interval);
         let start = earliest.max(now + delay);
         (slot.is_listing, slot.listing_since) = (true, Some(start));
         let (source, own) = (slot.source.clone(), own.clone());

@@ -17,6 +17,8 @@ use crate::{
 /// one: together they bound what a hostile server's templates can cost.
 const MAX_MATCHED_BYTES: usize = 4096;
 const MAX_ATTEMPTS: usize = 64;
+/// How far above a file of a skill its `SKILL.md` is sought.
+const MAX_SKILL_DEPTH: usize = 32;
 
 /// Everything all Sources list, under the names our clients see.
 pub struct Snapshot {
@@ -384,14 +386,35 @@ impl Snapshot {
     }
 
     /// A URI that nobody lists, such as a link a tool returned: asked of the one Source
-    /// that uses its scheme.
+    /// that uses its scheme. A file or folder of a skill is asked of whoever lists that
+    /// skill; what is ours of ourselves only, where more is served than is listed.
     fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
-        let scheme =
-            scheme(uri).filter(|_| !naming::is_reserved(uri)).ok_or(RouteError::Unknown)?;
-        match self.by_scheme.get(scheme).map(Vec::as_slice) {
-            Some(&[member]) => Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme)),
+        let scheme = scheme(uri).ok_or(RouteError::Unknown)?;
+        if let Some(member) = self.owner_of_skill(uri) {
+            return Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme));
+        }
+        let is_ours = naming::is_reserved(uri);
+        let users = self.by_scheme.get(scheme).map(Vec::as_slice).unwrap_or_default();
+        let mut users = users.iter().filter(|&&member| {
+            let source = &self.members[member as usize].source;
+            source.accepts_unlisted() && (!is_ours || source.is_builtin())
+        });
+        match (users.next(), users.next()) {
+            (Some(&member), None) => Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme)),
             _ => Err(RouteError::Unknown),
         }
+    }
+
+    /// The member that lists the `SKILL.md` in or above what is asked for.
+    fn owner_of_skill(&self, uri: &str) -> Option<u32> {
+        let mut folder = uri.strip_prefix("skill://").map(|_| uri.trim_end_matches('/'))?;
+        for _ in 0..MAX_SKILL_DEPTH {
+            if let Some(&n) = self.by_uri.get(format!("{folder}/SKILL.md").as_str()) {
+                return Some(self.resources[n as usize].member);
+            }
+            folder = &folder[..folder.rfind('/').filter(|at| *at > "skill://".len())?];
+        }
+        None
     }
 
     fn qualified(&self, owners: &[u32], uri: &str) -> Vec<PublicUri> {
