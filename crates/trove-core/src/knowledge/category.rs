@@ -1,0 +1,116 @@
+//! A category: a folder with the patterns that say what it gives by itself.
+
+use std::sync::Arc;
+
+use super::{Document, KnowledgeError, pattern::Patterns};
+
+/// A folder of documents.
+#[derive(Debug)]
+pub struct Category {
+    pub(super) name: Arc<str>,
+    pub(super) dir: String,
+    pub(super) description: Option<String>,
+    pub(super) patterns: Patterns,
+    /// By path.
+    pub(super) documents: Vec<Arc<Document>>,
+}
+
+/// The documents that a name without signs may mean.
+pub(super) enum Exact<'a> {
+    None,
+    One(&'a Arc<Document>),
+    Several(Vec<&'a Arc<Document>>),
+}
+
+impl Category {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its folder, from the root.
+    pub fn dir(&self) -> &str {
+        &self.dir
+    }
+
+    /// What it is about.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+
+    /// What it gives when nobody says which documents.
+    pub fn patterns(&self) -> &[String] {
+        self.patterns.texts()
+    }
+
+    /// Everything in its folder, by path.
+    pub fn documents(&self) -> &[Arc<Document>] {
+        &self.documents
+    }
+
+    pub(super) fn by_default(&self) -> impl Iterator<Item = &Arc<Document>> {
+        self.documents.iter().filter(|document| self.patterns.matches(&document.path))
+    }
+
+    /// The document of exactly this name; then with an extension; then in another case.
+    pub(super) fn exact(&self, id: &str) -> Exact<'_> {
+        for suffix in ["", ".md", ".md.j2"] {
+            if let Some(document) = self.at(&format!("{id}{suffix}")) {
+                return Exact::One(document);
+            }
+        }
+        let found = self.with_stem(id);
+        match found[..] {
+            [] => self.in_another_case(id),
+            [one] => Exact::One(one),
+            _ => Exact::Several(found),
+        }
+    }
+
+    /// What a pattern matches, by path.
+    pub(super) fn matching(&self, pattern: &str) -> Result<Vec<&Arc<Document>>, KnowledgeError> {
+        let patterns = Patterns::new([pattern])?;
+        if pattern.contains(['*', '?', '[', '{']) {
+            return Ok(self.documents.iter().filter(|d| patterns.matches(&d.path)).collect());
+        }
+        // Without signs it can only be the name, or the name before an extension.
+        let last = pattern.rsplit('/').next().unwrap_or(pattern);
+        let mut found: Vec<&Arc<Document>> = self.at(pattern).into_iter().collect();
+        if !last.contains('.') {
+            found.extend(self.with_stem(pattern));
+        }
+        Ok(found)
+    }
+
+    fn at(&self, path: &str) -> Option<&Arc<Document>> {
+        let found = self.documents.binary_search_by(|document| (*document.path).cmp(path));
+        found.ok().map(|n| &self.documents[n])
+    }
+
+    /// Documents whose path is `stem` and an extension.
+    fn with_stem<'a>(&'a self, stem: &str) -> Vec<&'a Arc<Document>> {
+        let first = self.documents.partition_point(|document| &*document.path < stem);
+        let after = self.documents[first..].iter();
+        after
+            .take_while(|document| document.path.starts_with(stem))
+            .filter(|document| {
+                let rest = &document.path[stem.len()..];
+                rest.starts_with('.') && !rest.contains('/')
+            })
+            .collect()
+    }
+
+    fn in_another_case(&self, id: &str) -> Exact<'_> {
+        let wanted = id.to_lowercase();
+        let is_alike = |document: &&Arc<Document>| {
+            let path = document.path.to_lowercase();
+            let rest = path.strip_prefix(&wanted);
+            rest.is_some_and(|rest| matches!(rest, "" | ".md" | ".md.j2"))
+        };
+        let mut alike = self.documents.iter().filter(is_alike);
+        match (alike.next(), alike.next()) {
+            (Some(one), None) => Exact::One(one),
+            _ => Exact::None,
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Reads the documents that were selected.
+//!
+//! Contents are never kept: each answer is read from disk, within bounds. What is left
+//! out of an answer is always said in it.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{
+    Document, Flags, KnowledgeError, media,
+    render::{Scene, render},
+    select::{Selection, narrower},
+    store::OpenError,
+};
+
+/// The largest document that is served, in bytes.
+pub const MAX_DOCUMENT_BYTES: u64 = 16 << 20;
+/// The largest answer, in bytes.
+pub const MAX_ANSWER_BYTES: u64 = 32 << 20;
+/// The most that is said beside the documents.
+const MAX_NOTES: usize = 20;
+
+/// What was asked for.
+#[derive(Debug)]
+pub struct Content {
+    /// The documents, in order.
+    pub pieces: Vec<Piece>,
+    /// How many were left out because of flags.
+    pub left_out: usize,
+    /// How many there are that did not fit.
+    pub cut: usize,
+    /// What there is to say beside them.
+    pub notes: Vec<String>,
+}
+
+/// One document with what it holds.
+#[derive(Debug)]
+pub struct Piece {
+    /// Which.
+    pub document: Arc<Document>,
+    /// What it holds.
+    pub body: Body,
+    /// What was done to it.
+    pub note: Option<String>,
+}
+
+/// What a document holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Body {
+    /// Text.
+    Text(String),
+    /// Anything else.
+    Blob(Vec<u8>),
+}
+
+impl Body {
+    /// How many bytes.
+    pub fn len(&self) -> usize {
+        match self {
+            Body::Text(text) => text.len(),
+            Body::Blob(bytes) => bytes.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Piece {
+    /// What whoever reads it should do, as it says itself.
+    pub fn instruction(&self) -> Option<&str> {
+        self.document.file.matter.as_ref().and_then(|matter| matter.instruction.as_deref())
+    }
+
+    /// What kind of document it says it is.
+    pub fn kind(&self) -> Option<&str> {
+        self.document.file.matter.as_ref().and_then(|matter| matter.kind.as_deref())
+    }
+}
+
+/// Reads what was selected, at most `max_documents`; `dir_of` gives the folder of a category.
+pub(super) fn gather(
+    scene: &Scene<'_>,
+    selection: Selection,
+    max_documents: usize,
+    dir_of: impl Fn(&str) -> String,
+) -> Result<Content, KnowledgeError> {
+    let mut content = Content { pieces: Vec::new(), left_out: 0, cut: 0, notes: selection.notes };
+    let is_alone = selection.documents.len() == 1;
+    let (mut bytes, mut unmet) = (0, None);
+    for (n, document) in selection.documents.iter().enumerate() {
+        if let Some(needs) = needs(scene, document) {
+            unmet.get_or_insert(needs);
+            content.left_out += 1;
+            continue;
+        }
+        if content.pieces.len() >= max_documents || bytes > MAX_ANSWER_BYTES {
+            content.cut = selection.documents.len() - n;
+            content.notes.insert(0, cut(&content, document));
+            break;
+        }
+        match piece(scene, document, &dir_of(&document.category)) {
+            Ok(piece) => {
+                bytes += piece.body.len() as u64;
+                content.pieces.push(piece);
+            }
+            Err(error) if is_alone => return Err(error),
+            Err(error) => content.notes.push(error.to_string()),
+        }
+    }
+    if content.left_out > 0 {
+        let left_out = content.left_out;
+        let note = format!(
+            "{left_out} left out because of flags, as {}",
+            unmet.clone().unwrap_or_default()
+        );
+        content.notes.insert(0, note);
+    }
+    content.notes.truncate(MAX_NOTES);
+    if content.pieces.is_empty() {
+        return Err(nothing(&selection.documents, unmet, content.notes));
+    }
+    Ok(content)
+}
+
+fn cut(content: &Content, next: &Document) -> String {
+    format!(
+        "cut after {} documents, {} more follow; go on with {} or narrow the pattern, as in {}; \
+         `guide.max_documents` sets how many one answer holds",
+        content.pieces.len(),
+        content.cut,
+        next.uri(),
+        narrower(next),
+    )
+}
+
+fn nothing(
+    documents: &[Arc<Document>],
+    unmet: Option<String>,
+    notes: Vec<String>,
+) -> KnowledgeError {
+    let what = match documents {
+        [one] => format!("{}/{}", one.category, one.path),
+        several => format!("every one of {} documents", several.len()),
+    };
+    match (unmet, notes.into_iter().next()) {
+        (Some(needs), _) => KnowledgeError::FlagsUnmet { what, needs },
+        (None, Some(note)) => KnowledgeError::Unreadable { what, why: note },
+        (None, None) => KnowledgeError::not_found("any document", Vec::new()),
+    }
+}
+
+/// The flag that a document needs and does not have, in words.
+fn needs(scene: &Scene<'_>, document: &Document) -> Option<String> {
+    let matter = document.file.matter.as_deref()?;
+    let project = scene.project.map(|(name, _)| name);
+    let unmet = matter.requires.iter().find(|(name, wanted)| {
+        let own = || scene.project.and_then(|(_, project)| project.flags.get(name).cloned());
+        let value = scene.flags.flag(project, name).or_else(own);
+        !is_met(wanted, value.as_ref())
+    });
+    unmet.map(|(name, wanted)| format!("the flag `{name}` to be {wanted}"))
+}
+
+/// Equal, one of those wanted, or one of those it has; a flag nobody set is false.
+fn is_met(wanted: &Value, value: Option<&Value>) -> bool {
+    let value = value.unwrap_or(&Value::Bool(false));
+    match (wanted, value) {
+        (Value::Array(any), Value::Array(has)) => any.iter().any(|wanted| has.contains(wanted)),
+        (Value::Array(any), value) => any.contains(value),
+        (wanted, Value::Array(has)) => has.contains(wanted),
+        // Any value but false is as good as true.
+        (Value::Bool(true), value) => !matches!(value, Value::Bool(false) | Value::Null),
+        (wanted, value) => wanted == value,
+    }
+}
+
+fn piece(scene: &Scene<'_>, document: &Arc<Document>, dir: &str) -> Result<Piece, KnowledgeError> {
+    let file = &document.file;
+    let what = || format!("{}/{}", document.category, document.path);
+    let (bytes, _) =
+        scene.store.read(&file.path, MAX_DOCUMENT_BYTES).map_err(|error| match error {
+            OpenError::TooLarge(size) => {
+                KnowledgeError::TooLarge { what: what(), size, limit: MAX_DOCUMENT_BYTES }
+            }
+            OpenError::Missing => {
+                KnowledgeError::not_found(format!("{}: it is gone", what()), Vec::new())
+            }
+            other => KnowledgeError::Unreadable { what: what(), why: other.to_string() },
+        })?;
+    if !media::is_text(file.media) {
+        return Ok(Piece { document: document.clone(), body: Body::Blob(bytes), note: None });
+    }
+    let (mut text, note) = media::text(bytes);
+    // The file may have changed since it was looked at: where it begins is asked of it.
+    if file.media == media::MARKDOWN {
+        let read = super::matter::read(&text);
+        if read.length > 0 {
+            text.drain(..read.length);
+        }
+    }
+    if file.is_template {
+        text = render(scene, (&document.category, dir, &document.path), &text)?;
+    }
+    Ok(Piece { document: document.clone(), body: Body::Text(text), note })
+}
+
+/// Where flags come from; given by whoever joins the parts.
+pub(super) fn no_flags() -> Arc<dyn Flags> {
+    Arc::new(NoFlags)
+}
+
+#[derive(Debug)]
+struct NoFlags;
+
+impl Flags for NoFlags {
+    fn flag(&self, _: Option<&str>, _: &str) -> Option<Value> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_requirement_is_met_by_its_value_one_of_them_or_any_for_true() {
+        let check = |wanted: Value, value: Option<Value>, expect: bool| {
+            assert_eq!(is_met(&wanted, value.as_ref()), expect, "{wanted} {value:?}");
+        };
+        check(json!(true), None, false);
+        check(json!(false), None, true);
+        check(json!(true), Some(json!("x")), true);
+        check(json!("x"), Some(json!("x")), true);
+        check(json!("x"), Some(json!("y")), false);
+        check(json!(["x", "y"]), Some(json!("y")), true);
+        check(json!("x"), Some(json!(["w", "x"])), true);
+        check(json!(["a"]), Some(json!(["b"])), false);
+    }
+}

@@ -1,0 +1,264 @@
+//! A document: a file of a category, and what is known of it without reading it whole.
+
+use std::{
+    os::fd::OwnedFd,
+    sync::{Arc, OnceLock},
+};
+
+use serde_json::{Map, Value, json};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+use super::{
+    address, matter,
+    matter::FrontMatter,
+    media,
+    store::{Stamp, Store},
+};
+use crate::{json::Json, resource::Resource, uri::LocalUri};
+
+/// How much of a file is looked at for its title.
+const HEAD: usize = 8 * 1024;
+/// What describes a skill.
+pub(super) const SKILL: &str = "SKILL.md";
+
+/// What is known of a file without reading it whole.
+#[derive(Debug)]
+pub(super) struct FileFacts {
+    /// Where it lies, from the root.
+    pub(super) path: Arc<str>,
+    pub(super) stamp: Stamp,
+    pub(super) media: &'static str,
+    pub(super) is_template: bool,
+    pub(super) title: Option<Box<str>>,
+    pub(super) matter: Option<Box<FrontMatter>>,
+    /// The front matter as written; kept for skills only.
+    pub(super) all: Option<Box<Map<String, Value>>>,
+    /// How many bytes stand before the document.
+    pub(super) body_at: usize,
+    /// What is odd about it.
+    pub(super) problem: Option<Box<str>>,
+    /// Its digest, once somebody wanted it.
+    pub(super) digest: OnceLock<Option<String>>,
+}
+
+impl FileFacts {
+    /// Looks into a file as far as is needed.
+    pub(super) fn of(store: &Store, root: &OwnedFd, path: Arc<str>, stamp: Stamp) -> FileFacts {
+        let known = media::of_name(&path);
+        let mut facts = FileFacts {
+            is_template: media::is_template(&path),
+            media: known.unwrap_or(media::BINARY),
+            path,
+            stamp,
+            title: None,
+            matter: None,
+            all: None,
+            body_at: 0,
+            problem: None,
+            digest: OnceLock::new(),
+        };
+        if known.is_some_and(|media| media != media::MARKDOWN) {
+            return facts;
+        }
+        let mut head = match store.read_head(root, &facts.path, HEAD) {
+            Ok((head, _)) => head,
+            Err(error) => {
+                facts.problem = Some(format!("it cannot be read: {error}").into());
+                return facts;
+            }
+        };
+        facts.media = known.unwrap_or_else(|| media::of_bytes(&head));
+        if facts.media == media::MARKDOWN {
+            if is_cut_short(&head)
+                && let Ok((more, _)) =
+                    store.read_head(root, &facts.path, matter::MAX_FRONT_MATTER + HEAD)
+            {
+                head = more;
+            }
+            facts.look_into(&String::from_utf8_lossy(&head));
+        }
+        facts
+    }
+
+    fn look_into(&mut self, head: &str) {
+        let text = head.strip_prefix('\u{feff}').unwrap_or(head);
+        let read = matter::read(text);
+        if read.matter.is_none() && read.problem.is_none() && matter::may_begin(text) {
+            // A rule at the top of a short document is nothing odd.
+            let is_long = text.len() > matter::MAX_FRONT_MATTER;
+            self.problem = is_long.then(|| "its front matter has no end".into());
+        }
+        let own = read.matter.as_ref().and_then(|matter| matter.title.clone());
+        let title = own.or_else(|| matter::heading(&text[read.length..]));
+        // What is yet to be rendered is no title.
+        self.title = title.filter(|t| !t.contains("{{") && !t.contains("{%")).map(Into::into);
+        self.body_at = if read.length > 0 { read.length + (head.len() - text.len()) } else { 0 };
+        self.problem = read.problem.map(Into::into).or(self.problem.take());
+        self.matter = read.matter.map(Box::new);
+        let is_skill = self.path.rsplit('/').next() == Some(SKILL);
+        self.all = read.all.filter(|_| is_skill).map(Box::new);
+    }
+
+    /// When it was last written, as ISO 8601.
+    pub(super) fn modified(&self) -> Option<String> {
+        OffsetDateTime::from_unix_timestamp(self.stamp.modified.0).ok()?.format(&Rfc3339).ok()
+    }
+
+    /// How many bytes are served, where that is known without reading.
+    pub(super) fn served_size(&self) -> Option<u64> {
+        (!self.is_template).then(|| self.stamp.size.saturating_sub(self.body_at as u64))
+    }
+}
+
+fn is_cut_short(head: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(head);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    head.len() == HEAD && matter::may_begin(text) && matter::split(text).is_none()
+}
+
+/// A document: a file of a category.
+#[derive(Debug)]
+pub struct Document {
+    pub(super) category: Arc<str>,
+    pub(super) path: Arc<str>,
+    pub(super) file: Arc<FileFacts>,
+    pub(super) resource: Resource,
+}
+
+impl Document {
+    pub(super) fn new(category: &Arc<str>, path: &str, file: &Arc<FileFacts>) -> Document {
+        let uri = address::document(category, path);
+        let entry = entry(&uri, category, path, file);
+        Document {
+            category: category.clone(),
+            path: path.into(),
+            file: file.clone(),
+            resource: Resource { uri: LocalUri::new(uri), entry },
+        }
+    }
+
+    /// The category it is in.
+    pub fn category(&self) -> &str {
+        &self.category
+    }
+
+    /// Where it lies in its category.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// Its own URI.
+    pub fn uri(&self) -> &str {
+        self.resource.uri.as_str()
+    }
+
+    /// Its title.
+    pub fn title(&self) -> Option<&str> {
+        self.file.title.as_deref()
+    }
+
+    /// What it is about.
+    pub fn description(&self) -> Option<&str> {
+        self.file.matter.as_ref().and_then(|matter| matter.description.as_deref())
+    }
+
+    /// What it holds.
+    pub fn media(&self) -> &'static str {
+        self.file.media
+    }
+
+    /// How many bytes are served; of a template, how many it has.
+    pub fn size(&self) -> u64 {
+        self.file.served_size().unwrap_or(self.file.stamp.size)
+    }
+
+    /// When it was last written, as ISO 8601.
+    pub fn modified(&self) -> Option<String> {
+        self.file.modified()
+    }
+
+    /// Its path without the extension, if it has one of those that need not be written.
+    pub(super) fn stem(&self) -> Option<&str> {
+        let from = self.path.rfind('/').map_or(0, |slash| slash + 1);
+        let dot = self.path[from..].find('.').filter(|dot| *dot > 0)?;
+        Some(&self.path[..from + dot])
+    }
+}
+
+fn entry(uri: &str, category: &str, path: &str, file: &FileFacts) -> Json {
+    let mut entry = Map::new();
+    entry.insert("uri".into(), json!(uri));
+    entry.insert("name".into(), json!(format!("{category}/{path}")));
+    if let Some(title) = &file.title {
+        entry.insert("title".into(), json!(title));
+    }
+    let matter = file.matter.as_deref();
+    if let Some(description) = matter.and_then(|matter| matter.description.as_ref()) {
+        entry.insert("description".into(), json!(description));
+    }
+    entry.insert("mimeType".into(), json!(file.media));
+    if let Some(size) = file.served_size() {
+        entry.insert("size".into(), json!(size));
+    }
+    let mut annotations = Map::new();
+    if let Some(matter) = matter {
+        if !matter.audience.is_empty() {
+            annotations.insert("audience".into(), json!(matter.audience));
+        }
+        if let Some(priority) = matter.priority {
+            annotations.insert("priority".into(), json!(priority));
+        }
+    }
+    if let Some(modified) = file.modified() {
+        annotations.insert("lastModified".into(), json!(modified));
+    }
+    entry.insert("annotations".into(), Value::Object(annotations));
+    Json::of(&Value::Object(entry))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn document(path: &str, text: &str) -> Document {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
+        std::fs::write(dir.path().join(path), text).unwrap();
+        let store = Store::new(dir.path());
+        let root = store.open_root().unwrap();
+        let (_, stamp) = store.read_head(&root, path, 0).unwrap();
+        let facts = FileFacts::of(&store, &root, path.into(), stamp);
+        Document::new(&"lang".into(), path, &Arc::new(facts))
+    }
+
+    #[test]
+    fn a_document_is_listed_with_all_that_is_known_of_it() {
+        let d = document(
+            "sub/a b.md",
+            "---\ntitle: Own\npriority: 1\naudience: user\ndescription: About\n---\n# Heading\n",
+        );
+        let entry = &d.resource.entry;
+        assert_eq!(entry.get_str("uri").unwrap(), "guide://document/lang/sub/a%20b.md");
+        assert_eq!(entry.get_str("title").unwrap(), "Own");
+        assert_eq!(entry.get_str("description").unwrap(), "About");
+        assert_eq!(entry.get("size").unwrap().as_str(), "10");
+        let annotations = entry.get("annotations").unwrap();
+        assert!(annotations.get_str("lastModified").unwrap().ends_with('Z'));
+        assert_eq!(annotations.get("audience").unwrap().as_str(), "[\"user\"]");
+        assert_eq!(d.stem(), Some("sub/a b"));
+    }
+
+    #[test]
+    fn long_front_matter_is_read_to_its_end() {
+        let long = format!("---\ntitle: Far\nnote: {}\n---\nbody", "x".repeat(20_000));
+        assert_eq!(document("a.md", &long).title(), Some("Far"));
+    }
+
+    #[test]
+    fn a_templates_size_and_unrendered_heading_are_not_told() {
+        let d = document("a.md.j2", "# {{ project.name }}\n");
+        assert_eq!(d.title(), None);
+        assert!(d.resource.entry.get("size").is_none());
+        assert_eq!(d.media(), "text/markdown");
+    }
+}

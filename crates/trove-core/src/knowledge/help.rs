@@ -1,0 +1,114 @@
+//! `guide://help`: how to use the scheme, with examples from what there is.
+
+use std::fmt::Write as _;
+
+use super::{Task, address, matter, media, store::Store};
+
+/// How many categories and collections are shown.
+const MAX_SHOWN: usize = 50;
+/// The largest help of the guide's own.
+const MAX_OWN: u64 = 256 * 1024;
+/// Where the guide's own help lies.
+const OWN: &str = "help.md";
+
+pub(super) fn text(task: &Task) -> String {
+    let view = task.view();
+    let mut text = String::from("# Guide URIs\n\n");
+    if !task.index.has_root {
+        let _ = write!(
+            text,
+            "There is no guide yet. Run `trove init`, or make the folder `{}` with a folder in it for each \
+             category and markdown files in those; they are served at once.\n",
+            task.settings.root.display()
+        );
+        return text;
+    }
+    let category = view.categories().next();
+    let name = category.map_or("lang", |category| category.name());
+    let document = category.and_then(|category| category.documents().first());
+    let path = document.map_or("python.md", |document| document.path());
+    let stem = document.and_then(|document| document.stem()).unwrap_or("python");
+    let collection = view.collections().next().map_or("review", |collection| collection.name());
+    text.push_str("| URI | gives | for example |\n|---|---|---|\n");
+    let mut row = |uri: &str, gives: &str, example: String| {
+        let _ = writeln!(text, "| `{uri}` | {gives} | `{example}` |");
+    };
+    row("guide://help", "this page", "guide://help".into());
+    row(
+        "guide://collection/{id}",
+        "all documents of a collection",
+        address::collection(collection),
+    );
+    row("guide://category/{name}", "a category by its own patterns", address::category(name));
+    let pattern = format!("{}/{}", address::category(name), address::encode(stem, true));
+    row(
+        "guide://category/{name}/{docId}",
+        "that document, then whatever it matches as a pattern",
+        pattern,
+    );
+    row(
+        "guide://document/{context}/{docId}",
+        "only that document of a category or collection",
+        address::document(name, path),
+    );
+    text.push_str(
+        "\nPatterns: `*` within a folder, `**` across folders, `?`, `[a-z]`, `{a,b}`; `python` also finds \
+         `python.md`. Several documents come as one `multipart/mixed` content, each part with its own URI in \
+         `Content-Location`; the flag `content-format` (`mime`, `plain`, `parts`) changes that.\n",
+    );
+    text.push_str(
+        "\nExpressions, for tools: `lang/python` is that document, `lang/python+rust` any of them, \
+         `lang/python,docs/api,review` all three in order, each document once.\n",
+    );
+    groups(task, &mut text);
+    own(task, &mut text);
+    text
+}
+
+fn groups(task: &Task, text: &mut String) {
+    let view = task.view();
+    text.push_str("\n## Categories\n\n");
+    for category in view.categories().take(MAX_SHOWN) {
+        let about = category.description().map(|about| format!(": {about}")).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "- `{}` ({} documents){about}",
+            category.name(),
+            category.documents().len()
+        );
+    }
+    let more = view.categories().count().saturating_sub(MAX_SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "- and {more} more, in the list of resources");
+    }
+    if view.collections().next().is_some() {
+        text.push_str("\n## Collections\n\n");
+    }
+    for collection in view.collections().take(MAX_SHOWN) {
+        let about = collection.description().map(|about| format!(": {about}")).unwrap_or_default();
+        let _ = writeln!(
+            text,
+            "- `{}`{about} (`{}`)",
+            collection.name(),
+            collection.members().join("`, `")
+        );
+    }
+    let more = view.collections().count().saturating_sub(MAX_SHOWN);
+    if more > 0 {
+        let _ = writeln!(text, "- and {more} more, in the list of resources");
+    }
+    if !task.index.skills.is_empty() {
+        text.push_str("\n## Skills\n\n");
+    }
+    for (uri, skill) in task.index.skills.iter().take(MAX_SHOWN) {
+        let _ = writeln!(text, "- `{uri}`: {}", skill.description);
+    }
+}
+
+/// What the guide's own `help.md` says, without front matter.
+fn own(task: &Task, text: &mut String) {
+    let Ok((bytes, _)) = Store::new(&task.settings.root).read(OWN, MAX_OWN) else { return };
+    let (own, _) = media::text(bytes);
+    let from = matter::read(&own).length;
+    let _ = write!(text, "\n{}", own[from..].trim_start());
+}

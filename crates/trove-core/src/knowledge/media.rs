@@ -1,0 +1,128 @@
+//! What kind of content a file holds, and its text whatever it was encoded in.
+
+use std::borrow::Cow;
+
+/// What a file holds whose kind nobody knows and that is no text.
+pub(super) const BINARY: &str = "application/octet-stream";
+/// What a text holds whose kind nobody knows.
+pub(super) const PLAIN: &str = "text/plain";
+/// What most documents hold.
+pub(super) const MARKDOWN: &str = "text/markdown";
+
+/// The end of the name of a document that is rendered.
+const TEMPLATE_END: &str = ".md.j2";
+
+/// Kinds that clients know better by another name than the general table gives.
+const OWN: [(&str, &str); 10] = [
+    ("md", MARKDOWN),
+    ("markdown", MARKDOWN),
+    ("toml", "application/toml"),
+    ("yaml", "application/yaml"),
+    ("yml", "application/yaml"),
+    ("rs", "text/x-rust"),
+    ("py", "text/x-python"),
+    ("ts", "text/x-typescript"),
+    ("j2", PLAIN),
+    ("log", PLAIN),
+];
+
+/// Kinds that are text though they do not say so.
+const TEXTS: [&str; 9] = [
+    "application/json",
+    "application/javascript",
+    "application/toml",
+    "application/yaml",
+    "application/xml",
+    "application/x-sh",
+    "application/sql",
+    "application/x-tex",
+    "image/svg+xml",
+];
+
+/// Whether a document is rendered.
+pub(super) fn is_template(path: &str) -> bool {
+    path.ends_with(TEMPLATE_END)
+}
+
+/// The kind that the name of a file tells.
+pub(super) fn of_name(path: &str) -> Option<&'static str> {
+    if is_template(path) {
+        return Some(MARKDOWN);
+    }
+    let name = path.rsplit('/').next()?;
+    let (_, extension) = name.rsplit_once('.')?;
+    let own = OWN.iter().find(|(known, _)| known.eq_ignore_ascii_case(extension));
+    own.map(|(_, media)| *media).or_else(|| mime_guess::from_ext(extension).first_raw())
+}
+
+/// The kind that the first bytes of a file tell.
+pub(super) fn of_bytes(head: &[u8]) -> &'static str {
+    let is_text = match std::str::from_utf8(head) {
+        Ok(_) => true,
+        // The end of a character may be cut off.
+        Err(error) => error.error_len().is_none(),
+    };
+    if is_text && !head.contains(&0) { PLAIN } else { BINARY }
+}
+
+/// Whether content of this kind is text.
+pub(super) fn is_text(media: &str) -> bool {
+    media.starts_with("text/")
+        || TEXTS.contains(&media)
+        || media.ends_with("+json")
+        || media.ends_with("+xml")
+}
+
+/// The text of bytes, and what was done to get it if they are not UTF-8.
+pub(super) fn text(bytes: Vec<u8>) -> (String, Option<String>) {
+    if let Some((encoding, mark)) = encoding_rs::Encoding::for_bom(&bytes) {
+        let (text, _) = encoding.decode_without_bom_handling(&bytes[mark..]);
+        let note =
+            (encoding != encoding_rs::UTF_8).then(|| format!("decoded from {}", encoding.name()));
+        return (text.into_owned(), note);
+    }
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => return (text, None),
+        Err(error) => error.into_bytes(),
+    };
+    let mut detector = chardetng::EncodingDetector::new(chardetng::Iso2022JpDetection::Deny);
+    detector.feed(&bytes, true);
+    let encoding = detector.guess(None, chardetng::Utf8Detection::Allow);
+    let (text, _, has_errors): (Cow<'_, str>, _, _) = encoding.decode(&bytes);
+    let note = match has_errors {
+        true => {
+            format!("decoded from {}; what could not be read shows as \u{fffd}", encoding.name())
+        }
+        false => format!("decoded from {}", encoding.name()),
+    };
+    (text.into_owned(), Some(note))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_told_by_name_then_by_content() {
+        assert_eq!(of_name("a/b.md"), Some(MARKDOWN));
+        assert_eq!(of_name("a/b.md.j2"), Some(MARKDOWN));
+        assert_eq!(of_name("b.png"), Some("image/png"));
+        assert_eq!(of_name("b.JSON"), Some("application/json"));
+        assert_eq!(of_name("Makefile"), None);
+        assert_eq!(of_bytes(b"plain"), PLAIN);
+        assert_eq!(of_bytes(b"caf\xc3"), PLAIN);
+        assert_eq!(of_bytes(b"\x7fELF\0\0"), BINARY);
+        assert!(is_text("application/json") && !is_text("image/png"));
+    }
+
+    #[test]
+    fn text_in_another_encoding_is_read_and_said_so() {
+        assert_eq!(text(b"caf\xc3\xa9".to_vec()), ("café".into(), None));
+        assert_eq!(text(b"\xef\xbb\xbfx".to_vec()), ("x".into(), None));
+        let (latin, note) = text(b"Le caf\xe9 est tr\xe8s bon".to_vec());
+        assert_eq!(latin, "Le café est très bon");
+        assert!(note.is_some());
+        let (wide, note) = text(b"\xff\xfeh\0i\0".to_vec());
+        assert_eq!((wide.as_str(), note.as_deref()), ("hi", Some("decoded from UTF-16LE")));
+    }
+}

@@ -1,0 +1,388 @@
+//! `guide://`: documents on disk, in categories and collections.
+//!
+//! [`Knowledge`] is a Source like any other, and a library for tools that need no URI.
+//! What exists is held in memory, built off the path of requests and swapped whole;
+//! contents are read when they are asked for. Nothing outside of its folder is opened.
+
+mod address;
+mod admin;
+mod category;
+mod collection;
+mod complete;
+mod content;
+mod document;
+mod error;
+mod expression;
+mod help;
+mod index;
+mod ledger;
+mod matter;
+mod media;
+mod multipart;
+mod name;
+mod pattern;
+mod render;
+mod scan;
+mod select;
+mod serve;
+mod settings;
+mod skills;
+mod store;
+mod watch;
+mod write;
+
+use std::{
+    collections::{HashMap, HashSet},
+    fmt,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+use time::OffsetDateTime;
+use tokio::sync::{Notify, Semaphore, mpsc};
+
+pub use admin::{CategoryChange, CollectionChange};
+pub use category::Category;
+pub use collection::{Collection, MAX_NESTING};
+pub use content::{Body, Content, MAX_ANSWER_BYTES, MAX_DOCUMENT_BYTES, Piece};
+pub use document::Document;
+pub use error::KnowledgeError;
+pub use expression::{BadExpression, Expression, MAX_EXPRESSION, Part};
+pub use ledger::{Edit, Ledger, check_groups};
+pub use matter::FrontMatter;
+pub use name::{BadName, MAX_NAME, check_name, check_path};
+pub use settings::{
+    CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, DEFAULT_PATTERNS, Groups,
+    ProjectSettings, Settings,
+};
+
+use crate::{
+    resource::ListsChanged,
+    source::{SourceEvent, SourceId},
+    uri::LocalUri,
+};
+use index::Index;
+use render::Scene;
+use select::{Selection, View};
+use store::Store;
+
+/// How many events may wait for whoever passes them on.
+const MAX_WAITING_EVENTS: usize = 256;
+/// How many answers are read at once; others wait.
+const MAX_READS: usize = 16;
+/// How long an answer may take, waiting included.
+const READ_DEADLINE: Duration = Duration::from_secs(20);
+
+/// Where flags come from.
+pub trait Flags: Send + Sync + fmt::Debug {
+    /// The value of a flag, as a project has it; nothing if nobody set it.
+    fn flag(&self, project: Option<&str>, name: &str) -> Option<Value>;
+}
+
+/// What local knowledge is given by whoever joins the parts.
+pub struct Givens {
+    /// Where flags come from.
+    pub flags: Arc<dyn Flags>,
+    /// The time of day.
+    pub now: fn() -> SystemTime,
+    /// Where categories and collections are written down; nothing: they cannot be changed.
+    pub ledger: Option<Arc<dyn Ledger>>,
+}
+
+/// Local knowledge.
+pub struct Knowledge {
+    id: SourceId,
+    settings: ArcSwap<Settings>,
+    index: ArcSwap<Index>,
+    givens: Givens,
+    events: mpsc::Sender<SourceEvent>,
+    /// What somebody watches, with what tells one state of it from another.
+    watched: Mutex<HashMap<LocalUri, u64>>,
+    /// One look at the disk at a time.
+    looking: tokio::sync::Mutex<()>,
+    /// One change at a time.
+    writing: tokio::sync::Mutex<()>,
+    reads: Arc<Semaphore>,
+    /// The folder is another one now.
+    moved: Notify,
+}
+
+impl Givens {
+    /// Without flags and without a place to write.
+    pub fn none(now: fn() -> SystemTime) -> Givens {
+        Givens { flags: content::no_flags(), now, ledger: None }
+    }
+}
+
+impl Knowledge {
+    /// Local knowledge, and what happens at it. Nothing is read before it is needed.
+    pub fn new(
+        settings: Settings,
+        givens: Givens,
+    ) -> (Arc<Knowledge>, mpsc::Receiver<SourceEvent>) {
+        let (events, happened) = mpsc::channel(MAX_WAITING_EVENTS);
+        let knowledge = Knowledge {
+            id: SourceId::guide(),
+            settings: ArcSwap::from_pointee(settings),
+            index: ArcSwap::from_pointee(Index::default()),
+            givens,
+            events,
+            watched: Mutex::default(),
+            looking: tokio::sync::Mutex::default(),
+            writing: tokio::sync::Mutex::default(),
+            reads: Arc::new(Semaphore::new(MAX_READS)),
+            moved: Notify::new(),
+        };
+        (Arc::new(knowledge), happened)
+    }
+
+    /// Takes over other settings.
+    pub async fn reconfigure(&self, settings: Settings) {
+        let before = self.settings.load_full();
+        if *before == settings {
+            return;
+        }
+        let has_moved = before.root != settings.root;
+        self.settings.store(Arc::new(settings));
+        if has_moved {
+            self.moved.notify_one();
+        }
+        self.look(HashSet::new()).await;
+    }
+
+    /// The settings in force.
+    pub fn settings(&self) -> Arc<Settings> {
+        self.settings.load_full()
+    }
+
+    /// Whether there is a guide at all.
+    pub async fn exists(&self) -> bool {
+        self.indexed().await.has_root
+    }
+
+    /// The documents an expression means; `pattern` is for parts that have none.
+    pub async fn get_content(
+        &self,
+        expression: &str,
+        pattern: Option<&str>,
+        project: Option<&str>,
+    ) -> Result<Content, KnowledgeError> {
+        let mut expression = Expression::parse(expression)?;
+        if let Some(pattern) = pattern {
+            expression = expression.with_pattern(pattern)?;
+        }
+        self.work(project, move |task| {
+            let selection = task.view().expression(&expression)?;
+            task.gather(selection)
+        })
+        .await
+    }
+
+    /// Everything in the form that the flag `content-format` asks for, as text.
+    pub fn as_text(&self, content: &Content, project: Option<&str>) -> String {
+        let task = self.task(project, self.index.load_full());
+        serve::as_text(content, task.format())
+    }
+
+    /// The categories, by name.
+    pub async fn categories(&self, project: Option<&str>) -> Vec<Arc<Category>> {
+        let index = self.indexed().await;
+        self.task(project, index).view().categories().cloned().collect()
+    }
+
+    /// The names and descriptions of collections, with their members and what is wrong.
+    pub async fn collections(&self, project: Option<&str>) -> Vec<CollectionInfo> {
+        let index = self.indexed().await;
+        let task = self.task(project, index);
+        let of = |collection: &Collection| CollectionInfo {
+            name: collection.name().to_owned(),
+            description: collection.description().map(str::to_owned),
+            members: collection.members().to_vec(),
+            problem: collection.problem().map(str::to_owned),
+        };
+        task.view().collections().map(of).collect()
+    }
+
+    /// The documents of a category, those that match if there is a pattern.
+    pub async fn category_files(
+        &self,
+        name: &str,
+        pattern: Option<&str>,
+    ) -> Result<Vec<Arc<Document>>, KnowledgeError> {
+        let index = self.indexed().await;
+        let task = self.task(None, index);
+        let category = task.view().category(name)?;
+        match pattern {
+            None => Ok(category.documents().to_vec()),
+            Some(pattern) => Ok(category.matching(pattern)?.into_iter().cloned().collect()),
+        }
+    }
+
+    /// What is odd about the guide, in words.
+    pub async fn problems(&self) -> Vec<String> {
+        self.indexed().await.problems.clone()
+    }
+
+    /// What exists, once it has been looked at.
+    async fn indexed(&self) -> Arc<Index> {
+        let index = self.index.load_full();
+        if index.is_built {
+            return index;
+        }
+        self.look(HashSet::new()).await;
+        self.index.load_full()
+    }
+
+    /// Looks at the disk again and tells what changed. Files named in `touched` are opened
+    /// again even where they look the same.
+    async fn look(&self, touched: HashSet<String>) {
+        let _one_at_a_time = self.looking.lock().await;
+        let (before, settings) = (self.index.load_full(), self.settings.load_full());
+        let old = before.clone();
+        let built = tokio::task::spawn_blocking(move || {
+            let index = Index::build(&Store::new(&settings.root), &settings.groups, &old, &touched);
+            let is_other = !old.is_built || old.print() != index.print();
+            (index, is_other)
+        })
+        .await;
+        let Ok((index, is_other)) = built else {
+            return tracing::error!("the guide could not be looked at; what was known stands");
+        };
+        let index = Arc::new(index);
+        self.index.store(index.clone());
+        // The first look answers whoever waits for it; nobody has seen anything before.
+        if before.is_built && is_other {
+            let lists = ListsChanged { resources: true, ..ListsChanged::default() };
+            self.tell(SourceEvent::ListsChanged(lists)).await;
+        }
+        for uri in self.changed(index) {
+            self.tell(SourceEvent::Updated(uri)).await;
+        }
+    }
+
+    /// Watched resources that are not what they were.
+    fn changed(&self, index: Arc<Index>) -> Vec<LocalUri> {
+        let task = self.task(None, index);
+        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changed = Vec::new();
+        for (uri, known) in watched.iter_mut() {
+            let now = serve::print(&task, uri.as_str());
+            if std::mem::replace(known, now) != now {
+                changed.push(uri.clone());
+            }
+        }
+        changed
+    }
+
+    async fn tell(&self, event: SourceEvent) {
+        // Whoever listened may have gone with the gateway.
+        let _ = self.events.send(event).await;
+    }
+
+    fn task(&self, project: Option<&str>, index: Arc<Index>) -> Task {
+        let settings = self.settings.load_full();
+        let project = project.map(str::to_owned).or_else(|| settings.project.clone());
+        let date = OffsetDateTime::from((self.givens.now)()).date().to_string();
+        Task { index, settings, flags: self.givens.flags.clone(), project, date }
+    }
+
+    /// Does blocking work within bounds.
+    async fn work<T: Send + 'static>(
+        &self,
+        project: Option<&str>,
+        work: impl FnOnce(&Task) -> Result<T, KnowledgeError> + Send + 'static,
+    ) -> Result<T, KnowledgeError> {
+        let task = self.task(project, self.indexed().await);
+        let reads = self.reads.clone();
+        let done = async move {
+            let permit = reads.acquire_owned().await.ok();
+            let work = tokio::task::spawn_blocking(move || {
+                // Held to the end: work that is given up still takes a thread.
+                let _permit = permit;
+                work(&task)
+            });
+            work.await
+        };
+        match tokio::time::timeout(READ_DEADLINE, done).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(KnowledgeError::Unreadable {
+                what: "it".into(),
+                why: "reading broke off".into(),
+            }),
+            Err(_) => Err(KnowledgeError::TooSlow),
+        }
+    }
+}
+
+/// A collection as lists show it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CollectionInfo {
+    /// Its name.
+    pub name: String,
+    /// What it is about.
+    pub description: Option<String>,
+    /// Its members as written.
+    pub members: Vec<String>,
+    /// Why it cannot be read, if so.
+    pub problem: Option<String>,
+}
+
+/// One question on its way: everything it needs, so that it can be answered on any thread.
+struct Task {
+    index: Arc<Index>,
+    settings: Arc<Settings>,
+    flags: Arc<dyn Flags>,
+    project: Option<String>,
+    date: String,
+}
+
+/// How several documents become one answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Mime,
+    Plain,
+    Parts,
+}
+
+impl Task {
+    fn project(&self) -> Option<(&str, &ProjectSettings)> {
+        let name = self.project.as_deref()?;
+        self.settings.groups.projects.get_key_value(name).map(|(name, p)| (name.as_str(), p))
+    }
+
+    fn view(&self) -> View<'_> {
+        View { index: &self.index, project: self.project().map(|(_, project)| project) }
+    }
+
+    fn gather(&self, selection: Selection) -> Result<Content, KnowledgeError> {
+        let store = Store::new(&self.settings.root);
+        let unnamed = ProjectSettings::default();
+        let named = self.project.as_deref().map(|name| (name, &unnamed));
+        let scene = Scene {
+            store: &store,
+            flags: self.flags.clone(),
+            project: self.project().or(named),
+            date: &self.date,
+        };
+        let dir_of = |name: &str| {
+            self.index
+                .categories
+                .get(name)
+                .map_or_else(String::new, |category| category.dir.clone())
+        };
+        content::gather(&scene, selection, self.settings.max_documents, dir_of)
+    }
+
+    fn format(&self) -> Format {
+        const FLAG: &str = "content-format";
+        let own = || self.project().and_then(|(_, project)| project.flags.get(FLAG).cloned());
+        let value = self.flags.flag(self.project.as_deref(), FLAG).or_else(own);
+        match value.as_ref().and_then(Value::as_str) {
+            Some("plain") => Format::Plain,
+            Some("parts") => Format::Parts,
+            _ => Format::Mime,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Finds the documents that an address or an expression means, in order, each once.
+//!
+//! Works on one index: nothing is read from disk here.
+
+use std::{collections::HashSet, sync::Arc};
+
+use super::{
+    Category, Collection, Document, Expression, KnowledgeError, Part,
+    address::{self, Address},
+    category::Exact,
+    index::{Index, lookup},
+    name,
+    settings::ProjectSettings,
+};
+
+/// The guide as one project sees it.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub(super) index: &'a Index,
+    pub(super) project: Option<&'a ProjectSettings>,
+}
+
+/// The documents that are meant.
+#[derive(Debug, Default)]
+pub(super) struct Selection {
+    pub(super) documents: Vec<Arc<Document>>,
+    /// What was asked for and not found, though something else was.
+    pub(super) notes: Vec<String>,
+    seen: HashSet<Arc<str>>,
+    /// Collections that are in already, with the patterns they were asked with.
+    followed: HashSet<(Arc<str>, Vec<String>)>,
+}
+
+impl Selection {
+    fn add(&mut self, document: &Arc<Document>) {
+        if self.seen.insert(document.file.path.clone()) {
+            self.documents.push(document.clone());
+        }
+    }
+}
+
+impl<'a> View<'a> {
+    /// The categories this project sees.
+    pub(super) fn categories(self) -> impl Iterator<Item = &'a Arc<Category>> {
+        self.index.categories.values().filter(move |category| self.sees_category(&category.name))
+    }
+
+    /// The collections this project sees.
+    pub(super) fn collections(self) -> impl Iterator<Item = &'a Collection> {
+        self.index.collections.values().filter(move |c| self.sees_collection(&c.name))
+    }
+
+    fn sees_category(self, name: &str) -> bool {
+        let picked = self.project.and_then(|project| project.categories.as_ref());
+        picked.is_none_or(|picked| picked.iter().any(|picked| picked == name))
+    }
+
+    fn sees_collection(self, name: &str) -> bool {
+        let picked = self.project.and_then(|project| project.collections.as_ref());
+        picked.is_none_or(|picked| picked.iter().any(|picked| picked == name))
+    }
+
+    fn find_category(self, name: &str) -> Option<&'a Arc<Category>> {
+        lookup(&self.index.categories, name).filter(|found| self.sees_category(&found.name))
+    }
+
+    fn find_collection(self, name: &str) -> Option<&'a Collection> {
+        lookup(&self.index.collections, name).filter(|found| self.sees_collection(&found.name))
+    }
+
+    pub(super) fn category(self, name: &str) -> Result<&'a Arc<Category>, KnowledgeError> {
+        self.find_category(name).ok_or_else(|| {
+            let near = name::near(name, self.categories().map(|category| &*category.name));
+            KnowledgeError::not_found(format!("the category `{name}`"), near)
+        })
+    }
+
+    pub(super) fn collection(self, name: &str) -> Result<&'a Collection, KnowledgeError> {
+        self.find_collection(name).ok_or_else(|| {
+            let near = name::near(name, self.collections().map(|collection| &*collection.name));
+            KnowledgeError::not_found(format!("the collection `{name}`"), near)
+        })
+    }
+
+    /// The documents an address means; nothing of help.
+    pub(super) fn address(self, address: &Address) -> Result<Selection, KnowledgeError> {
+        let mut selection = Selection::default();
+        match address {
+            Address::Help => {}
+            Address::Collection(name) => {
+                self.follow(self.collection(name)?, &[], &mut selection)?;
+                if selection.documents.is_empty() {
+                    let what = format!("any document of the collection `{name}`");
+                    return Err(KnowledgeError::not_found(what, Vec::new()));
+                }
+            }
+            Address::Category(name) => self.pick(self.category(name)?, &[], &mut selection)?,
+            Address::Matching(name, id) => {
+                let patterns = std::slice::from_ref(id);
+                self.pick(self.category(name)?, patterns, &mut selection)?;
+            }
+            Address::Document(context, id) => selection.add(&self.document(context, id)?),
+        }
+        Ok(selection)
+    }
+
+    /// The documents an expression means.
+    pub(super) fn expression(self, expression: &Expression) -> Result<Selection, KnowledgeError> {
+        let mut selection = Selection::default();
+        let mut missing = None;
+        for part in &expression.parts {
+            match self.part(part, &mut selection) {
+                Ok(()) => {}
+                // Nothing in one part is worth a note if there is something in another.
+                Err(error @ KnowledgeError::NotFound { .. }) => {
+                    selection.notes.push(error.to_string());
+                    missing.get_or_insert(error);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        match missing {
+            Some(missing) if selection.documents.is_empty() => Err(missing),
+            _ => Ok(selection),
+        }
+    }
+
+    fn part(self, part: &Part, selection: &mut Selection) -> Result<(), KnowledgeError> {
+        if let Some(category) = self.find_category(&part.name) {
+            return self.pick(category, &part.patterns, selection);
+        }
+        match self.find_collection(&part.name) {
+            Some(collection) => self.follow(collection, &part.patterns, selection),
+            None => Err(self.no_context(&part.name)),
+        }
+    }
+
+    fn no_context(self, name: &str) -> KnowledgeError {
+        let categories = self.categories().map(|category| &*category.name);
+        let all = categories.chain(self.collections().map(|collection| &*collection.name));
+        KnowledgeError::ContextNotFound { name: name.to_owned(), near: name::near(name, all) }
+    }
+
+    /// Documents of a category: each name as it is, then what it matches; without names, by
+    /// the category's own patterns.
+    fn pick(
+        self,
+        category: &Category,
+        patterns: &[String],
+        selection: &mut Selection,
+    ) -> Result<(), KnowledgeError> {
+        let mut found = 0;
+        if patterns.is_empty() {
+            for document in category.by_default() {
+                found += 1;
+                selection.add(document);
+            }
+        }
+        for pattern in patterns {
+            let matching = category.matching(pattern)?;
+            if let Exact::One(document) = category.exact(pattern) {
+                found += 1;
+                selection.add(document);
+            }
+            found += matching.len();
+            matching.into_iter().for_each(|document| selection.add(document));
+        }
+        if found > 0 {
+            return Ok(());
+        }
+        let (wanted, near) = match patterns {
+            [] => (category.patterns().join("`, `"), Vec::new()),
+            some => (some.join("`, `"), self.near_documents(category, &some[0])),
+        };
+        let what = format!("anything that matches `{wanted}` in the category `{}`", category.name);
+        Err(KnowledgeError::not_found(what, near))
+    }
+
+    fn near_documents(self, category: &Category, wanted: &str) -> Vec<String> {
+        let paths = category.documents.iter().map(|document| &*document.path);
+        let near = name::near(wanted, paths);
+        if !near.is_empty() {
+            return near;
+        }
+        category.documents.iter().take(5).map(|document| document.path.to_string()).collect()
+    }
+
+    /// Documents of a collection, those that match if there are patterns.
+    fn follow(
+        self,
+        collection: &Collection,
+        patterns: &[String],
+        selection: &mut Selection,
+    ) -> Result<(), KnowledgeError> {
+        if !patterns.is_empty() {
+            return self.follow_matching(collection, patterns, selection);
+        }
+        let members = collection.members.as_ref().map_err(|why| KnowledgeError::Unreadable {
+            what: format!("the collection `{}`", collection.name),
+            why: why.clone(),
+        })?;
+        // What is in already need not be followed again, so that the work stays linear
+        // however often collections name each other.
+        if !selection.followed.insert((collection.name.clone(), Vec::new())) {
+            return Ok(());
+        }
+        for part in members.iter().flat_map(|member| &member.parts) {
+            match self.part(part, selection) {
+                Ok(()) => {}
+                Err(
+                    error @ (KnowledgeError::NotFound { .. }
+                    | KnowledgeError::ContextNotFound { .. }),
+                ) => selection
+                    .notes
+                    .push(format!("in the collection `{}`: {error}", collection.name)),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn follow_matching(
+        self,
+        collection: &Collection,
+        patterns: &[String],
+        selection: &mut Selection,
+    ) -> Result<(), KnowledgeError> {
+        if !selection.followed.insert((collection.name.clone(), patterns.to_vec())) {
+            return Ok(());
+        }
+        let mut whole = Selection::default();
+        self.follow(collection, &[], &mut whole)?;
+        let mut found = 0;
+        for pattern in patterns {
+            let compiled = super::pattern::Patterns::new([pattern.as_str()])?;
+            for document in &whole.documents {
+                let full = format!("{}/{}", document.category, document.path);
+                if compiled.matches(&document.path) || compiled.matches(&full) {
+                    found += 1;
+                    selection.add(document);
+                }
+            }
+        }
+        if found > 0 {
+            return Ok(());
+        }
+        let near = name::near(&patterns[0], whole.documents.iter().map(|d| &*d.path));
+        let wanted = patterns.join("`, `");
+        let what =
+            format!("anything that matches `{wanted}` in the collection `{}`", collection.name);
+        Err(KnowledgeError::not_found(what, near))
+    }
+
+    /// One document of a category, else of a collection.
+    pub(super) fn document(self, context: &str, id: &str) -> Result<Arc<Document>, KnowledgeError> {
+        let ambiguous = |found: &[&Arc<Document>]| KnowledgeError::Ambiguous {
+            what: format!("`{id}` in `{context}`"),
+            candidates: found.iter().map(|d| d.uri().to_owned()).collect(),
+        };
+        if let Some(category) = self.find_category(context) {
+            return match category.exact(id) {
+                Exact::One(document) => Ok(document.clone()),
+                Exact::Several(found) => Err(ambiguous(&found)),
+                Exact::None => {
+                    let what = format!("the document `{id}` in the category `{}`", category.name);
+                    Err(KnowledgeError::not_found(what, self.near_documents(category, id)))
+                }
+            };
+        }
+        let collection = self.find_collection(context).ok_or_else(|| self.no_context(context))?;
+        let mut whole = Selection::default();
+        self.follow(collection, &[], &mut whole)?;
+        for is_it in [Document::is_at, Document::is_alike] {
+            let found: Vec<&Arc<Document>> =
+                whole.documents.iter().filter(|d| is_it(d, id)).collect();
+            match found[..] {
+                [] => {}
+                [one] => return Ok(one.clone()),
+                _ => return Err(ambiguous(&found)),
+            }
+        }
+        let near = name::near(id, whole.documents.iter().map(|d| &*d.path));
+        let what = format!("the document `{id}` in the collection `{}`", collection.name);
+        Err(KnowledgeError::not_found(what, near))
+    }
+
+    /// What changes when a read of this address would.
+    pub(super) fn print(self, address: &Address) -> u64 {
+        let Ok(selection) = self.address(address) else { return 0 };
+        let mut has_template = false;
+        let stamps: Vec<_> = selection
+            .documents
+            .iter()
+            .map(|document| {
+                has_template |= document.file.is_template;
+                (&document.file.path, document.file.stamp)
+            })
+            .collect();
+        let partials = if has_template { self.index.partials } else { 0 };
+        super::index::hash_of(&(stamps, partials, &selection.notes)).max(1)
+    }
+}
+
+impl Document {
+    /// Whether it is called exactly so, with or without its category.
+    fn is_at(&self, id: &str) -> bool {
+        &*self.path == id
+            || id
+                .strip_prefix(&*self.category)
+                .is_some_and(|rest| rest.strip_prefix('/').is_some_and(|rest| rest == &*self.path))
+    }
+
+    /// Whether it is called so but for its extension, with or without its category.
+    fn is_alike(&self, id: &str) -> bool {
+        self.stem().is_some_and(|stem| {
+            stem == id
+                || id
+                    .strip_prefix(&*self.category)
+                    .is_some_and(|rest| rest.strip_prefix('/').is_some_and(|rest| rest == stem))
+        })
+    }
+}
+
+/// The URI under which a selection of one category goes on past its first documents.
+pub(super) fn narrower(next: &Document) -> String {
+    let folder = next.path.rsplit_once('/').map(|(folder, _)| folder);
+    let pattern = folder.map_or_else(|| "*".to_owned(), |folder| format!("{folder}/**"));
+    format!("{}/{}", address::category(&next.category), pattern)
+}

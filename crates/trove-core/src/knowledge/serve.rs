@@ -1,0 +1,301 @@
+//! Knowledge as a Source: lists, reads, completes, watches, skills.
+
+use std::sync::PoisonError;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value, json};
+
+use super::{
+    Body, Content, Format, Knowledge, KnowledgeError, Piece, Task,
+    address::{self, Address, HELP},
+    complete, help, multipart,
+    skills::{self, Place},
+    store::Store,
+};
+use crate::{
+    json::Json,
+    resource::{Freshness, Listing, Named, Resource, Scope, Template},
+    source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId},
+    uri::LocalUri,
+};
+
+/// How long our lists may be believed by whoever does not listen for changes.
+const LIST_TTL_MS: u64 = 1000;
+
+/// Every pattern of the scheme: text, name, description.
+pub(super) const TEMPLATES: [(&str, &str, &str); 5] = [
+    (HELP, "Guide URI Help", "How to use guide:// URIs, with examples from this guide"),
+    ("guide://collection/{id}", "Guide collection", "All documents of a collection"),
+    (
+        "guide://category/{name}",
+        "Guide category",
+        "The documents of a category, by its own patterns",
+    ),
+    (
+        "guide://category/{name}/{docId}",
+        "Guide documents by name or pattern",
+        "The document of that name, and what the name matches as a pattern: `python`, `*.md`, `**/{a,b}*`",
+    ),
+    (
+        "guide://document/{context}/{docId}",
+        "Guide document",
+        "Only that document of a category or collection; no patterns",
+    ),
+];
+
+impl Source for Knowledge {
+    fn id(&self) -> &SourceId {
+        &self.id
+    }
+
+    fn is_builtin(&self) -> bool {
+        true
+    }
+
+    fn abilities(&self) -> Abilities {
+        let skills = !self.index.load().skills.is_empty();
+        Abilities { watch: true, complete: true, skills, ..Abilities::default() }
+    }
+
+    fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
+        Box::pin(async move {
+            let index = self.indexed().await;
+            Ok(listing(&self.task(None, index)))
+        })
+    }
+
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        _ask: Ask,
+    ) -> BoxFuture<'a, Result<Reply, SourceError>> {
+        Box::pin(async move {
+            let body = match operation {
+                Operation::Read { uri } => self.read(uri.as_str()).await?,
+                Operation::Complete { arguments } => {
+                    let index = self.indexed().await;
+                    complete::complete(&self.task(None, index), &arguments)?
+                }
+                Operation::GetSkill { arguments } => self.skill(&arguments).await?,
+                Operation::ReadDirectory { arguments } => self.directory(&arguments).await?,
+                Operation::CallTool { .. } | Operation::GetPrompt { .. } => {
+                    return Err(SourceError::NotOffered { what: "tools or prompts of its own" });
+                }
+            };
+            Ok(Reply::plain(body))
+        })
+    }
+
+    fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
+        Box::pin(async move {
+            let task = self.task(None, self.indexed().await);
+            let print = print(&task, uri.as_str());
+            if print == 0 {
+                // The same words as a read of it would have.
+                self.read(uri.as_str()).await?;
+            }
+            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+            watched.insert(uri.clone(), print);
+            Ok(())
+        })
+    }
+
+    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        Box::pin(async {})
+    }
+}
+
+impl Knowledge {
+    async fn read(&self, uri: &str) -> Result<Json, SourceError> {
+        let asked = uri.to_owned();
+        let done = self.work(None, move |task| answer(task, &asked)).await;
+        done.map_err(|error| error.for_uri(uri))
+    }
+
+    async fn skill(&self, arguments: &Json) -> Result<Json, SourceError> {
+        let uri = arguments.get_str("uri").unwrap_or_default();
+        let index = self.indexed().await;
+        // A skill is known by its main file, or by its folder.
+        let folder = format!("{}/{}", uri.trim_end_matches('/'), super::document::SKILL);
+        let skill = index.skills.get(&uri).or_else(|| index.skills.get(&folder));
+        let skill = skill.ok_or_else(|| no_skill(&uri, &index.skills).for_uri(&uri))?;
+        Ok(Json::of(&json!({ "skill": skill.entry })))
+    }
+
+    async fn directory(&self, arguments: &Json) -> Result<Json, SourceError> {
+        let uri = arguments.get_str("uri").unwrap_or_default();
+        let index = self.indexed().await;
+        match skills::place(&index.skills, &uri) {
+            Some(Place::Folder(skill, prefix)) => {
+                Ok(Json::of(&json!({ "resources": skill.members(&prefix) })))
+            }
+            Some(Place::File(_)) | None => {
+                let what = format!("the folder {uri}");
+                Err(KnowledgeError::not_found(what, Vec::new()).for_uri(&uri))
+            }
+        }
+    }
+}
+
+fn no_skill(
+    uri: &str,
+    skills: &std::collections::BTreeMap<String, skills::Skill>,
+) -> KnowledgeError {
+    let near = super::name::near(uri, skills.keys().map(String::as_str));
+    KnowledgeError::not_found(format!("the skill {uri}"), near)
+}
+
+fn listing(task: &Task) -> Listing {
+    let view = task.view();
+    let described = |uri: String, name: &str, description: Option<String>| {
+        let mut entry = Map::new();
+        entry.insert("uri".into(), json!(uri));
+        entry.insert("name".into(), json!(name));
+        if let Some(description) = description {
+            entry.insert("description".into(), json!(description));
+        }
+        entry
+    };
+    let mut resources = vec![Resource::new(Json::of(&json!({
+        "uri": HELP, "name": TEMPLATES[0].1, "description": TEMPLATES[0].2, "mimeType": "text/markdown",
+    })))];
+    for category in view.categories() {
+        let about = category.description.clone();
+        let about = about.unwrap_or_else(|| format!("Documents in {}", category.dir));
+        let entry = described(address::category(&category.name), &category.name, Some(about));
+        resources.push(Resource::new(Json::of(&entry)));
+    }
+    for collection in view.collections() {
+        let about = collection.description.clone();
+        let about = about.unwrap_or_else(|| collection.texts.join(", "));
+        let entry = described(address::collection(&collection.name), &collection.name, Some(about));
+        resources.push(Resource::new(Json::of(&entry)));
+    }
+    let mut resources: Vec<Resource> = resources.into_iter().flatten().collect();
+    for category in view.categories() {
+        resources.extend(category.documents.iter().map(|document| document.resource.clone()));
+    }
+    for (uri, skill) in &task.index.skills {
+        resources.extend(Resource::new(skill.resource(uri)));
+    }
+    let skills = task.index.skills.values();
+    Listing {
+        resources,
+        templates: if task.index.has_root { templates() } else { Vec::new() },
+        skills: skills.filter_map(|skill| Named::new(skill.entry.clone(), "uri")).collect(),
+        freshness: Freshness { ttl_ms: LIST_TTL_MS, scope: Scope::Public },
+        omissions: task.index.problems.clone(),
+        ..Listing::default()
+    }
+}
+
+fn templates() -> Vec<Template> {
+    let of = |(text, name, description): &(&str, &str, &str)| {
+        Template::new(Json::of(&json!({
+            "uriTemplate": text, "name": name, "description": description,
+        })))
+    };
+    TEMPLATES.iter().filter_map(of).collect()
+}
+
+/// The result of a read.
+fn answer(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
+    if uri.starts_with(skills::PREFIX) {
+        return skill_file(task, uri);
+    }
+    let address = Address::parse(uri)?;
+    if address == Address::Help {
+        let text = help::text(task);
+        return Ok(contents(vec![one(uri, "text/markdown", &Body::Text(text), None)]));
+    }
+    let selection = task.view().address(&address)?;
+    let content = task.gather(selection)?;
+    Ok(contents(written(uri, &content, task.format())))
+}
+
+fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {
+    if let ([piece], true) = (&content.pieces[..], content.notes.is_empty()) {
+        return vec![one(uri, piece.document.media(), &piece.body, piece.note.as_deref())];
+    }
+    match format {
+        Format::Mime => {
+            let (text, media) = multipart::mixed(content);
+            vec![one(uri, &media, &Body::Text(text), None)]
+        }
+        Format::Plain => {
+            vec![one(uri, "text/plain", &Body::Text(multipart::plain(content)), None)]
+        }
+        Format::Parts => {
+            let of = |piece: &Piece| {
+                let document = &piece.document;
+                one(document.uri(), document.media(), &piece.body, piece.note.as_deref())
+            };
+            let mut parts: Vec<Value> = content.pieces.iter().map(of).collect();
+            if !content.notes.is_empty() {
+                let notes = Body::Text(content.notes.join("\n"));
+                parts.push(one(uri, "text/plain", &notes, None));
+            }
+            parts
+        }
+    }
+}
+
+/// Everything as one text, for whoever cannot take parts.
+pub(super) fn as_text(content: &Content, format: Format) -> String {
+    match (&content.pieces[..], content.notes.is_empty(), format) {
+        ([Piece { body: Body::Text(text), .. }], true, _) => text.clone(),
+        (_, _, Format::Mime) => multipart::mixed(content).0,
+        (_, _, Format::Plain | Format::Parts) => multipart::plain(content),
+    }
+}
+
+fn contents(contents: Vec<Value>) -> Json {
+    Json::of(&json!({ "contents": contents }))
+}
+
+fn one(uri: &str, media: &str, body: &Body, note: Option<&str>) -> Value {
+    let mut content = json!({ "uri": uri, "mimeType": media });
+    match body {
+        Body::Text(text) => content["text"] = json!(text),
+        Body::Blob(bytes) => content["blob"] = json!(STANDARD.encode(bytes)),
+    }
+    if let Some(note) = note {
+        content["_meta"] = json!({ "trove/note": note });
+    }
+    content
+}
+
+/// A file of a skill exactly as it is, so that its digest holds.
+fn skill_file(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
+    let Some(Place::File(file)) = skills::place(&task.index.skills, uri) else {
+        return Err(no_skill(uri, &task.index.skills));
+    };
+    let store = Store::new(&task.settings.root);
+    let (bytes, _) = store.read(&file.path, super::MAX_DOCUMENT_BYTES).map_err(|error| {
+        KnowledgeError::Unreadable { what: uri.to_owned(), why: error.to_string() }
+    })?;
+    let is_text = super::media::is_text(file.media);
+    let body = match String::from_utf8(bytes) {
+        Ok(text) if is_text => Body::Text(text),
+        Ok(text) => Body::Blob(text.into_bytes()),
+        Err(error) => Body::Blob(error.into_bytes()),
+    };
+    Ok(contents(vec![one(uri, file.media, &body, None)]))
+}
+
+/// What differs where a read would; nothing that can be read: 0.
+pub(super) fn print(task: &Task, uri: &str) -> u64 {
+    if uri.starts_with(skills::PREFIX) {
+        return match skills::place(&task.index.skills, uri) {
+            Some(Place::File(file)) => super::index::hash_of(&file.stamp).max(1),
+            _ => 0,
+        };
+    }
+    match Address::parse(uri) {
+        Ok(Address::Help) => super::index::hash_of(&help::text(task)).max(1),
+        Ok(address) => task.view().print(&address),
+        Err(_) => 0,
+    }
+}

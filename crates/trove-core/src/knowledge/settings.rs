@@ -1,0 +1,121 @@
+//! What the user decided about local knowledge.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use serde_json::Value;
+
+/// How many documents one answer may hold, unless the user says otherwise.
+pub const DEFAULT_MAX_DOCUMENTS: usize = 1000;
+/// What a category gives when nobody says which documents.
+pub const DEFAULT_PATTERNS: [&str; 2] = ["**/*.md", "**/*.md.j2"];
+
+/// What the user decided about local knowledge.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// The folder of the guide, absolute.
+    pub root: PathBuf,
+    /// How many documents one answer may hold.
+    pub max_documents: usize,
+    /// The groups.
+    pub groups: Groups,
+    /// Which project is meant when nobody names one.
+    pub project: Option<String>,
+}
+
+/// Categories, collections and projects by name.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Groups {
+    /// The categories; nothing: each folder below the root is one.
+    pub categories: Option<BTreeMap<String, CategorySettings>>,
+    /// The collections.
+    pub collections: BTreeMap<String, CollectionSettings>,
+    /// The projects.
+    pub projects: BTreeMap<String, ProjectSettings>,
+}
+
+/// One category.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CategorySettings {
+    /// Its folder, from the root.
+    pub dir: String,
+    /// What it gives when nobody says which documents.
+    pub patterns: Vec<String>,
+    /// What it is about.
+    pub description: Option<String>,
+}
+
+/// One collection.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CollectionSettings {
+    /// Expressions over categories and collections.
+    pub members: Vec<String>,
+    /// What it is about.
+    pub description: Option<String>,
+}
+
+/// One project.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ProjectSettings {
+    /// The folder in which it is worked on, absolute.
+    pub root: Option<PathBuf>,
+    /// Its categories; nothing: all.
+    pub categories: Option<Vec<String>>,
+    /// Its collections; nothing: all.
+    pub collections: Option<Vec<String>>,
+    /// Flags it sets.
+    pub flags: BTreeMap<String, Value>,
+    /// What it is about.
+    pub description: Option<String>,
+}
+
+impl Settings {
+    /// A guide in `root` about which nothing was decided.
+    pub fn new(root: impl Into<PathBuf>) -> Settings {
+        Settings {
+            root: root.into(),
+            max_documents: DEFAULT_MAX_DOCUMENTS,
+            groups: Groups::default(),
+            project: None,
+        }
+    }
+}
+
+impl CategorySettings {
+    /// A category that is the folder of the same name.
+    pub fn folder(name: &str) -> CategorySettings {
+        CategorySettings {
+            dir: name.to_owned(),
+            patterns: DEFAULT_PATTERNS.map(str::to_owned).to_vec(),
+            description: None,
+        }
+    }
+}
+
+impl Groups {
+    /// The project that is worked on in `folder`: the one with the nearest root above it.
+    pub fn project_at(&self, folder: &std::path::Path) -> Option<&str> {
+        let at = |project: &ProjectSettings| {
+            let root = project.root.as_ref().filter(|root| folder.starts_with(root))?;
+            Some(root.components().count())
+        };
+        let found = self.projects.iter().filter_map(|(name, project)| Some((at(project)?, name)));
+        found.max_by_key(|(depth, _)| *depth).map(|(_, name)| name.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_project_above_a_folder_is_meant() {
+        let mut groups = Groups::default();
+        for (name, root) in [("all", "/src"), ("one", "/src/one"), ("other", "/else")] {
+            let project = ProjectSettings { root: Some(root.into()), ..Default::default() };
+            groups.projects.insert(name.into(), project);
+        }
+        assert_eq!(groups.project_at("/src/one/deep".as_ref()), Some("one"));
+        assert_eq!(groups.project_at("/src/two".as_ref()), Some("all"));
+        assert_eq!(groups.project_at("/srcs".as_ref()), None);
+    }
+}

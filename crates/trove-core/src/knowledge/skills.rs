@@ -1,0 +1,195 @@
+//! Skills: every folder with a `SKILL.md` is also served as one.
+//!
+//! A skill's URI is `skill://guide/` and its folder, the last part of which is the
+//! skill's own name. Each file is listed with its digest.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde_json::{Map, Value, json};
+
+use super::{
+    address,
+    content::MAX_DOCUMENT_BYTES,
+    document::{FileFacts, SKILL},
+    store::Store,
+};
+use crate::json::Json;
+
+/// What stands before all skills of the guide.
+pub(super) const PREFIX: &str = "skill://guide/";
+/// The most files that one skill lists.
+const MAX_FILES: usize = 1000;
+
+/// One skill.
+#[derive(Debug)]
+pub(super) struct Skill {
+    /// The URI of its folder, without a slash at the end.
+    pub(super) root: String,
+    pub(super) name: String,
+    pub(super) description: String,
+    /// As `skills/list` shows it.
+    pub(super) entry: Json,
+    /// Its files: path below its folder.
+    pub(super) files: BTreeMap<String, Arc<FileFacts>>,
+}
+
+/// What a URI below [`PREFIX`] names.
+pub(super) enum Place<'a> {
+    File(&'a Arc<FileFacts>),
+    /// A folder, by the paths right below it: name and, if it is one, the file.
+    Folder(&'a Skill, String),
+}
+
+/// All skills of the guide by the URI of their `SKILL.md`, and what is odd about them.
+pub(super) fn find(
+    store: &Store,
+    files: &HashMap<Arc<str>, Arc<FileFacts>>,
+    paths: &[&Arc<str>],
+) -> (BTreeMap<String, Skill>, Vec<String>) {
+    let (mut skills, mut problems) = (BTreeMap::new(), Vec::new());
+    for path in paths {
+        let Some(folder) = path.strip_suffix(SKILL).and_then(|rest| rest.strip_suffix('/')) else {
+            continue;
+        };
+        let Some(main) = files.get(&***path) else { continue };
+        let prefix = format!("{folder}/");
+        let first = paths.partition_point(|path| &***path < prefix.as_str());
+        let below = paths[first..].iter().take_while(|path| path.starts_with(&prefix));
+        let mut own = BTreeMap::new();
+        for path in below {
+            if let Some(file) = files.get(&***path) {
+                own.insert(path[prefix.len()..].to_owned(), file.clone());
+            }
+        }
+        if own.len() > MAX_FILES {
+            problems.push(format!("{folder}: a skill of more than {MAX_FILES} files"));
+            continue;
+        }
+        let skill = skill(store, folder, main, own);
+        if skill.description.is_empty() {
+            problems.push(format!("{path}: a skill needs a `description` in its front matter"));
+        }
+        let uri = format!("{}/{SKILL}", skill.root);
+        if skills.contains_key(&uri) {
+            problems.push(format!("{path}: another skill is called `{}` already", skill.name));
+            continue;
+        }
+        skills.insert(uri, skill);
+    }
+    (skills, problems)
+}
+
+fn skill(
+    store: &Store,
+    folder: &str,
+    main: &FileFacts,
+    files: BTreeMap<String, Arc<FileFacts>>,
+) -> Skill {
+    let (above, last) = folder.rsplit_once('/').map_or(("", folder), |(above, last)| (above, last));
+    let mut front: Map<String, Value> = main.all.as_deref().cloned().unwrap_or_default();
+    let text = |key: &str| front.get(key).and_then(Value::as_str).map(str::to_owned);
+    let name = text("name")
+        .filter(|n| !n.is_empty() && !n.contains('/'))
+        .unwrap_or_else(|| last.to_owned());
+    let description = text("description").or_else(|| main.title.as_deref().map(str::to_owned));
+    let description = description.unwrap_or_default();
+    // The extension asks for both; what is not written is made up.
+    front.insert("name".into(), json!(name));
+    front.insert("description".into(), json!(description));
+    let above =
+        if above.is_empty() { String::new() } else { format!("{}/", address::encode(above, true)) };
+    let root = format!("{PREFIX}{above}{}", address::encode(&name, false));
+    let resources: Vec<Value> = files
+        .iter()
+        .map(|(path, file)| {
+            let mut entry = json!({
+                "uri": format!("{root}/{}", address::encode(path, true)),
+                "size": file.stamp.size,
+                "mimeType": file.media,
+            });
+            if let Some(digest) = digest_of(store, file) {
+                entry["digest"] = json!(digest);
+            }
+            entry
+        })
+        .collect();
+    let entry = Json::of(&json!({
+        "uri": format!("{root}/{SKILL}"), "frontmatter": front, "resources": resources,
+    }));
+    Skill { root, name, description, entry, files }
+}
+
+/// Read once for each state of the file.
+fn digest_of(store: &Store, file: &FileFacts) -> Option<String> {
+    let make = || {
+        let (bytes, _) = store.read(&file.path, MAX_DOCUMENT_BYTES).ok()?;
+        let hex: String =
+            digest(&SHA256, &bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        Some(format!("sha256:{hex}"))
+    };
+    file.digest.get_or_init(make).clone()
+}
+
+/// What a skill:// URI names, decoded once.
+pub(super) fn place<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<Place<'a>> {
+    let skill = owner(skills, uri)?;
+    let rest = uri[skill.root.len()..].trim_matches('/');
+    let path = address::decode(rest)?;
+    if let Some(file) = skill.files.get(&path) {
+        return Some(Place::File(file));
+    }
+    let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
+    let is_folder = skill.files.keys().any(|file| file.starts_with(&prefix));
+    is_folder.then_some(Place::Folder(skill, prefix))
+}
+
+/// The skill whose folder a URI lies in.
+fn owner<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<&'a Skill> {
+    let mut root = uri.trim_end_matches('/');
+    while root.len() > PREFIX.len() {
+        if let Some(skill) = skills.get(&format!("{root}/{SKILL}")) {
+            return Some(skill);
+        }
+        root = &root[..root.rfind('/')?];
+    }
+    None
+}
+
+impl Skill {
+    /// Its `SKILL.md` as a resource.
+    pub(super) fn resource(&self, uri: &str) -> Json {
+        let size = self.files.get(SKILL).map_or(0, |file| file.stamp.size);
+        Json::of(&json!({
+            "uri": uri, "name": self.name, "description": self.description,
+            "mimeType": super::media::MARKDOWN, "size": size,
+        }))
+    }
+
+    /// What lies right in a folder of it, as resources; `prefix` ends in a slash or is empty.
+    pub(super) fn members(&self, prefix: &str) -> Vec<Value> {
+        let mut folders = BTreeSet::new();
+        let mut members = Vec::new();
+        let uri = |path: &str| format!("{}/{}", self.root, address::encode(path, true));
+        for (path, file) in &self.files {
+            let Some(rest) = path.strip_prefix(prefix) else { continue };
+            match rest.split_once('/') {
+                None => members.push(json!({
+                    "uri": uri(path), "name": rest, "mimeType": file.media, "size": file.stamp.size,
+                })),
+                Some((folder, _)) => {
+                    if folders.insert(folder) {
+                        members.push(json!({
+                            "uri": uri(&format!("{prefix}{folder}")), "name": folder,
+                            "mimeType": "inode/directory",
+                        }));
+                    }
+                }
+            }
+        }
+        members
+    }
+}

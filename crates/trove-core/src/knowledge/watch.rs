@@ -1,0 +1,132 @@
+//! Follows the folder of the guide: what changes on disk is seen at once.
+//!
+//! Many changes at once become one look. Where the system cannot tell of changes, and
+//! while there is no folder, the disk is looked at every second.
+
+use std::{
+    collections::HashSet,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use rustix::fs::{AtFlags, CWD};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+
+use super::Knowledge;
+
+/// This long after the last change the disk is looked at.
+const QUIET: Duration = Duration::from_millis(80);
+/// This long after the first one at the latest.
+const MAX_WAIT: Duration = Duration::from_millis(400);
+/// How often the folder itself is looked for.
+const TICK: Duration = Duration::from_millis(500);
+/// How many changed files are remembered by name.
+const MAX_TOUCHED: usize = 10_000;
+
+/// What the system told, until somebody takes it.
+#[derive(Default)]
+struct Told {
+    touched: Mutex<HashSet<String>>,
+    news: Notify,
+}
+
+impl Knowledge {
+    /// Follows the folder until told to stop.
+    pub async fn follow(self: Arc<Knowledge>, stop: CancellationToken) {
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = self.follow_for_ever() => {}
+        }
+    }
+
+    async fn follow_for_ever(&self) {
+        drop(self.indexed().await);
+        loop {
+            let root = self.settings.load().root.clone();
+            let told = Arc::new(Told::default());
+            let place = place(&root);
+            let watcher = if place.is_some() { watch(&root, &told).await } else { None };
+            // Whatever happened before the watcher was there.
+            self.look(HashSet::new()).await;
+            while self.next(&told, watcher.is_some()).await {
+                if place != self::place(&root) {
+                    break;
+                }
+            }
+        }
+    }
+
+    /// Waits for something to happen and looks; false when the folder is another one.
+    async fn next(&self, told: &Told, is_watched: bool) -> bool {
+        tokio::select! {
+            () = self.moved.notified() => return false,
+            () = told.news.notified() => settle(told).await,
+            () = tokio::time::sleep(TICK) => {
+                if is_watched || !self.settings.load().root.is_dir() {
+                    // Nothing to look at, unless the folder is not what it was.
+                    return true;
+                }
+            }
+        }
+        let touched =
+            std::mem::take(&mut *told.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        self.look(touched).await;
+        true
+    }
+}
+
+/// Waits until nothing more happens, or long enough.
+async fn settle(told: &Told) {
+    let end = Instant::now() + MAX_WAIT;
+    while Instant::now() < end && timeout(QUIET, told.news.notified()).await.is_ok() {}
+}
+
+/// Which folder this is: one that is replaced has another number.
+fn place(root: &Path) -> Option<(u64, u64)> {
+    let stat = rustix::fs::statat(CWD, root, AtFlags::empty()).ok()?;
+    Some((stat.st_dev, stat.st_ino))
+}
+
+/// Asks the system to tell of changes, off the threads of requests: a large tree takes long.
+async fn watch(root: &Path, told: &Arc<Told>) -> Option<RecommendedWatcher> {
+    let (root, told) = (root.to_owned(), told.clone());
+    let watching = tokio::task::spawn_blocking(move || start(root, told)).await.ok()?;
+    match watching {
+        Ok(watcher) => Some(watcher),
+        Err(error) => {
+            warn!(%error, "the guide cannot be watched; it is looked at every second instead");
+            None
+        }
+    }
+}
+
+fn start(root: PathBuf, told: Arc<Told>) -> notify::Result<RecommendedWatcher> {
+    let base = root.clone();
+    let hear = move |event: notify::Result<notify::Event>| {
+        let Ok(event) = event else { return told.news.notify_one() };
+        if event.kind.is_access() {
+            return;
+        }
+        let mut touched = told.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        for path in &event.paths {
+            let below = path.strip_prefix(&base).ok().and_then(Path::to_str);
+            if let Some(below) = below.filter(|_| touched.len() < MAX_TOUCHED) {
+                touched.insert(below.to_owned());
+            }
+        }
+        drop(touched);
+        told.news.notify_one();
+    };
+    // A link may lead out of the guide; nothing there is our business.
+    let config = notify::Config::default().with_follow_symlinks(false);
+    let mut watcher = RecommendedWatcher::new(hear, config)?;
+    watcher.watch(&root, RecursiveMode::Recursive)?;
+    Ok(watcher)
+}
