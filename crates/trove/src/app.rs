@@ -1,11 +1,6 @@
 //! The composition root: Config → parts → running → drained.
 
-use std::{
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
 use axum::serve::ListenerExt as _;
@@ -13,25 +8,22 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
-    Gateway,
-    access::{
-        Access, Policy, Rule,
-        audit::{Audit, AuditConfig},
-    },
-    caller::Roles,
-    catalogue::shelf::FileShelf,
-    flags::{Flags, SqliteStore, defs::KNOWN},
-    tools::{Settings, Tools},
+    Gateway, catalogue::shelf::FileShelf, flags::Flags, knowledge::Knowledge, tools::Tools,
 };
 use trove_mcp::{
     server::{Guard, Identity, Server},
     upstream::{Eras, GuardianCommand, Scope, Upstreams},
 };
 
+mod parts;
+
+pub(crate) use parts::open_flags;
+use parts::{access, attach_guide, open_audit, tool_settings};
+
 use crate::{
     approval::Admission,
     commands::GUARDIAN,
-    config::{Config, HostScope, HttpAuth, Loaded, PolicyRule, ProcessEnv},
+    config::{Config, HostScope, HttpAuth, Loaded, ProcessEnv},
     describe, reload, stdio, token,
 };
 
@@ -43,6 +35,8 @@ pub struct Live {
     gateway: Arc<Gateway>,
     tools: Arc<Tools>,
     upstreams: Arc<Upstreams>,
+    knowledge: Arc<Knowledge>,
+    folder: PathBuf,
     pub(crate) admission: Admission,
 }
 
@@ -55,6 +49,7 @@ impl Live {
         self.tools.configure(tool_settings(config));
         let (server, security) = describe::settings(config);
         self.gateway.publish_settings(server, security);
+        self.knowledge.reconfigure(config.guide(&self.folder)).await;
         self.admission.apply(loaded).await;
     }
 }
@@ -62,6 +57,7 @@ impl Live {
 /// A running gateway with its servers.
 pub struct App {
     pub gateway: Arc<Gateway>,
+    pub knowledge: Arc<Knowledge>,
     pub flags: Arc<Flags>,
     live: Arc<Live>,
     state: PathBuf,
@@ -78,13 +74,16 @@ impl App {
         let shelf = FileShelf::new(state.join("catalogue").join(memory_of(loaded)));
         let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), Some(Arc::new(shelf))).await;
         let workspace = std::env::current_dir().unwrap_or_default();
-        let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace));
+        let stop = CancellationToken::new();
+        let mut doors = JoinSet::new();
+        let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace.clone()));
         if let Err(error) = std::fs::create_dir_all(&state) {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
         let flags = Arc::new(open_flags(&state));
         gateway.adopt_flags(flags.clone());
         gateway.adopt_audit(open_audit(config));
+        let knowledge = attach_guide(&gateway, loaded, &workspace, &flags, &stop, &mut doors).await;
         let eras = Eras::load(Some(state.join("eras.json")));
         let guardian = std::env::current_exe()
             .ok()
@@ -94,11 +93,17 @@ impl App {
         let board = gateway.board().clone();
         let keeping = (state.clone(), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);
-        let live = Arc::new(Live { gateway: gateway.clone(), tools, upstreams, admission });
+        let live = Arc::new(Live {
+            gateway: gateway.clone(),
+            tools,
+            upstreams,
+            knowledge: knowledge.clone(),
+            folder: workspace,
+            admission,
+        });
         live.apply(loaded).await;
         gateway.feed().all_attached().await;
-        let (stop, doors) = (CancellationToken::new(), JoinSet::new());
-        App { gateway, flags, live, state, stop, doors }
+        App { gateway, knowledge, flags, live, state, stop, doors }
     }
 
     /// The tools.
@@ -203,48 +208,6 @@ impl App {
         self.gateway.shutdown().await;
         self.flags.close().await;
     }
-}
-
-/// Who may see and read what, by the configuration.
-fn access(config: &Config) -> Access {
-    let rule = |rule: &PolicyRule| {
-        // A pattern that cannot be read was reported with the rest of the file.
-        Rule::new(&rule.pattern, rule.roles.clone(), rule.visible).ok()
-    };
-    Access {
-        policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
-        local_roles: Roles::new(config.local_roles.value.iter().cloned()),
-    }
-}
-
-/// What tools are offered, and how, by the configuration.
-fn tool_settings(config: &Config) -> Settings {
-    Settings {
-        prefix: config.tool_prefix.value.clone(),
-        toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),
-        descriptions: config.descriptions.value.into(),
-        bridge: config.bridge.value.into(),
-        mask_error_details: config.mask_error_details.value,
-        max_answer: config.max_answer_bytes.value,
-    }
-}
-
-/// The record of who asked for what.
-fn open_audit(config: &Config) -> Audit {
-    let audit = &config.audit;
-    if !audit.enabled.value {
-        return Audit::off();
-    }
-    Audit::start(AuditConfig {
-        file: config.state_dir.value.join("audit.jsonl"),
-        max_file_bytes: audit.max_file_bytes.value,
-        kept_files: audit.kept_files.value,
-    })
-}
-
-/// The flags of this installation.
-pub(crate) fn open_flags(state: &Path) -> Flags {
-    Flags::start(SqliteStore::opener(state.join("store.db")), KNOWN)
 }
 
 /// Where listings are remembered for this configuration: by its file.

@@ -52,6 +52,8 @@ pub enum LogFormat {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Write a configuration and a small guide to start from
+    Init,
     /// Start with what is there, and say how to connect a client
     Up(Http),
     /// Serve MCP on stdin and stdout, over HTTP, or both

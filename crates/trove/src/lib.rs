@@ -10,6 +10,7 @@ pub mod config;
 mod approval;
 mod describe;
 mod doctor;
+mod ledger;
 mod reload;
 mod stdio;
 mod telemetry;

@@ -400,7 +400,9 @@ impl Snapshot {
             source.accepts_unlisted() && (!is_ours || source.is_builtin())
         });
         match (users.next(), users.next()) {
-            (Some(&member), None) => Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme)),
+            (Some(&member), None) => {
+                Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme))
+            }
             _ => Err(RouteError::Unknown),
         }
     }

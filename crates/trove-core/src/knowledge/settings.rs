@@ -10,7 +10,7 @@ pub const DEFAULT_MAX_DOCUMENTS: usize = 1000;
 pub const DEFAULT_PATTERNS: [&str; 2] = ["**/*.md", "**/*.md.j2"];
 
 /// What the user decided about local knowledge.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The folder of the guide, absolute.
     pub root: PathBuf,
@@ -23,7 +23,7 @@ pub struct Settings {
 }
 
 /// Categories, collections and projects by name.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Groups {
     /// The categories; nothing: each folder below the root is one.
     pub categories: Option<BTreeMap<String, CategorySettings>>,
@@ -54,7 +54,7 @@ pub struct CollectionSettings {
 }
 
 /// One project.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProjectSettings {
     /// The folder in which it is worked on, absolute.
     pub root: Option<PathBuf>,

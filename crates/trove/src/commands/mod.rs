@@ -6,6 +6,7 @@ mod config;
 mod doctor;
 mod flag;
 mod import;
+mod init;
 mod install;
 mod ls;
 mod read;
@@ -14,7 +15,9 @@ mod status;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use trove_core::{Caller, Json, SourceId, gateway::AskError, source::Ask, tools::Tools};
+use trove_core::{
+    Caller, Json, SourceError, SourceId, gateway::AskError, source::Ask, tools::Tools,
+};
 
 use crate::{
     app::App,
@@ -40,6 +43,9 @@ pub mod exit {
     /// A server answered with an error, or there is no such resource.
     pub const SOURCE: u8 = 5;
 }
+
+/// The code with which a Source says that there is no such resource.
+const NOT_FOUND: i64 = -32002;
 
 /// The most threads that answer requests.
 const MAX_THREADS: usize = 8;
@@ -71,6 +77,10 @@ impl From<AskError> for Failed {
                 let message = format!("{message}; `trove ls` shows what there is");
                 Failed::new(exit::SOURCE, "InvalidURI", message)
             }
+            // What our own guide says of a name that leads nowhere; it names what is near.
+            AskError::Source { error: SourceError::Refused { code: NOT_FOUND, .. }, .. } => {
+                Failed::new(exit::SOURCE, "InvalidURI", message)
+            }
             AskError::Ambiguous { .. } => Failed::new(exit::SOURCE, "AmbiguousURI", message),
             _ => Failed::new(exit::SOURCE, "ResourceExecutionError", message),
         }
@@ -87,6 +97,7 @@ impl From<ClientError> for Failed {
 pub fn run(cli: Cli) -> ExitCode {
     let wants_json = cli.command.wants_json();
     let outcome = match cli.command {
+        Command::Init => init::init(),
         Command::Up(http) => serve::up(&cli.global, &http),
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
         Command::Ls(wait) => ls::ls(&cli.global, wait),
@@ -123,7 +134,10 @@ impl Command {
             Command::Import(import) => import.output.json,
             Command::Install(Install { entry, .. })
             | Command::Uninstall(Uninstall { entry, .. }) => entry.output.json,
-            Command::Up(_) | Command::Serve(_) | Command::Config(ConfigCommand::Schema) => false,
+            Command::Init
+            | Command::Up(_)
+            | Command::Serve(_)
+            | Command::Config(ConfigCommand::Schema) => false,
         }
     }
 }

@@ -5,7 +5,10 @@
 
 use trove_mcp::upstream;
 
-use super::read::{Key, Spot, Table, choice, section};
+use super::{
+    guide::FlagValue,
+    read::{Key, Spot, Table, choice, section},
+};
 
 section! {
     /// The configuration of Trove, `trove.toml`.
@@ -97,6 +100,55 @@ section! {
         /// Its folder, from the folder of this file.
         #[schemars(extend("default" = "guide"))]
         root: Key<String>,
+        /// How many documents one answer may hold.
+        #[schemars(extend("default" = 1000, "minimum" = 1, "maximum" = 100000))]
+        max_documents: Key<u64>,
+        /// Its categories, by name; unless written, each folder in it is one.
+        categories: Key<Table<GuideCategory>>,
+        /// Its collections, by name.
+        collections: Table<GuideCollection>,
+        /// Its projects, by name.
+        projects: Table<GuideProject>,
+    }
+}
+
+section! {
+    /// A category of the guide: a folder.
+    GuideCategory {
+        /// Its folder, from the folder of the guide; the name unless written.
+        dir: Key<String>,
+        /// Which of its documents it gives by itself.
+        #[schemars(extend("default" = ["**/*.md", "**/*.md.j2"]))]
+        patterns: Key<Vec<String>>,
+        /// What it is about.
+        description: Key<String>,
+    }
+}
+
+section! {
+    /// A collection of the guide: documents of several categories under one name.
+    #[schemars(extend("required" = ["members"]))]
+    GuideCollection {
+        /// Expressions over categories and collections, as in `lang/rust+python`.
+        members: Key<Vec<String>>,
+        /// What it is about.
+        description: Key<String>,
+    }
+}
+
+section! {
+    /// A project: what of the guide is for it.
+    GuideProject {
+        /// The folder in which it is worked on, from the folder of this file.
+        root: Key<String>,
+        /// Its categories; all unless written.
+        categories: Key<Vec<String>>,
+        /// Its collections; all unless written.
+        collections: Key<Vec<String>>,
+        /// Flags it sets.
+        flags: Table<Spot<FlagValue>>,
+        /// What it is about.
+        description: Key<String>,
     }
 }
 

@@ -26,6 +26,7 @@ pub use show::{show, show_text};
 
 pub mod env;
 mod file;
+mod guide;
 mod import;
 mod problem;
 mod read;

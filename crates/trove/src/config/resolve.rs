@@ -18,6 +18,7 @@ use super::{
         state_folder,
     },
     file::{AuthWord, ConfigFile, Policy},
+    guide,
     problem::Problems,
     read::{Key, Spot, Word},
     settings::{
@@ -81,6 +82,8 @@ pub(super) fn resolve(
         tool_prefix: tool_prefix(around, problems),
         http,
         guide_root: guide_root(&file.guide.root, around, problems),
+        guide_max_documents: guide::max_documents(&file.guide.max_documents, problems),
+        guide_groups: guide::groups(file.guide, around, problems),
         cache_ttl: pick(None, cache_ttl, DEFAULT_CACHE_TTL),
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
         local_roles: pick(None, file.auth.local_roles.take(), Vec::new()),
@@ -93,7 +96,7 @@ pub(super) fn resolve(
     }
 }
 
-fn pick<T>(flag: Option<T>, written: Option<T>, default: T) -> Setting<T> {
+pub(super) fn pick<T>(flag: Option<T>, written: Option<T>, default: T) -> Setting<T> {
     match (flag, written) {
         (Some(value), _) => Setting { value, origin: Origin::Flag },
         (None, Some(value)) => Setting { value, origin: Origin::File },

@@ -2,8 +2,15 @@
 //!
 //! Made by `resolve` alone. Servers keep their variables unexpanded.
 
-use std::{fmt, net::SocketAddr, ops::Deref, path::PathBuf, time::Duration};
+use std::{
+    fmt,
+    net::SocketAddr,
+    ops::Deref,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
+use trove_core::knowledge;
 use trove_mcp::upstream::UpstreamConfig;
 
 pub use super::file::{BridgeMode, Descriptions, Toolset};
@@ -17,6 +24,10 @@ pub struct Config {
     pub http: Http,
     /// The folder of local knowledge, absolute.
     pub guide_root: Setting<PathBuf>,
+    /// How many documents of it one answer may hold.
+    pub guide_max_documents: Setting<usize>,
+    /// Its categories, collections and projects.
+    pub guide_groups: knowledge::Groups,
     /// How long contents are believed where their Source does not say.
     pub cache_ttl: Setting<Duration>,
     /// Who may read what.
@@ -116,6 +127,18 @@ pub struct Overrides {
     pub bridge: Option<BridgeMode>,
     /// `--toolsets LIST`
     pub toolsets: Option<Vec<Toolset>>,
+}
+
+impl Config {
+    /// Local knowledge as it is configured, for whoever works in `folder`.
+    pub fn guide(&self, folder: &Path) -> knowledge::Settings {
+        knowledge::Settings {
+            root: self.guide_root.value.clone(),
+            max_documents: self.guide_max_documents.value,
+            groups: self.guide_groups.clone(),
+            project: self.guide_groups.project_at(folder).map(str::to_owned),
+        }
+    }
 }
 
 impl HttpAuth {

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
 
-use super::{Config, Origin, file, read::Word};
+use super::{Config, Origin, file, guide, read::Word};
 
 const MASK: &str = "***";
 
@@ -53,11 +53,12 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 16] {
+fn origins(config: &Config) -> [(&'static str, Origin); 17] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
         ("guide.root", config.guide_root.origin),
+        ("guide.max_documents", config.guide_max_documents.origin),
         ("discovery.cache_ttl_ms", config.cache_ttl.origin),
         ("auth.local_roles", config.local_roles.origin),
         ("bridge.mode", config.bridge.origin),
@@ -88,7 +89,7 @@ fn in_force(config: &Config) -> Value {
     json!({
         "servers": servers,
         "http": { "addr": config.http.addr.value, "auth": config.http.auth.as_str() },
-        "guide": { "root": path(&config.guide_root) },
+        "guide": guide::shown(config),
         "discovery": { "cache_ttl_ms": millis(config.cache_ttl.value) },
         "policy": policy,
         "auth": { "local_roles": config.local_roles.value },
@@ -225,7 +226,7 @@ fn masked_url(url: &str) -> String {
 }
 
 /// Paths need not be UTF-8; what is shown must be.
-fn path(path: &Path) -> String {
+pub(super) fn path(path: &Path) -> String {
     path.display().to_string()
 }
 

@@ -1,0 +1,123 @@
+//! The parts, made as the configuration says.
+
+use std::{
+    path::Path,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use trove_core::{
+    Gateway, ProjectName, Source as _,
+    access::{
+        Access, Policy, Rule,
+        audit::{Audit, AuditConfig},
+    },
+    caller::Roles,
+    flags::{Flags, SqliteStore, defs::KNOWN},
+    knowledge::{self, Givens, Knowledge},
+    tools::Settings,
+};
+
+use crate::{
+    config::{Config, Loaded, PolicyRule},
+    ledger::ConfigLedger,
+};
+
+/// How long we wait for the guide to be looked at before we serve without it.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+
+/// Who may see and read what, by the configuration.
+pub(super) fn access(config: &Config) -> Access {
+    let rule = |rule: &PolicyRule| {
+        // A pattern that cannot be read was reported with the rest of the file.
+        Rule::new(&rule.pattern, rule.roles.clone(), rule.visible).ok()
+    };
+    Access {
+        policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
+        local_roles: Roles::new(config.local_roles.value.iter().cloned()),
+    }
+}
+
+/// What tools are offered, and how, by the configuration.
+pub(super) fn tool_settings(config: &Config) -> Settings {
+    Settings {
+        prefix: config.tool_prefix.value.clone(),
+        toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),
+        descriptions: config.descriptions.value.into(),
+        bridge: config.bridge.value.into(),
+        mask_error_details: config.mask_error_details.value,
+        max_answer: config.max_answer_bytes.value,
+    }
+}
+
+/// The record of who asked for what.
+pub(super) fn open_audit(config: &Config) -> Audit {
+    let audit = &config.audit;
+    if !audit.enabled.value {
+        return Audit::off();
+    }
+    Audit::start(AuditConfig {
+        file: config.state_dir.value.join("audit.jsonl"),
+        max_file_bytes: audit.max_file_bytes.value,
+        kept_files: audit.kept_files.value,
+    })
+}
+
+/// The flags of this installation.
+pub(crate) fn open_flags(state: &Path) -> Flags {
+    Flags::start(SqliteStore::opener(state.join("store.db")), KNOWN)
+}
+
+/// Local knowledge, served and followed.
+pub(super) async fn attach_guide(
+    gateway: &Arc<Gateway>,
+    loaded: &Loaded,
+    folder: &Path,
+    flags: &Arc<Flags>,
+    stop: &CancellationToken,
+    tasks: &mut JoinSet<()>,
+) -> Arc<Knowledge> {
+    let ledger = Arc::new(ConfigLedger::of(loaded, folder));
+    let givens = Givens {
+        flags: Arc::new(ProjectFlags(flags.clone())),
+        now: SystemTime::now,
+        ledger: Some(ledger),
+    };
+    let (knowledge, mut events) = Knowledge::new(loaded.config.guide(folder), givens);
+    // What the first client is told of our abilities depends on what there is.
+    let _ = tokio::time::timeout(FIRST_LOOK, knowledge.exists()).await;
+    gateway.attach_builtin(knowledge.clone()).await;
+    tasks.spawn(knowledge.clone().follow(stop.clone()));
+    let (feed, id, stop) = (gateway.feed(), knowledge.id().clone(), stop.clone());
+    tasks.spawn(async move {
+        let pass_on = async {
+            while let Some(event) = events.recv().await {
+                feed.report(&id, event).await;
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = pass_on => {}
+        }
+    });
+    knowledge
+}
+
+/// Flags as documents depend on them: from memory, as they were last seen.
+struct ProjectFlags(Arc<Flags>);
+
+impl std::fmt::Debug for ProjectFlags {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ProjectFlags")
+    }
+}
+
+impl knowledge::Flags for ProjectFlags {
+    fn flag(&self, project: Option<&str>, name: &str) -> Option<serde_json::Value> {
+        let project = project.and_then(|name| ProjectName::new(name).ok());
+        let found = self.0.last_seen(project.as_ref()).get(name)?;
+        Some(found.value.to_json())
+    }
+}

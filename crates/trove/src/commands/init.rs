@@ -1,0 +1,67 @@
+//! `trove init`: a configuration and a small guide to start from.
+//!
+//! Nothing that is there is ever replaced.
+
+use std::{
+    fs,
+    io::{self, Write as _},
+    path::Path,
+};
+
+use super::{Failed, exit};
+
+/// What is written: the path and the text.
+const STARTER: [(&str, &str); 7] = [
+    ("trove.toml", include_str!("../../starter/trove.toml")),
+    (
+        "guide/trove/connect-a-server.md",
+        include_str!("../../starter/guide/trove/connect-a-server.md"),
+    ),
+    (
+        "guide/trove/connect-a-client.md",
+        include_str!("../../starter/guide/trove/connect-a-client.md"),
+    ),
+    ("guide/trove/find-and-read.md", include_str!("../../starter/guide/trove/find-and-read.md")),
+    ("guide/trove/write-a-guide.md", include_str!("../../starter/guide/trove/write-a-guide.md")),
+    (
+        "guide/trove/when-something-fails.md",
+        include_str!("../../starter/guide/trove/when-something-fails.md"),
+    ),
+    (
+        "guide/skills/use-trove/SKILL.md",
+        include_str!("../../starter/guide/skills/use-trove/SKILL.md"),
+    ),
+];
+
+/// Writes what is not there yet into the current folder.
+pub(super) fn init() -> Result<(), Failed> {
+    let folder = std::env::current_dir().map_err(|error| {
+        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
+    })?;
+    let mut said = String::new();
+    for (path, text) in STARTER {
+        let is_new = write_new(&folder.join(path), text)
+            .map_err(|error| Failed::new(exit::CONFIG, "Config", format!("{path}: {error}")))?;
+        said.push_str(if is_new { "wrote " } else { "kept  " });
+        said.push_str(path);
+        said.push('\n');
+    }
+    said.push_str(
+        "\nNext: `trove ls` shows what is served, `trove read guide://help` how to use it.\n",
+    );
+    // A reader that has seen enough, such as `head`, is no fault.
+    let _ = io::stdout().write_all(said.as_bytes());
+    Ok(())
+}
+
+/// Whether the file was written; one that exists, even as a broken link, stays as it is.
+fn write_new(path: &Path, text: &str) -> io::Result<bool> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+        Ok(mut file) => file.write_all(text.as_bytes()).map(|()| true),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(error) => Err(error),
+    }
+}
