@@ -155,6 +155,7 @@ auth = "token"  # file
 
 [guide]
 root = "DIR/guide"  # file
+max_documents = 1000  # default
 
 [discovery]
 cache_ttl_ms = 300000  # file
@@ -193,6 +194,42 @@ fn what_is_shown_has_origins_and_no_secret() {
     assert_eq!(value["config"]["servers"]["wiki"]["headers"]["Authorization"], "***");
     assert!(!value.to_string().contains("hunter2"));
     assert!(!format!("{config:?}").contains("hunter2"));
+}
+
+#[test]
+fn the_guide_has_categories_collections_and_projects() {
+    let text = r#"
+[guide]
+root = "knowledge"
+max_documents = 7
+[guide.categories.lang]
+[guide.categories.docs]
+dir = "manual/en"
+patterns = ["*.md"]
+description = "Manual"
+[guide.collections.review]
+members = ["lang/rust+python", "docs"]
+[guide.projects.shop]
+root = "shop"
+categories = ["lang"]
+flags = { workflow = true, "content-format" = "plain" }
+"#;
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("trove.toml"), text).unwrap();
+    let loaded = load_in(folder.path(), Overrides::default());
+    assert_eq!(shown(&loaded.problems), "");
+    let guide = loaded.config.guide(&folder.path().join("shop/src"));
+    assert_eq!((guide.root, guide.max_documents), (folder.path().join("knowledge"), 7));
+    assert_eq!(guide.project.as_deref(), Some("shop"));
+    let categories = guide.groups.categories.unwrap();
+    assert_eq!((&*categories["lang"].dir, &*categories["lang"].patterns[0]), ("lang", "**/*.md"));
+    assert_eq!((&*categories["docs"].dir, &*categories["docs"].patterns[0]), ("manual/en", "*.md"));
+    assert_eq!(guide.groups.collections["review"].members.len(), 2);
+    assert_eq!(guide.groups.projects["shop"].flags["workflow"], json!(true));
+    let value = show(&loaded.config);
+    assert_eq!(value["config"]["guide"]["categories"]["docs"]["description"], "Manual");
+    let again = show_text(&loaded.config);
+    assert!(again.contains("[guide.collections.review]"), "{again}");
 }
 
 #[test]
