@@ -4,5 +4,6 @@ mod about;
 mod access;
 mod changes;
 mod kept;
+mod guide;
 mod names;
 mod templates;

@@ -1,0 +1,857 @@
+//! Local knowledge through the gateway, on a real disk.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::{Duration, SystemTime},
+};
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+use trove_core::{
+    Caller, Gateway, Json, PublicUri, Source as _, SourceError,
+    catalogue::{Change, List},
+    gateway::{Action, AskError},
+    knowledge::{
+        CategoryChange, CategorySettings, CollectionChange, CollectionSettings, Edit, Flags,
+        Givens, Knowledge, KnowledgeError, Ledger, ProjectSettings, Settings,
+    },
+    source::Ask,
+};
+
+/// Flags that a test sets.
+#[derive(Debug, Default)]
+struct TestFlags(Mutex<BTreeMap<String, Value>>);
+
+impl Flags for TestFlags {
+    fn flag(&self, _: Option<&str>, name: &str) -> Option<Value> {
+        self.0.lock().unwrap().get(name).cloned()
+    }
+}
+
+/// Remembers what it was to write down, or refuses.
+#[derive(Debug, Default)]
+struct TestLedger {
+    edits: Mutex<Vec<Edit>>,
+    refuses: bool,
+}
+
+impl Ledger for TestLedger {
+    fn keep(&self, edits: &[Edit]) -> Result<(), String> {
+        if self.refuses {
+            return Err("the disk is full".into());
+        }
+        self.edits.lock().unwrap().extend_from_slice(edits);
+        Ok(())
+    }
+}
+
+/// A guide on disk, served by a gateway.
+struct Guide {
+    dir: TempDir,
+    gateway: Arc<Gateway>,
+    knowledge: Arc<Knowledge>,
+    flags: Arc<TestFlags>,
+    ledger: Arc<TestLedger>,
+    stop: CancellationToken,
+}
+
+impl Guide {
+    async fn with(files: &[(&str, &str)]) -> Guide {
+        Guide::set(files, |_| {}).await
+    }
+
+    async fn set(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Guide {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            write(dir.path(), path, text);
+        }
+        Guide::in_folder(dir, change, TestLedger::default()).await
+    }
+
+    async fn in_folder(
+        dir: TempDir,
+        change: impl FnOnce(&mut Settings),
+        ledger: TestLedger,
+    ) -> Guide {
+        let mut settings = Settings::new(dir.path().join("guide"));
+        change(&mut settings);
+        let (flags, ledger) = (Arc::new(TestFlags::default()), Arc::new(ledger));
+        let givens = Givens {
+            flags: flags.clone(),
+            ledger: Some(ledger.clone()),
+            now: || SystemTime::UNIX_EPOCH,
+        };
+        let (knowledge, mut events) = Knowledge::new(settings, givens);
+        let gateway = Gateway::start("test", None).await;
+        gateway.attach_builtin(knowledge.clone()).await;
+        gateway.feed().all_attached().await;
+        let (feed, id) = (gateway.feed(), knowledge.id().clone());
+        tokio::spawn(async move {
+            while let Some(event) = events.recv().await {
+                feed.report(&id, event).await;
+            }
+        });
+        Guide { dir, gateway, knowledge, flags, ledger, stop: CancellationToken::new() }
+    }
+
+    /// Follows the disk from now on.
+    async fn follow(&self) {
+        tokio::spawn(self.knowledge.clone().follow(self.stop.clone()));
+        // The watcher says nothing when it is there; a file that it tells of does.
+        let probe = self.root().join("probe");
+        fs::create_dir_all(&probe).unwrap();
+        for n in 0.. {
+            write(self.dir.path(), "guide/probe/file.md", &format!("{n}"));
+            let before = tokio::time::Instant::now();
+            while before.elapsed() < Duration::from_secs(1) {
+                let seen = self.read("guide://document/probe/file.md").await.ok();
+                if seen == Some(n.to_string()) && n > 0 {
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        }
+    }
+
+    fn root(&self) -> std::path::PathBuf {
+        self.dir.path().join("guide")
+    }
+
+    async fn result(&self, uri: &str) -> Result<Value, AskError> {
+        let uri = PublicUri::new(uri);
+        let reply = self.gateway.read(&Caller::local(), &uri, Ask::default()).await?;
+        Ok(reply.body.to().unwrap())
+    }
+
+    async fn content(&self, uri: &str) -> Value {
+        self.result(uri).await.unwrap()["contents"][0].clone()
+    }
+
+    async fn read(&self, uri: &str) -> Result<String, AskError> {
+        let result = self.result(uri).await?;
+        Ok(result["contents"][0]["text"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// The code, the words and the data of an error.
+    async fn refused(&self, uri: &str) -> (i64, String, Value) {
+        match self.result(uri).await {
+            Err(AskError::Source {
+                error: SourceError::Refused { code, message, data }, ..
+            }) => (code, message, data.map(|data| data.to().unwrap()).unwrap_or_default()),
+            other => panic!("{uri}: {other:?}"),
+        }
+    }
+
+    /// The documents in a multipart answer, as `category/path`.
+    async fn parts(&self, uri: &str) -> Vec<String> {
+        let text = self.read(uri).await.unwrap();
+        let found = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("Content-Location: guide://document/"));
+        found.map(str::to_owned).collect()
+    }
+
+    async fn entries(&self, list: List) -> Vec<Value> {
+        let (mut all, mut cursor) = (Vec::new(), None);
+        loop {
+            let answer =
+                self.gateway.list(&Caller::local(), list, cursor.as_deref()).await.unwrap();
+            all.extend(answer.page.entries.iter().map(|entry| entry.to::<Value>().unwrap()));
+            cursor = answer.page.next.clone();
+            if cursor.is_none() {
+                return all;
+            }
+        }
+    }
+
+    async fn complete(&self, template: &str, name: &str, value: &str, known: Value) -> Value {
+        let arguments = Json::of(&json!({
+            "ref": { "type": "ref/resource", "uri": template },
+            "argument": { "name": name, "value": value },
+            "context": { "arguments": known },
+        }));
+        let reply =
+            self.gateway.complete(&Caller::local(), &arguments, Ask::default()).await.unwrap();
+        reply.body.to::<Value>().unwrap()["completion"].clone()
+    }
+
+    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let began = tokio::time::Instant::now();
+        while !is_so().await {
+            assert!(began.elapsed() < Duration::from_secs(30), "waited for {what}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+impl Drop for Guide {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+fn write(dir: &Path, path: &str, text: &str) {
+    let path = dir.join(path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+const LANG: [(&str, &str); 5] = [
+    (
+        "guide/lang/python.md",
+        "---\ntitle: Snakes\npriority: 0.5\naudience: [assistant]\n---\n# Python\nindent\n",
+    ),
+    ("guide/lang/rust.md", "# Rust\nborrow\n"),
+    ("guide/lang/sub/deep.md", "# Deep\n"),
+    ("guide/docs/api.md", "# API\n"),
+    ("guide/docs/logo.png", "\u{0}PNG"),
+];
+
+fn review(settings: &mut Settings) {
+    let members = vec!["docs/api".to_owned(), "lang/rust+python".to_owned()];
+    let collection = CollectionSettings { members, description: Some("Before a review".into()) };
+    settings.groups.collections.insert("review".into(), collection);
+}
+
+#[tokio::test]
+async fn every_document_is_listed_with_what_is_known_of_it() {
+    let guide = Guide::set(&LANG, review).await;
+    let all = guide.entries(List::Resources).await;
+    let uris: Vec<&str> = all.iter().filter_map(|entry| entry["uri"].as_str()).collect();
+    assert_eq!(
+        uris,
+        [
+            "guide://help",
+            "guide://category/docs",
+            "guide://category/lang",
+            "guide://collection/review",
+            "guide://document/docs/api.md",
+            "guide://document/docs/logo.png",
+            "guide://document/lang/python.md",
+            "guide://document/lang/rust.md",
+            "guide://document/lang/sub/deep.md",
+            "info://capabilities",
+            "info://health",
+        ]
+    );
+    assert_eq!(
+        (&all[0]["name"], &all[0]["mimeType"]),
+        (&json!("Guide URI Help"), &json!("text/markdown"))
+    );
+    let python = &all[6];
+    assert_eq!((&python["title"], &python["size"]), (&json!("Snakes"), &json!(16)));
+    assert_eq!(python["annotations"]["priority"], 0.5);
+    assert_eq!(python["annotations"]["audience"], json!(["assistant"]));
+    assert!(python["annotations"]["lastModified"].is_string());
+    assert_eq!(all[7]["title"], "Rust");
+    let templates = guide.entries(List::Templates).await;
+    let texts: Vec<&str> = templates.iter().filter_map(|t| t["uriTemplate"].as_str()).collect();
+    assert_eq!(
+        texts,
+        [
+            "guide://help",
+            "guide://collection/{id}",
+            "guide://category/{name}",
+            "guide://category/{name}/{docId}",
+            "guide://document/{context}/{docId}",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn each_pattern_of_the_scheme_gives_what_it_says() {
+    let guide = Guide::set(&LANG, review).await;
+    let help = guide.read("guide://help").await.unwrap();
+    assert!(
+        help.contains("guide://collection/review") && help.contains("`docs` (2 documents)"),
+        "{help}"
+    );
+    assert_eq!(
+        guide.parts("guide://category/lang").await,
+        ["lang/python.md", "lang/rust.md", "lang/sub/deep.md"]
+    );
+    assert_eq!(
+        guide.parts("guide://collection/review").await,
+        ["docs/api.md", "lang/rust.md", "lang/python.md"]
+    );
+    assert_eq!(guide.read("guide://category/lang/python").await.unwrap(), "# Python\nindent\n");
+    assert_eq!(guide.read("guide://category/lang/sub%2Fdeep.md").await.unwrap(), "# Deep\n");
+    assert_eq!(
+        guide.parts("guide://category/lang/{rust,python}.md").await,
+        ["lang/python.md", "lang/rust.md"]
+    );
+    assert_eq!(guide.parts("guide://category/lang/**").await.len(), 3);
+    assert_eq!(guide.read("guide://document/lang/rust").await.unwrap(), "# Rust\nborrow\n");
+    assert_eq!(guide.read("guide://document/review/rust.md").await.unwrap(), "# Rust\nborrow\n");
+    assert_eq!(guide.read("guide://document/review/docs/api").await.unwrap(), "# API\n");
+    assert_eq!(guide.content("guide://document/docs/logo.png").await["blob"], "AFBORw==");
+    assert_eq!(guide.read("guide://document/LANG/Rust.MD").await.unwrap(), "# Rust\nborrow\n");
+    assert_eq!(
+        guide.read("guide+guide://document/lang/rust.md").await.unwrap(),
+        "# Rust\nborrow\n"
+    );
+}
+
+#[tokio::test]
+async fn the_exact_document_comes_before_what_its_name_matches() {
+    let files = [
+        ("guide/a/[xy].md", "exact"),
+        ("guide/a/x.md", "x"),
+        ("guide/a/y.md", "y"),
+        ("guide/a/b", "bare"),
+        ("guide/a/b.md", "with"),
+    ];
+    let guide = Guide::with(&files).await;
+    let parts = guide.parts("guide://category/a/[xy].md").await;
+    assert_eq!(parts, ["a/%5Bxy%5D.md", "a/x.md", "a/y.md"]);
+    assert_eq!(guide.parts("guide://category/a/b").await, ["a/b", "a/b.md"]);
+    assert_eq!(guide.read("guide://document/a/b").await.unwrap(), "bare");
+    assert_eq!(guide.read("guide://document/a/[xy].md").await.unwrap(), "exact");
+}
+
+#[tokio::test]
+async fn several_documents_are_framed_as_mime() {
+    let files = [("guide/a/one.md", "1 --guide-boundary\r\n"), ("guide/a/two.md", "zwei é")];
+    let guide = Guide::with(&files).await;
+    let content = guide.content("guide://category/a").await;
+    let media = content["mimeType"].as_str().unwrap();
+    let boundary =
+        media.strip_prefix("multipart/mixed; boundary=\"").unwrap().trim_end_matches('"');
+    assert!(boundary.starts_with("guide-boundary-"), "{boundary}");
+    let text = content["text"].as_str().unwrap();
+    let parts: Vec<&str> = text.split(&format!("--{boundary}")).collect();
+    assert_eq!((parts.len(), parts[0], parts[3]), (4, "", "--\r\n"));
+    let (head, body) = parts[2].split_once("\r\n\r\n").unwrap();
+    assert_eq!(body, "zwei é\r\n");
+    for line in [
+        "Content-Type: text/markdown",
+        "Content-Location: guide://document/a/two.md",
+        "Content-Length: 7",
+        "Last-Modified: ",
+    ] {
+        assert!(head.contains(line), "{line} in {head}");
+    }
+    assert_eq!(content["uri"], "guide://category/a");
+}
+
+#[tokio::test]
+async fn the_flag_decides_the_form_of_several() {
+    let guide = Guide::with(&[("guide/a/one.md", "1"), ("guide/a/two.md", "2")]).await;
+    guide.flags.0.lock().unwrap().insert("content-format".into(), json!("plain"));
+    assert_eq!(
+        guide.read("guide://category/a").await.unwrap(),
+        "--- a/one.md ---\n\n1\n\n--- a/two.md ---\n\n2\n\n"
+    );
+    guide.flags.0.lock().unwrap().insert("content-format".into(), json!("parts"));
+    let result = guide.result("guide://category/a").await.unwrap();
+    let uris: Vec<&str> =
+        result["contents"].as_array().unwrap().iter().filter_map(|c| c["uri"].as_str()).collect();
+    assert_eq!(uris, ["guide://document/a/one.md", "guide://document/a/two.md"]);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_told_with_what_is_near() {
+    let guide = Guide::set(&LANG, review).await;
+    let check = async |uri: &str, part: &str| {
+        let (code, message, data) = guide.refused(uri).await;
+        assert_eq!((code, &data["uri"]), (-32002, &json!(uri)), "{message}");
+        assert!(message.contains(part), "{message}");
+    };
+    check("guide://category/lagn", "did you mean `lang`?").await;
+    check("guide://collection/reviews", "did you mean `review`?").await;
+    check("guide://document/lang/pyhton", "python.md").await;
+    check("guide://category/lang/nothing*", "python.md").await;
+    check("guide://document/elsewhere/x", "Context not found").await;
+    let (code, message, _) = guide.refused("guide+other://x").await;
+    assert_eq!(code, -32602);
+    assert!(message.contains("Invalid URI scheme"));
+    assert_eq!(guide.refused("guide://nonsense").await.0, -32602);
+}
+
+#[tokio::test]
+async fn every_variable_is_completed() {
+    let guide = Guide::set(&LANG, review).await;
+    let values = async |template: &str, name: &str, value: &str, known: Value| {
+        guide.complete(template, name, value, known).await["values"].clone()
+    };
+    assert_eq!(values("guide://collection/{id}", "id", "", json!({})).await, json!(["review"]));
+    assert_eq!(values("guide://category/{name}", "name", "L", json!({})).await, json!(["lang"]));
+    let by_document = "guide://document/{context}/{docId}";
+    assert_eq!(
+        values(by_document, "context", "", json!({})).await,
+        json!(["docs", "lang", "review"])
+    );
+    assert_eq!(
+        values(by_document, "docId", "r", json!({ "context": "review" })).await,
+        json!(["rust.md"])
+    );
+    let by_category = "guide://category/{name}/{docId}";
+    assert_eq!(
+        values(by_category, "docId", "py", json!({ "name": "lang" })).await,
+        json!(["python.md"])
+    );
+    assert_eq!(guide.complete(by_category, "docId", "", json!({})).await["total"], 5);
+}
+
+#[tokio::test]
+async fn documents_that_need_flags_are_left_out_and_counted() {
+    let files = [
+        ("guide/a/always.md", "always"),
+        ("guide/a/flagged.md", "---\nrequires: { workflow: true }\n---\nflagged"),
+    ];
+    let guide = Guide::with(&files).await;
+    let text = guide.read("guide://category/a").await.unwrap();
+    assert!(
+        text.starts_with("1 left out because of flags") && !text.contains("flagged\r\n"),
+        "{text}"
+    );
+    let (code, message, _) = guide.refused("guide://document/a/flagged").await;
+    assert_eq!(code, -32002);
+    assert!(message.contains("`workflow` to be true"), "{message}");
+    guide.flags.0.lock().unwrap().insert("workflow".into(), json!(true));
+    assert_eq!(guide.read("guide://document/a/flagged").await.unwrap(), "flagged");
+    assert_eq!(guide.parts("guide://category/a").await.len(), 2);
+}
+
+#[tokio::test]
+async fn templates_are_rendered_and_their_partials_are_not_served() {
+    let files = [
+        ("guide/_partials/foot.md", "foot {{ date }}"),
+        (
+            "guide/a/t.md.j2",
+            "---\ntitle: T\n---\n{{ document.path }} {% if flags.x %}x{% endif %}{% include 'foot.md' %}",
+        ),
+        (
+            "guide/a/loop.md.j2",
+            "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}",
+        ),
+    ];
+    let guide = Guide::with(&files).await;
+    assert_eq!(guide.read("guide://document/a/t").await.unwrap(), "t.md.j2 foot 1970-01-01");
+    let (code, message, _) = guide.refused("guide://document/a/loop").await;
+    assert_eq!(code, -32603);
+    assert!(message.contains("fuel"), "{message}");
+    // One that cannot be rendered does not spoil the others.
+    let text = guide.read("guide://category/a").await.unwrap();
+    assert!(text.contains("loop.md.j2") && text.contains("foot 1970"), "{text}");
+    assert!(
+        guide
+            .entries(List::Resources)
+            .await
+            .iter()
+            .all(|entry| !entry.to_string().contains("_partials"))
+    );
+}
+
+#[tokio::test]
+async fn past_the_limit_the_answer_says_so_and_how_to_go_on() {
+    let files: Vec<(String, &str)> = (0..30).map(|n| (format!("guide/a/{n:02}.md"), "x")).collect();
+    let files: Vec<(&str, &str)> =
+        files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
+    let guide = Guide::set(&files, |settings| settings.max_documents = 10).await;
+    let text = guide.read("guide://category/a").await.unwrap();
+    assert!(
+        text.starts_with(
+            "cut after 10 documents, 20 more follow; go on with guide://document/a/10.md"
+        ),
+        "{text}"
+    );
+    assert_eq!(guide.parts("guide://category/a").await.len(), 10);
+}
+
+#[tokio::test]
+async fn expressions_give_each_document_once_in_the_order_named() {
+    let guide = Guide::set(&LANG, review).await;
+    let found = async |expression: &str, pattern: Option<&str>| {
+        let content = guide.knowledge.get_content(expression, pattern, None).await.unwrap();
+        content.pieces.iter().map(|p| p.document.path().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(found("lang/python", None).await, found("lang", Some("python")).await);
+    assert_eq!(
+        found("lang/rust+python,docs/api,lang", None).await,
+        ["rust.md", "python.md", "api.md", "sub/deep.md"]
+    );
+    assert_eq!(found("review/r*", None).await, ["rust.md"]);
+    assert_eq!(found("review,docs", None).await, ["api.md", "rust.md", "python.md"]);
+    let nothing = guide.knowledge.get_content("lang/nothing", None, None).await.unwrap_err();
+    assert!(nothing.is_not_found() && nothing.to_string().contains("nothing"), "{nothing}");
+    let unknown = guide.knowledge.get_content("lng", None, None).await.unwrap_err();
+    assert!(unknown.is_not_found() && unknown.to_string().contains("`lang`"), "{unknown}");
+    let half = guide.knowledge.get_content("lang/rust,docs/nothing", None, None).await.unwrap();
+    assert_eq!((half.pieces.len(), half.notes.len()), (1, 1));
+}
+
+#[tokio::test]
+async fn collections_that_name_each_other_stay_cheap_and_cycles_are_told() {
+    let guide = Guide::set(&LANG, |settings| {
+        // Followed naively this would be 2^40 steps.
+        for n in 0..40 {
+            let below = if n == 0 { "lang".into() } else { format!("c{}", n - 1) };
+            let members = vec![below.clone(), below];
+            let collection = CollectionSettings { members, description: None };
+            settings.groups.collections.insert(format!("c{n}"), collection);
+        }
+        for (name, below) in [("x", "y"), ("y", "x")] {
+            let collection = CollectionSettings { members: vec![below.into()], description: None };
+            settings.groups.collections.insert(name.into(), collection);
+        }
+    })
+    .await;
+    assert_eq!(guide.parts("guide://collection/c39").await.len(), 3);
+    let (_, message, _) = guide.refused("guide://collection/x").await;
+    assert!(message.contains("x → y → x"), "{message}");
+}
+
+#[tokio::test]
+async fn a_project_sees_what_it_picked() {
+    let guide = Guide::set(&LANG, |settings| {
+        review(settings);
+        let flags = BTreeMap::from([("content-format".to_owned(), json!("plain"))]);
+        let project = ProjectSettings {
+            categories: Some(vec!["docs".into()]),
+            collections: Some(vec![]),
+            flags,
+            ..Default::default()
+        };
+        settings.groups.projects.insert("site".into(), project);
+        settings.project = Some("site".into());
+    })
+    .await;
+    let uris: Vec<Value> =
+        guide.entries(List::Resources).await.into_iter().map(|e| e["uri"].clone()).collect();
+    assert!(
+        uris.contains(&json!("guide://category/docs"))
+            && !uris.contains(&json!("guide://category/lang"))
+    );
+    assert_eq!(guide.refused("guide://category/lang").await.0, -32002);
+    assert!(
+        guide.read("guide://category/docs/*").await.unwrap().starts_with("--- docs/api.md ---")
+    );
+    assert_eq!(guide.knowledge.categories(Some("other")).await.len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_outside_of_the_guide_is_ever_given() {
+    let dir = tempfile::tempdir().unwrap();
+    for (path, text) in LANG {
+        write(dir.path(), path, text);
+    }
+    write(dir.path(), "canary.md", "CANARY");
+    write(dir.path(), "out/canary.md", "CANARY");
+    let lang = dir.path().join("guide/lang");
+    symlink(dir.path().join("canary.md"), lang.join("absolute.md")).unwrap();
+    symlink("../../canary.md", lang.join("relative.md")).unwrap();
+    symlink(dir.path().join("out"), lang.join("folder")).unwrap();
+    symlink("/proc/self/environ", lang.join("environ.md")).unwrap();
+    symlink(dir.path().join("out"), dir.path().join("guide/category")).unwrap();
+    symlink("rust.md", lang.join("inside.md")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        lang.join("pipe.md"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::RUSR,
+        0,
+    )
+    .unwrap();
+    let guide = Guide::in_folder(dir, |_| {}, TestLedger::default()).await;
+    let all = guide.entries(List::Resources).await;
+    assert!(
+        all.iter()
+            .all(|entry| !entry.to_string().contains("canary")
+                && !entry.to_string().contains("pipe"))
+    );
+    for path in [
+        "absolute.md",
+        "relative.md",
+        "folder/canary.md",
+        "environ.md",
+        "pipe.md",
+        "..%2f..%2fcanary.md",
+        "../../canary.md",
+        "%2e%2e/%2e%2e/canary.md",
+        "%252e%252e%252fcanary.md",
+        "..%5c..%5ccanary.md",
+        "%2Fetc%2Fpasswd",
+        "/etc/passwd",
+        "rust.md%00.png",
+        "//rust.md",
+        "folder",
+        "../lang/rust.md",
+    ] {
+        for kind in ["document", "category"] {
+            let uri = format!("guide://{kind}/lang/{path}");
+            assert!(guide.result(&uri).await.is_err(), "{uri}");
+        }
+    }
+    for name in ["..", "%2e%2e", ".", "category", "..%2fout", "%2f"] {
+        assert!(guide.result(&format!("guide://category/{name}")).await.is_err(), "{name}");
+    }
+    for text in ["guide://category/lang", "guide://category/lang/**", "guide://category/lang/*"] {
+        assert!(!guide.read(text).await.unwrap().contains("CANARY"));
+    }
+    assert_eq!(guide.read("guide://document/lang/inside.md").await.unwrap(), "# Rust\nborrow\n");
+    let told = guide.knowledge.problems().await;
+    assert!(
+        told.iter().any(|problem| problem.starts_with("lang/relative.md: it leads out")),
+        "{told:?}"
+    );
+}
+
+#[tokio::test]
+async fn odd_files_are_served_as_well_as_can_be_or_refused_by_name() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "guide/a/ok.md", "ok");
+    fs::write(dir.path().join("guide/a/latin.md"), b"# Caf\xe9 cr\xe8me br\xfbl\xe9e\n").unwrap();
+    fs::write(dir.path().join("guide/a/bin.dat"), b"\xff\x00\xfe").unwrap();
+    write(dir.path(), "guide/a/bad.md", "---\n: [\n---\nbody");
+    fs::File::create(dir.path().join("guide/a/huge.md")).unwrap().set_len(5 << 30).unwrap();
+    let guide = Guide::in_folder(dir, |_| {}, TestLedger::default()).await;
+    let latin = guide.content("guide://document/a/latin.md").await;
+    assert_eq!(latin["text"], "# Café crème brûlée\n");
+    assert!(latin["_meta"]["trove/note"].is_string());
+    assert_eq!(guide.content("guide://document/a/bin.dat").await["blob"], "/wD+");
+    assert_eq!(guide.read("guide://document/a/bad.md").await.unwrap(), "---\n: [\n---\nbody");
+    let all = guide.entries(List::Resources).await;
+    let huge = all.iter().find(|e| e["uri"] == "guide://document/a/huge.md").unwrap();
+    assert_eq!(huge["size"], 5u64 << 30);
+    let error = guide.result("guide://document/a/huge.md").await.unwrap_err();
+    assert!(
+        matches!(error, AskError::Source { error: SourceError::TooLarge { .. }, .. }),
+        "{error:?}"
+    );
+    assert!(
+        guide
+            .read("guide://category/a")
+            .await
+            .unwrap()
+            .contains("huge.md is 5368709120 bytes long")
+    );
+    assert!(guide.knowledge.problems().await.iter().any(|p| p.contains("a/bad.md")));
+}
+
+#[tokio::test]
+async fn skills_are_listed_read_and_walked() {
+    let skill = "---\nname: tidy\ndescription: Tidies\n---\nDo it.\n";
+    let files = [
+        ("guide/skills/tidy/SKILL.md", skill),
+        ("guide/skills/tidy/refs/style.md", "# Style\n"),
+        ("guide/skills/bare/SKILL.md", "# Bare\n"),
+    ];
+    let guide = Guide::with(&files).await;
+    let skills = guide.entries(List::Skills).await;
+    assert_eq!(skills.len(), 2);
+    let tidy = &skills[1];
+    assert_eq!(tidy["uri"], "skill://guide/skills/tidy/SKILL.md");
+    assert_eq!(tidy["frontmatter"], json!({ "name": "tidy", "description": "Tidies" }));
+    // sha256 of "# Style\n"
+    assert_eq!(
+        tidy["resources"][1]["digest"],
+        "sha256:3717c3c8027c526d5bc5af9adf27c8ecde05ce3cb7de2ad9058fcd54ca3212db"
+    );
+    assert_eq!(guide.read("skill://guide/skills/tidy/SKILL.md").await.unwrap(), skill);
+    assert_eq!(guide.read("skill://guide/skills/tidy/refs/style.md").await.unwrap(), "# Style\n");
+    let act = async |action, uri: &str| {
+        let arguments = Json::of(&json!({ "uri": uri }));
+        let reply = guide.gateway.act(&Caller::local(), action, &arguments, Ask::default()).await?;
+        Ok::<Value, AskError>(reply.body.to().unwrap())
+    };
+    let got = act(Action::GetSkill, "skill://guide/skills/tidy/SKILL.md").await.unwrap();
+    assert_eq!(&got["skill"], tidy);
+    let root = act(Action::ReadDirectory, "skill://guide/skills/tidy").await.unwrap();
+    assert_eq!(root["resources"][1]["mimeType"], "inode/directory");
+    let refs = act(Action::ReadDirectory, "skill://guide/skills/tidy/refs/").await.unwrap();
+    assert_eq!(refs["resources"][0]["uri"], "skill://guide/skills/tidy/refs/style.md");
+    assert!(act(Action::ReadDirectory, "skill://guide/skills/tidy/none").await.is_err());
+    assert!(act(Action::GetSkill, "skill://guide/skills/none/SKILL.md").await.is_err());
+    assert!(guide.result("skill://guide/skills/tidy/..%2fbare%2fSKILL.md").await.is_err());
+}
+
+#[tokio::test]
+async fn changes_on_disk_are_seen_and_told_once() {
+    let guide = Guide::with(&LANG).await;
+    guide.follow().await;
+    let caller = Caller::local();
+    let watched =
+        guide.gateway.watch(&caller, &"guide://document/lang/rust.md".into()).await.unwrap();
+    let group = guide.gateway.watch(&caller, &"guide://category/docs".into()).await.unwrap();
+    let mut changes = guide.gateway.changes();
+    let mut updated = async || loop {
+        let change = tokio::time::timeout(Duration::from_secs(20), changes.recv()).await;
+        if let Change::Updated { uri, .. } = change.expect("an update in time").unwrap() {
+            return uri.to_string();
+        }
+    };
+    // An edit, also one of the same length.
+    fs::write(guide.root().join("lang/rust.md"), "# Rost\nborrow\n").unwrap();
+    assert_eq!(updated().await, "guide://document/lang/rust.md");
+    assert_eq!(guide.read("guide://document/lang/rust.md").await.unwrap(), "# Rost\nborrow\n");
+    // A rename.
+    fs::rename(guide.root().join("docs/api.md"), guide.root().join("docs/rest.md")).unwrap();
+    assert_eq!(updated().await, "guide://category/docs");
+    let listed =
+        async |uri: &str| guide.entries(List::Resources).await.iter().any(|e| e["uri"] == uri);
+    guide.until("the new name", async || listed("guide://document/docs/rest.md").await).await;
+    assert!(!listed("guide://document/docs/api.md").await);
+    // A folder that goes, with what is watched in it.
+    guide.gateway.unwatch(&group).await;
+    fs::remove_dir_all(guide.root().join("lang")).unwrap();
+    assert_eq!(updated().await, "guide://document/lang/rust.md");
+    guide.until("the folder to go", async || !listed("guide://category/lang").await).await;
+    guide.gateway.unwatch(&watched).await;
+}
+
+#[tokio::test]
+async fn a_thousand_new_files_are_few_changes() {
+    let guide = Guide::with(&LANG).await;
+    guide.follow().await;
+    // Whatever the start of watching left over.
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let mut changes = guide.gateway.changes();
+    for n in 0..1000 {
+        write(guide.dir.path(), &format!("guide/many/{n}.md"), "# x\n");
+    }
+    let count = async || guide.entries(List::Resources).await.len();
+    guide.until("all of them", async || count().await > 1000).await;
+    tokio::time::sleep(Duration::from_millis(700)).await;
+    let mut told = 0;
+    while changes.try_recv().is_ok() {
+        told += 1;
+    }
+    // One for all that came together; a slow disk may part them.
+    assert!((1..=5).contains(&told), "{told}");
+}
+
+#[tokio::test]
+async fn a_guide_that_appears_goes_and_moves_is_followed() {
+    let guide = Guide::with(&[]).await;
+    assert!(guide.read("guide://help").await.unwrap().contains("There is no guide yet"));
+    tokio::spawn(guide.knowledge.clone().follow(guide.stop.clone()));
+    let has = async |uri: &str| guide.read(uri).await.is_ok();
+    write(guide.dir.path(), "guide/a/one.md", "1");
+    guide.until("the guide", async || has("guide://document/a/one.md").await).await;
+    fs::remove_dir_all(guide.root()).unwrap();
+    guide.until("it to go", async || !has("guide://document/a/one.md").await).await;
+    write(guide.dir.path(), "guide/a/two.md", "2");
+    guide.until("it to be back", async || has("guide://document/a/two.md").await).await;
+    write(guide.dir.path(), "other/b/three.md", "3");
+    let settings = Settings {
+        root: guide.dir.path().join("other"),
+        ..Settings::clone(&guide.knowledge.settings())
+    };
+    guide.knowledge.reconfigure(settings).await;
+    assert!(has("guide://document/b/three.md").await && !has("guide://document/a/two.md").await);
+    write(guide.dir.path(), "other/b/four.md", "4");
+    guide.until("the other folder", async || has("guide://document/b/four.md").await).await;
+}
+
+#[tokio::test]
+async fn renaming_a_category_rewrites_whatever_names_it() {
+    let guide = Guide::set(&LANG, |settings| {
+        review(settings);
+        let project =
+            ProjectSettings { categories: Some(vec!["lang".into()]), ..Default::default() };
+        settings.groups.projects.insert("p".into(), project);
+    })
+    .await;
+    let change = CategoryChange { name: Some("code".into()), ..Default::default() };
+    guide.knowledge.change_category("lang", change).await.unwrap();
+    assert_eq!(
+        guide.parts("guide://collection/review").await,
+        ["docs/api.md", "code/rust.md", "code/python.md"]
+    );
+    assert_eq!(guide.read("guide://document/code/rust").await.unwrap(), "# Rust\nborrow\n");
+    let edits = guide.ledger.edits.lock().unwrap().clone();
+    assert!(edits.contains(&Edit::RenameCategory("lang".into(), "code".into())));
+    // What was only a folder so far is written down with it.
+    assert!(edits.contains(&Edit::SetCategory("docs".into(), CategorySettings::folder("docs"))));
+    assert!(edits.contains(&Edit::SetProjectCategories("p".into(), vec!["code".into()])));
+    assert!(edits.iter().any(|e| matches!(e, Edit::SetCollection(n, c) if n == "review" && c.members[1] == "code/rust+python")));
+}
+
+#[tokio::test]
+async fn changes_are_checked_first_and_are_whole_or_nothing() {
+    let guide = Guide::set(&LANG, review).await;
+    let knowledge = &guide.knowledge;
+    let named = |name: &str| CategoryChange { name: Some(name.into()), ..Default::default() };
+    assert!(matches!(
+        knowledge.add_category("a b", CategoryChange::default()).await,
+        Err(KnowledgeError::BadName(_))
+    ));
+    assert!(matches!(
+        knowledge.add_category("lang", CategoryChange::default()).await,
+        Err(KnowledgeError::Exists { .. })
+    ));
+    assert!(matches!(
+        knowledge.change_category("lang", named("docs")).await,
+        Err(KnowledgeError::Exists { .. })
+    ));
+    let outside = CategoryChange { dir: Some("../x".into()), ..Default::default() };
+    assert!(matches!(knowledge.add_category("x", outside).await, Err(KnowledgeError::BadName(_))));
+    assert!(matches!(knowledge.remove_category("lang").await, Err(KnowledgeError::InUse { .. })));
+    assert!(matches!(
+        knowledge.add_collection("c", vec!["nothing".into()], None).await,
+        Err(KnowledgeError::ContextNotFound { .. })
+    ));
+    assert!(matches!(
+        knowledge.add_collection("c", vec!["lang/".into()], None).await,
+        Err(KnowledgeError::BadExpression(_))
+    ));
+    let itself = CollectionChange { members: Some(vec!["review".into()]), ..Default::default() };
+    assert!(matches!(
+        knowledge.change_collection("review", itself).await,
+        Err(KnowledgeError::BadChange { .. })
+    ));
+    assert!(guide.ledger.edits.lock().unwrap().is_empty());
+
+    knowledge
+        .add_category(
+            "new",
+            CategoryChange { description: Some("New".into()), ..Default::default() },
+        )
+        .await
+        .unwrap();
+    assert!(guide.root().join("new").is_dir());
+    knowledge.add_collection("all", vec!["review,new/**".into()], None).await.unwrap();
+    assert_eq!(guide.parts("guide://collection/all").await.len(), 3);
+    knowledge.remove_collection("all").await.unwrap();
+    knowledge.remove_category("new").await.unwrap();
+    assert_eq!(knowledge.categories(None).await.len(), 2);
+    assert!(guide.root().join("new").is_dir());
+}
+
+#[tokio::test]
+async fn a_change_that_cannot_be_written_down_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    write(dir.path(), "guide/lang/a.md", "a");
+    let guide =
+        Guide::in_folder(dir, |_| {}, TestLedger { refuses: true, ..Default::default() }).await;
+    let error = guide.knowledge.add_collection("c", vec!["lang".into()], None).await.unwrap_err();
+    assert!(error.to_string().contains("the disk is full"));
+    assert!(guide.knowledge.collections(None).await.is_empty());
+}
+
+#[tokio::test]
+async fn documents_are_added_changed_and_removed() {
+    let guide = Guide::with(&LANG).await;
+    let knowledge = &guide.knowledge;
+    let added = knowledge.add_document("lang", "more/go", "# Go\n").await.unwrap();
+    assert_eq!((added.uri(), added.title()), ("guide://document/lang/more/go.md", Some("Go")));
+    assert!(matches!(
+        knowledge.add_document("lang", "more/go", "x").await,
+        Err(KnowledgeError::Exists { .. })
+    ));
+    knowledge.update_document("lang", "more/go", "# Gone\n").await.unwrap();
+    assert_eq!(guide.read("guide://document/lang/more/go").await.unwrap(), "# Gone\n");
+    knowledge.remove_document("lang", "more/go").await.unwrap();
+    assert_eq!(guide.refused("guide://document/lang/more/go").await.0, -32002);
+    for path in ["../x", "/x", "_x", ".x", "a\\b", "", "a b", "a//b"] {
+        assert!(knowledge.add_document("lang", path, "x").await.is_err(), "{path}");
+    }
+    assert!(knowledge.remove_document("lang", "../docs/api.md").await.is_err());
+    assert!(knowledge.update_document("lang", "nothing", "x").await.is_err());
+}
