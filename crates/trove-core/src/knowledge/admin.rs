@@ -140,7 +140,7 @@ impl Knowledge {
         let name = name.to_owned();
         self.change(move |plan| {
             plan.collection(&name)?;
-            let is_category = plan.known.iter().any(|known| *known == name);
+            let is_category = plan.known.contains(&name);
             if !is_category {
                 plan.refuse_if_named(&format!("the collection `{name}`"), &name)?;
             }

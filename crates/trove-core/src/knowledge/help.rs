@@ -15,10 +15,10 @@ pub(super) fn text(task: &Task) -> String {
     let view = task.view();
     let mut text = String::from("# Guide URIs\n\n");
     if !task.index.has_root {
-        let _ = write!(
+        let _ = writeln!(
             text,
             "There is no guide yet. Run `trove init`, or make the folder `{}` with a folder in it for each \
-             category and markdown files in those; they are served at once.\n",
+             category and markdown files in those; they are served at once.",
             task.settings.root.display()
         );
         return text;

@@ -145,11 +145,7 @@ pub(super) fn stat(folder: &OwnedFd, name: &std::ffi::CStr) -> Result<Stat, Open
 }
 
 impl Stamp {
-    #[expect(
-        clippy::unnecessary_cast,
-        clippy::useless_conversion,
-        reason = "the fields have other types on other machines"
-    )]
+    #[expect(clippy::unnecessary_cast, reason = "the fields have other types on other machines")]
     pub(super) fn of(stat: &Stat) -> Stamp {
         Stamp {
             size: u64::try_from(stat.st_size).unwrap_or_default(),

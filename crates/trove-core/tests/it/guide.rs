@@ -1,205 +1,22 @@
 //! Local knowledge through the gateway, on a real disk.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    os::unix::fs::symlink,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::{Duration, SystemTime},
-};
+mod kit;
+
+use std::{collections::BTreeMap, fs, os::unix::fs::symlink, time::Duration};
 
 use serde_json::{Value, json};
-use tempfile::TempDir;
-use tokio_util::sync::CancellationToken;
 use trove_core::{
-    Caller, Gateway, Json, PublicUri, Source as _, SourceError,
+    Caller, Json, SourceError,
     catalogue::{Change, List},
     gateway::{Action, AskError},
     knowledge::{
-        CategoryChange, CategorySettings, CollectionChange, CollectionSettings, Edit, Flags,
-        Givens, Knowledge, KnowledgeError, Ledger, ProjectSettings, Settings,
+        CategoryChange, CategorySettings, CollectionChange, CollectionSettings, Edit,
+        KnowledgeError, ProjectSettings, Settings,
     },
     source::Ask,
 };
 
-/// Flags that a test sets.
-#[derive(Debug, Default)]
-struct TestFlags(Mutex<BTreeMap<String, Value>>);
-
-impl Flags for TestFlags {
-    fn flag(&self, _: Option<&str>, name: &str) -> Option<Value> {
-        self.0.lock().unwrap().get(name).cloned()
-    }
-}
-
-/// Remembers what it was to write down, or refuses.
-#[derive(Debug, Default)]
-struct TestLedger {
-    edits: Mutex<Vec<Edit>>,
-    refuses: bool,
-}
-
-impl Ledger for TestLedger {
-    fn keep(&self, edits: &[Edit]) -> Result<(), String> {
-        if self.refuses {
-            return Err("the disk is full".into());
-        }
-        self.edits.lock().unwrap().extend_from_slice(edits);
-        Ok(())
-    }
-}
-
-/// A guide on disk, served by a gateway.
-struct Guide {
-    dir: TempDir,
-    gateway: Arc<Gateway>,
-    knowledge: Arc<Knowledge>,
-    flags: Arc<TestFlags>,
-    ledger: Arc<TestLedger>,
-    stop: CancellationToken,
-}
-
-impl Guide {
-    async fn with(files: &[(&str, &str)]) -> Guide {
-        Guide::set(files, |_| {}).await
-    }
-
-    async fn set(files: &[(&str, &str)], change: impl FnOnce(&mut Settings)) -> Guide {
-        let dir = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            write(dir.path(), path, text);
-        }
-        Guide::in_folder(dir, change, TestLedger::default()).await
-    }
-
-    async fn in_folder(
-        dir: TempDir,
-        change: impl FnOnce(&mut Settings),
-        ledger: TestLedger,
-    ) -> Guide {
-        let mut settings = Settings::new(dir.path().join("guide"));
-        change(&mut settings);
-        let (flags, ledger) = (Arc::new(TestFlags::default()), Arc::new(ledger));
-        let givens = Givens {
-            flags: flags.clone(),
-            ledger: Some(ledger.clone()),
-            now: || SystemTime::UNIX_EPOCH,
-        };
-        let (knowledge, mut events) = Knowledge::new(settings, givens);
-        let gateway = Gateway::start("test", None).await;
-        gateway.attach_builtin(knowledge.clone()).await;
-        gateway.feed().all_attached().await;
-        let (feed, id) = (gateway.feed(), knowledge.id().clone());
-        tokio::spawn(async move {
-            while let Some(event) = events.recv().await {
-                feed.report(&id, event).await;
-            }
-        });
-        Guide { dir, gateway, knowledge, flags, ledger, stop: CancellationToken::new() }
-    }
-
-    /// Follows the disk from now on.
-    async fn follow(&self) {
-        tokio::spawn(self.knowledge.clone().follow(self.stop.clone()));
-        // The watcher says nothing when it is there; a file that it tells of does.
-        let probe = self.root().join("probe");
-        fs::create_dir_all(&probe).unwrap();
-        for n in 0.. {
-            write(self.dir.path(), "guide/probe/file.md", &format!("{n}"));
-            let before = tokio::time::Instant::now();
-            while before.elapsed() < Duration::from_secs(1) {
-                let seen = self.read("guide://document/probe/file.md").await.ok();
-                if seen == Some(n.to_string()) && n > 0 {
-                    return;
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        }
-    }
-
-    fn root(&self) -> std::path::PathBuf {
-        self.dir.path().join("guide")
-    }
-
-    async fn result(&self, uri: &str) -> Result<Value, AskError> {
-        let uri = PublicUri::new(uri);
-        let reply = self.gateway.read(&Caller::local(), &uri, Ask::default()).await?;
-        Ok(reply.body.to().unwrap())
-    }
-
-    async fn content(&self, uri: &str) -> Value {
-        self.result(uri).await.unwrap()["contents"][0].clone()
-    }
-
-    async fn read(&self, uri: &str) -> Result<String, AskError> {
-        let result = self.result(uri).await?;
-        Ok(result["contents"][0]["text"].as_str().unwrap_or_default().to_owned())
-    }
-
-    /// The code, the words and the data of an error.
-    async fn refused(&self, uri: &str) -> (i64, String, Value) {
-        match self.result(uri).await {
-            Err(AskError::Source {
-                error: SourceError::Refused { code, message, data }, ..
-            }) => (code, message, data.map(|data| data.to().unwrap()).unwrap_or_default()),
-            other => panic!("{uri}: {other:?}"),
-        }
-    }
-
-    /// The documents in a multipart answer, as `category/path`.
-    async fn parts(&self, uri: &str) -> Vec<String> {
-        let text = self.read(uri).await.unwrap();
-        let found = text
-            .lines()
-            .filter_map(|line| line.strip_prefix("Content-Location: guide://document/"));
-        found.map(str::to_owned).collect()
-    }
-
-    async fn entries(&self, list: List) -> Vec<Value> {
-        let (mut all, mut cursor) = (Vec::new(), None);
-        loop {
-            let answer =
-                self.gateway.list(&Caller::local(), list, cursor.as_deref()).await.unwrap();
-            all.extend(answer.page.entries.iter().map(|entry| entry.to::<Value>().unwrap()));
-            cursor = answer.page.next.clone();
-            if cursor.is_none() {
-                return all;
-            }
-        }
-    }
-
-    async fn complete(&self, template: &str, name: &str, value: &str, known: Value) -> Value {
-        let arguments = Json::of(&json!({
-            "ref": { "type": "ref/resource", "uri": template },
-            "argument": { "name": name, "value": value },
-            "context": { "arguments": known },
-        }));
-        let reply =
-            self.gateway.complete(&Caller::local(), &arguments, Ask::default()).await.unwrap();
-        reply.body.to::<Value>().unwrap()["completion"].clone()
-    }
-
-    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
-        let began = tokio::time::Instant::now();
-        while !is_so().await {
-            assert!(began.elapsed() < Duration::from_secs(30), "waited for {what}");
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    }
-}
-
-impl Drop for Guide {
-    fn drop(&mut self) {
-        self.stop.cancel();
-    }
-}
-
-fn write(dir: &Path, path: &str, text: &str) {
-    let path = dir.join(path);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    fs::write(path, text).unwrap();
-}
+use kit::{Guide, TestLedger, write};
 
 const LANG: [(&str, &str); 5] = [
     (
@@ -535,30 +352,33 @@ async fn a_project_sees_what_it_picked() {
     assert_eq!(guide.knowledge.categories(Some("other")).await.len(), 2);
 }
 
-#[tokio::test]
-async fn nothing_outside_of_the_guide_is_ever_given() {
-    let dir = tempfile::tempdir().unwrap();
+/// A guide with every kind of way out planted in it, and what must not be seen beside it.
+async fn besieged() -> Guide {
+    let dir = tempfile::tempdir().expect("a temporary folder");
     for (path, text) in LANG {
         write(dir.path(), path, text);
     }
     write(dir.path(), "canary.md", "CANARY");
     write(dir.path(), "out/canary.md", "CANARY");
     let lang = dir.path().join("guide/lang");
-    symlink(dir.path().join("canary.md"), lang.join("absolute.md")).unwrap();
-    symlink("../../canary.md", lang.join("relative.md")).unwrap();
-    symlink(dir.path().join("out"), lang.join("folder")).unwrap();
-    symlink("/proc/self/environ", lang.join("environ.md")).unwrap();
-    symlink(dir.path().join("out"), dir.path().join("guide/category")).unwrap();
-    symlink("rust.md", lang.join("inside.md")).unwrap();
-    rustix::fs::mknodat(
-        rustix::fs::CWD,
-        lang.join("pipe.md"),
-        rustix::fs::FileType::Fifo,
-        rustix::fs::Mode::RUSR,
-        0,
-    )
-    .unwrap();
-    let guide = Guide::in_folder(dir, |_| {}, TestLedger::default()).await;
+    for (target, link) in [
+        (dir.path().join("canary.md"), lang.join("absolute.md")),
+        ("../../canary.md".into(), lang.join("relative.md")),
+        (dir.path().join("out"), lang.join("folder")),
+        ("/proc/self/environ".into(), lang.join("environ.md")),
+        (dir.path().join("out"), dir.path().join("guide/category")),
+        ("rust.md".into(), lang.join("inside.md")),
+    ] {
+        symlink(target, link).expect("a link");
+    }
+    let (fifo, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+    rustix::fs::mknodat(rustix::fs::CWD, lang.join("pipe.md"), fifo, mode, 0).expect("a pipe");
+    Guide::in_folder(dir, |_| {}, TestLedger::default()).await
+}
+
+#[tokio::test]
+async fn nothing_outside_of_the_guide_is_ever_given() {
+    let guide = besieged().await;
     let all = guide.entries(List::Resources).await;
     assert!(
         all.iter()

@@ -64,6 +64,18 @@ impl Folder {
         std::fs::rename(draft, self.config()).expect("the configuration can be replaced");
     }
 
+    /// Writes a file below the folder.
+    pub(crate) fn put(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        let folder = path.parent().expect("a file lies in a folder");
+        std::fs::create_dir_all(folder).expect("the folder can be made");
+        std::fs::write(path, text).expect("the file can be written");
+    }
+
+    pub(crate) fn path(&self) -> &std::path::Path {
+        self.dir.path()
+    }
+
     pub(crate) fn config(&self) -> PathBuf {
         self.dir.path().join("trove.toml")
     }

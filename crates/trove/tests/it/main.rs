@@ -9,6 +9,7 @@ mod kit;
 // What a client sees: all of it, unchanged, in its own era.
 mod eras;
 mod fidelity;
+mod guide;
 mod lists;
 
 // What happens while a client is there: changes, progress, a new configuration.
