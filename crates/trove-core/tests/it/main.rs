@@ -3,7 +3,7 @@
 mod about;
 mod access;
 mod changes;
-mod kept;
 mod guide;
+mod kept;
 mod names;
 mod templates;

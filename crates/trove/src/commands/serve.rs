@@ -104,8 +104,9 @@ fn greet(app: &App, loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
             file.display()
         ),
         (None, _) => println!(
-            "\nNo configuration was found, so Trove serves only what it knows of itself, such as info://health.\n\
-             Write a trove.toml here, or name any MCP client's file with --config:\n{EXAMPLE}"
+            "\nNo configuration was found, so only what is Trove's own is served.\n\
+             `trove init` writes a trove.toml and a small guide here. Or write one yourself, or name any\n\
+             MCP client's file with --config:\n{EXAMPLE}"
         ),
     }
     for id in app.admission().waiting() {

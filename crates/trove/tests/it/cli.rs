@@ -114,7 +114,7 @@ async fn status_shows_the_state_of_every_server_and_the_last_words_of_a_failing_
     assert_eq!(health["status"], "degraded");
     let sources = health["sources"].as_array().expect("sources");
     let ids: Vec<&Value> = sources.iter().map(|source| &source["id"]).collect();
-    assert_eq!(ids, ["broken", "fine", "trove"]);
+    assert_eq!(ids, ["broken", "fine", "guide", "trove"]);
 }
 
 #[tokio::test]
@@ -196,6 +196,7 @@ async fn up_without_a_configuration_says_how_to_add_a_server_and_serves() {
     assert_eq!(
         client.uris().await,
         [
+            "guide://help",
             "auth://status",
             "config://security",
             "config://server",
@@ -207,7 +208,9 @@ async fn up_without_a_configuration_says_how_to_add_a_server_and_serves() {
     assert_eq!(trove.health().await["status"], "ok");
     let said: Vec<String> = trove.stdout().since(0).iter().map(|line| line.text.clone()).collect();
     let said = said.join("\n");
-    for words in [trove.url.as_str(), "trove.toml", "[servers.docs]", "--config", "Ctrl-C"] {
+    for words in
+        [trove.url.as_str(), "trove.toml", "[servers.docs]", "--config", "trove init", "Ctrl-C"]
+    {
         assert!(said.contains(words), "{words:?} in {said}");
     }
 }

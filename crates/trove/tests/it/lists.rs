@@ -23,7 +23,8 @@ fn two_paged(first: &str, second: &str) -> [Toy; 2] {
 /// The URIs of a list that are not Trove's own.
 async fn foreign_uris(client: &Client) -> Vec<String> {
     let all = client.uris().await;
-    all.into_iter().filter(|uri| !uri.starts_with("info://")).collect()
+    let is_ours = |uri: &str| uri.starts_with("info://") || uri.starts_with("guide://");
+    all.into_iter().filter(|uri| !is_ours(uri)).collect()
 }
 
 /// Reads a URI under its public name, and checks that its owner answered for the right one.
