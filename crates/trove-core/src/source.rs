@@ -3,7 +3,7 @@
 //! An upstream MCP server is one, local knowledge is one, what the gateway says about
 //! itself is one. A Source knows its own names only; it never sees a public one.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
@@ -139,11 +139,35 @@ pub enum Operation {
     },
 }
 
+/// Which of its resources a Source may put into an answer that joins several.
+#[derive(Clone, Default)]
+pub struct Visible(Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>);
+
+impl Visible {
+    /// Those whose LocalUri passes.
+    pub fn when(passes: impl Fn(&str) -> bool + Send + Sync + 'static) -> Visible {
+        Visible(Some(Arc::new(passes)))
+    }
+
+    /// Whether this one may be among them.
+    pub fn allows(&self, local: &str) -> bool {
+        self.0.as_ref().is_none_or(|passes| passes(local))
+    }
+}
+
+impl std::fmt::Debug for Visible {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(if self.0.is_some() { "Visible(some)" } else { "Visible(all)" })
+    }
+}
+
 /// What travels beside an operation: everything that is not its arguments.
 #[derive(Debug)]
 pub struct Ask {
     /// Who asks; put there by the Gateway.
     pub caller: Caller,
+    /// Which resources may be part of the answer; put there by the Gateway.
+    pub visible: Visible,
     /// The caller's own metadata, to be passed on; an object.
     pub meta: Option<Json>,
     /// What the caller's client can be asked for, where the Source may ask back; an object.
@@ -163,6 +187,7 @@ impl Default for Ask {
     fn default() -> Ask {
         Ask {
             caller: Caller::behind(Door::CommandLine),
+            visible: Visible::default(),
             meta: None,
             capabilities: None,
             answers: None,

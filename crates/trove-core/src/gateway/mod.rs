@@ -5,6 +5,7 @@
 //! joins the parts.
 
 mod actions;
+mod documents;
 mod error;
 mod facts;
 mod fetch;
@@ -40,6 +41,7 @@ use crate::{
     caller::Caller,
     catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
     flags::Flags,
+    knowledge::Knowledge,
     metrics::Metrics,
     source::Source,
     status::StatusBoard,
@@ -68,6 +70,7 @@ pub struct Gateway {
     tools: OnceLock<Weak<dyn ToolBook>>,
     flags: OnceLock<Arc<Flags>>,
     audit: OnceLock<Audit>,
+    knowledge: OnceLock<Arc<Knowledge>>,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -97,6 +100,7 @@ impl Gateway {
             tools: OnceLock::new(),
             flags: OnceLock::new(),
             audit: OnceLock::new(),
+            knowledge: OnceLock::new(),
             settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),

@@ -81,6 +81,7 @@ impl Gateway {
         let snapshot = self.snapshot().await;
         let route = self.admit(caller, &snapshot, uri)?;
         ask.caller = caller.clone();
+        ask.visible = self.visible(caller, route.source.id().as_str());
         let answer = self.fetch(caller, &route, ask).await;
         let source = route.source.id().clone();
         let answer = answer.map_err(|error| AskError::Source {

@@ -60,7 +60,7 @@ pub use settings::{
 
 use crate::{
     resource::ListsChanged,
-    source::{SourceEvent, SourceId},
+    source::{SourceEvent, SourceId, Visible},
     uri::LocalUri,
 };
 use index::Index;
@@ -157,6 +157,11 @@ impl Knowledge {
         self.settings.load_full()
     }
 
+    /// Whether there was a guide when it was last looked for.
+    pub fn has_root(&self) -> bool {
+        self.index.load().has_root
+    }
+
     /// Whether there is a guide at all.
     pub async fn exists(&self) -> bool {
         self.indexed().await.has_root
@@ -173,7 +178,7 @@ impl Knowledge {
         if let Some(pattern) = pattern {
             expression = expression.with_pattern(pattern)?;
         }
-        self.work(project, move |task| {
+        self.work(project, Visible::default(), move |task| {
             let selection = task.view().expression(&expression)?;
             task.gather(selection)
         })
@@ -285,16 +290,24 @@ impl Knowledge {
         let settings = self.settings.load_full();
         let project = project.map(str::to_owned).or_else(|| settings.project.clone());
         let date = OffsetDateTime::from((self.givens.now)()).date().to_string();
-        Task { index, settings, flags: self.givens.flags.clone(), project, date }
+        Task {
+            index,
+            settings,
+            flags: self.givens.flags.clone(),
+            project,
+            date,
+            visible: Visible::default(),
+        }
     }
 
     /// Does blocking work within bounds.
     async fn work<T: Send + 'static>(
         &self,
         project: Option<&str>,
+        visible: Visible,
         work: impl FnOnce(&Task) -> Result<T, KnowledgeError> + Send + 'static,
     ) -> Result<T, KnowledgeError> {
-        let task = self.task(project, self.indexed().await);
+        let task = Task { visible, ..self.task(project, self.indexed().await) };
         let reads = self.reads.clone();
         let done = async move {
             let permit = reads.acquire_owned().await.ok();
@@ -336,6 +349,7 @@ struct Task {
     flags: Arc<dyn Flags>,
     project: Option<String>,
     date: String,
+    visible: Visible,
 }
 
 /// How several documents become one answer.
@@ -356,7 +370,8 @@ impl Task {
         View { index: &self.index, project: self.project().map(|(_, project)| project) }
     }
 
-    fn gather(&self, selection: Selection) -> Result<Content, KnowledgeError> {
+    fn gather(&self, mut selection: Selection) -> Result<Content, KnowledgeError> {
+        selection.documents.retain(|document| self.visible.allows(document.uri()));
         let store = Store::new(&self.settings.root);
         let unnamed = ProjectSettings::default();
         let named = self.project.as_deref().map(|name| (name, &unnamed));

@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     json::Json,
+    project::ProjectName,
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
     source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId},
     uri::LocalUri,
@@ -68,11 +69,11 @@ impl Source for Knowledge {
     fn perform<'a>(
         &'a self,
         operation: Operation,
-        _ask: Ask,
+        ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         Box::pin(async move {
             let body = match operation {
-                Operation::Read { uri } => self.read(uri.as_str()).await?,
+                Operation::Read { uri } => self.read(uri.as_str(), ask).await?,
                 Operation::Complete { arguments } => {
                     let index = self.indexed().await;
                     complete::complete(&self.task(None, index), &arguments)?
@@ -93,7 +94,7 @@ impl Source for Knowledge {
             let print = print(&task, uri.as_str());
             if print == 0 {
                 // The same words as a read of it would have.
-                self.read(uri.as_str()).await?;
+                self.read(uri.as_str(), Ask::default()).await?;
             }
             let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
             watched.insert(uri.clone(), print);
@@ -108,9 +109,10 @@ impl Source for Knowledge {
 }
 
 impl Knowledge {
-    async fn read(&self, uri: &str) -> Result<Json, SourceError> {
+    async fn read(&self, uri: &str, ask: Ask) -> Result<Json, SourceError> {
         let asked = uri.to_owned();
-        let done = self.work(None, move |task| answer(task, &asked)).await;
+        let project = ask.caller.project.as_ref().map(ProjectName::as_str);
+        let done = self.work(project, ask.visible, move |task| answer(task, &asked)).await;
         done.map_err(|error| error.for_uri(uri))
     }
 

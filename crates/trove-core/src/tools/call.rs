@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tracing::{debug, error, trace};
 
 use super::{
-    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
+    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments, consent,
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Class, Failure, Given, Outcome},
@@ -34,6 +34,8 @@ pub struct Settings {
     pub prefix: String,
     /// The groups that are offered.
     pub toolsets: Vec<Toolset>,
+    /// Whether the tools of guide and flags are shown only where a guide exists.
+    pub follows_guide: bool,
     /// How much a tool says about itself.
     pub descriptions: Descriptions,
     /// When clients get the bridge.
@@ -49,6 +51,7 @@ impl Default for Settings {
         Settings {
             prefix: "guide".to_owned(),
             toolsets: vec![Toolset::Resources, Toolset::Health],
+            follows_guide: true,
             descriptions: Descriptions::Short,
             bridge: BridgeMode::Auto,
             mask_error_details: false,
@@ -135,7 +138,15 @@ impl Tools {
 
     /// The entries of the tools that this caller is offered, in order.
     pub fn list(&self, caller: &Caller) -> Vec<Json> {
-        self.offered.load().shown_to(caller).map(|tool| tool.entry.clone()).collect()
+        self.offered
+            .load()
+            .shown_to(caller, self.has_guide())
+            .map(|tool| tool.entry.clone())
+            .collect()
+    }
+
+    fn has_guide(&self) -> bool {
+        self.gateway.knowledge().is_some_and(|knowledge| knowledge.has_root())
     }
 
     /// Whether there is a tool of that name, whoever is shown it.
@@ -194,7 +205,7 @@ impl ToolBook for Tools {
             toolset: Some(tool.spec.toolset.as_str()),
             effect: Some(tool.spec.effect.as_str()),
         };
-        offered.shown_to(caller).map(summary).collect()
+        offered.shown_to(caller, self.has_guide()).map(summary).collect()
     }
 
     fn names(&self) -> Vec<&'static str> {
@@ -218,7 +229,13 @@ async fn run(
         None => json!({}),
         Some(text) => text.to().map_err(|_| Failure::arguments("the arguments are not JSON"))?,
     };
-    consent(tool.spec, &given)?;
+    let asked = {
+        let ask = call.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        consent::ask(tool.spec, &given, &ask)?
+    };
+    if let Some(question) = asked {
+        return Ok(question);
+    }
     let arguments = arguments::check(given, &tool.schema)?;
     let running = AssertUnwindSafe((tool.spec.run)(arguments, call)).catch_unwind();
     running.await.unwrap_or_else(|_| {
@@ -228,26 +245,20 @@ async fn run(
     })
 }
 
-/// A tool that destroys does nothing without the exact word.
-fn consent(spec: &ToolSpec, arguments: &Value) -> Result<(), Failure> {
-    let Some(word) = spec.consent else { return Ok(()) };
-    if arguments.get("explicit_action").and_then(Value::as_str) == Some(word) {
-        return Ok(());
-    }
-    let message = format!("{} destroys; nothing was changed", spec.name);
-    let action = format!(
-        "Ask the user whether this shall really be done; only if so, call again with explicit_action \"{word}\"."
-    );
-    Err(Failure::new(Class::ConsentRequired, message, action)
-        .with("field", "explicit_action")
-        .with("allowed", vec![word])
-        .instruction("Do not repeat the call on your own: ask the user first."))
-}
-
 impl Offered {
-    fn shown_to(&self, caller: &Caller) -> impl Iterator<Item = &OfferedTool> {
+    /// The tools a caller sees: the bridge where his client needs it, those of the guide
+    /// where there is one.
+    fn shown_to(
+        &self,
+        caller: &Caller,
+        has_guide: bool,
+    ) -> impl Iterator<Item = &OfferedTool> + use<'_> {
         let need = offer::need(self.settings.bridge, caller);
-        self.tools.iter().filter(move |tool| !tool.spec.is_bridge || need != Need::Nothing)
+        let follows = self.settings.follows_guide && !has_guide;
+        self.tools.iter().filter(move |tool| match tool.spec.toolset {
+            Toolset::Guide | Toolset::Flags if follows => false,
+            _ => !tool.spec.is_bridge || need != Need::Nothing,
+        })
     }
 
     fn new(settings: Settings) -> Offered {

@@ -7,10 +7,13 @@
 mod any_json;
 mod arguments;
 mod call;
+mod consent;
 mod describe;
 mod example;
 mod flags;
 mod get_resource;
+mod guide;
+mod guide_admin;
 mod health;
 mod offer;
 mod outcome;
@@ -32,6 +35,19 @@ pub use outcome::{Class, Failure, Outcome};
 pub static TOOLS: &[ToolSpec] = &[
     spec::<get_resource::GetResource>(),
     spec::<health::HealthCheck>(),
+    spec::<guide::GetContent>(),
+    spec::<guide::CategoryList>(),
+    spec::<guide::CollectionList>(),
+    spec::<guide::CategoryListFiles>(),
+    spec::<guide_admin::CategoryAdd>(),
+    spec::<guide_admin::CategoryChangeTool>(),
+    spec::<guide_admin::CategoryRemove>(),
+    spec::<guide_admin::CollectionAdd>(),
+    spec::<guide_admin::CollectionChangeTool>(),
+    spec::<guide_admin::CollectionRemove>(),
+    spec::<guide_admin::DocumentAdd>(),
+    spec::<guide_admin::DocumentUpdate>(),
+    spec::<guide_admin::DocumentRemove>(),
     spec::<flags::SetFeatureFlag>(),
     spec::<flags::GetFeatureFlag>(),
     spec::<flags::ListFeatureFlags>(),

@@ -4,7 +4,7 @@ use tokio::sync::mpsc;
 use trove_core::{
     Caller, Json,
     json::{Object, quote, string},
-    source::{Ask, Notice},
+    source::{Ask, Notice, Visible},
 };
 
 use crate::{
@@ -93,6 +93,7 @@ impl Asking {
     pub(crate) fn ask(&self, params: Option<&Json>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
         Ask {
             caller: self.caller.clone(),
+            visible: Visible::default(),
             meta: self.meta.clone(),
             capabilities: self.capabilities.clone(),
             answers: self.answers(params),

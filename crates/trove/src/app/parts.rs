@@ -21,7 +21,7 @@ use trove_core::{
 };
 
 use crate::{
-    config::{Config, Loaded, PolicyRule},
+    config::{Config, Loaded, Origin, PolicyRule},
     ledger::ConfigLedger,
 };
 
@@ -45,6 +45,7 @@ pub(super) fn tool_settings(config: &Config) -> Settings {
     Settings {
         prefix: config.tool_prefix.value.clone(),
         toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),
+        follows_guide: config.toolsets.origin == Origin::Default,
         descriptions: config.descriptions.value.into(),
         bridge: config.bridge.value.into(),
         mask_error_details: config.mask_error_details.value,
@@ -89,6 +90,7 @@ pub(super) async fn attach_guide(
     // What the first client is told of our abilities depends on what there is.
     let _ = tokio::time::timeout(FIRST_LOOK, knowledge.exists()).await;
     gateway.attach_builtin(knowledge.clone()).await;
+    gateway.adopt_knowledge(knowledge.clone());
     tasks.spawn(knowledge.clone().follow(stop.clone()));
     let (feed, id, stop) = (gateway.feed(), knowledge.id().clone(), stop.clone());
     tasks.spawn(async move {

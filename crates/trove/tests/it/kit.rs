@@ -47,10 +47,6 @@ impl Folder {
         Arc::new(folder)
     }
 
-    pub(crate) fn path(&self) -> &std::path::Path {
-        self.dir.path()
-    }
-
     pub(crate) fn with(config: &str) -> Arc<Folder> {
         let folder = Folder::empty();
         folder.write(config);

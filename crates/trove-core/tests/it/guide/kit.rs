@@ -123,7 +123,7 @@ impl Guide {
     pub(crate) async fn result(&self, uri: &str) -> Result<Value, AskError> {
         let uri = PublicUri::new(uri);
         let reply = self.gateway.read(&Caller::local(), &uri, Ask::default()).await?;
-        Ok(reply.body.to().unwrap())
+        Ok(reply.reply.body.to().unwrap())
     }
 
     pub(crate) async fn content(&self, uri: &str) -> Value {

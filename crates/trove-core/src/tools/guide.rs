@@ -1,0 +1,233 @@
+//! Reading local knowledge by expression, and what there is of it.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset};
+use crate::{
+    knowledge::{Category, Content, Document, Knowledge, KnowledgeError},
+    project::ProjectName,
+};
+
+/// Get documents of the guide by an expression.
+///
+/// `lang/python` is the document python of the category lang; `lang/python+rust` either;
+/// `lang/python,docs/api,review` all three in order, each document once. A name may be a
+/// category or a collection. Patterns know `*`, `**`, `?`, `[a-z]` and `{a,b}`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct GetContent {
+    /// What to get, as in `lang/python,checklists`.
+    #[schemars(length(max = 4096))]
+    expression: String,
+    /// For parts of the expression that have no pattern of their own.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    pattern: Option<String>,
+}
+
+/// List the categories of the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoryList {}
+
+/// List the collections of the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectionList {}
+
+/// List the documents of one category.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoryListFiles {
+    /// The category.
+    name: String,
+    /// Only documents that match.
+    #[serde(default)]
+    #[schemars(length(max = 1024))]
+    pattern: Option<String>,
+}
+
+impl Tool for GetContent {
+    const NAME: &'static str = "get_content";
+    const TOOLSET: Toolset = Toolset::Guide;
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLES: &'static [Example] = &[
+        Example { says: "One document.", arguments: r#"{"expression": "lang/rust"}"# },
+        Example {
+            says: "Whatever is there on either language.",
+            arguments: r#"{"expression": "lang/rust+python"}"#,
+        },
+        Example {
+            says: "The same pattern in two categories.",
+            arguments: r#"{"expression": "lang,checklists", "pattern": "r*"}"#,
+        },
+    ];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let knowledge = knowledge(call)?;
+        let (expression, pattern) = (self.expression.trim(), self.pattern.as_deref());
+        let content = call
+            .gateway
+            .content(call.caller, knowledge, expression, pattern)
+            .await
+            .map_err(failure)?;
+        let text = knowledge.as_text(&content, project(call));
+        let outcome = Outcome::ok(json!({
+            "content": text,
+            "documents": content.pieces.iter().map(|p| described(&p.document)).collect::<Vec<_>>(),
+            "left_out": content.left_out,
+            "cut": content.cut,
+        }));
+        Ok(match notes(&content) {
+            Some(notes) => outcome.message(&notes),
+            None => outcome,
+        })
+    }
+}
+
+impl Tool for CategoryList {
+    const NAME: &'static str = "category_list";
+    const TOOLSET: Toolset = Toolset::Guide;
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLES: &'static [Example] =
+        &[Example { says: "See what the guide is divided into.", arguments: "{}" }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let categories = knowledge(call)?.categories(project(call)).await;
+        let one = |category: &Arc<Category>| {
+            json!({
+                "name": category.name(),
+                "description": category.description(),
+                "dir": category.dir(),
+                "patterns": category.patterns(),
+                "documents": category.documents().len(),
+            })
+        };
+        Ok(Outcome::ok(json!({ "categories": categories.iter().map(one).collect::<Vec<_>>() })))
+    }
+}
+
+impl Tool for CollectionList {
+    const NAME: &'static str = "collection_list";
+    const TOOLSET: Toolset = Toolset::Guide;
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLES: &'static [Example] =
+        &[Example { says: "See what is gathered for a purpose.", arguments: "{}" }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let collections = knowledge(call)?.collections(project(call)).await;
+        let all: Vec<Value> = collections
+            .into_iter()
+            .map(|collection| {
+                json!({
+                    "name": collection.name,
+                    "description": collection.description,
+                    "members": collection.members,
+                    "problem": collection.problem,
+                })
+            })
+            .collect();
+        Ok(Outcome::ok(json!({ "collections": all })))
+    }
+}
+
+impl Tool for CategoryListFiles {
+    const NAME: &'static str = "category_list_files";
+    const TOOLSET: Toolset = Toolset::Guide;
+    const EFFECT: Effect = Effect::Reads;
+    const EXAMPLES: &'static [Example] = &[
+        Example { says: "Everything of a category.", arguments: r#"{"name": "lang"}"# },
+        Example {
+            says: "What matches.",
+            arguments: r#"{"name": "lang", "pattern": "{rust,python}"}"#,
+        },
+    ];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let knowledge = knowledge(call)?;
+        let name = self.name.trim();
+        let files = call
+            .gateway
+            .category_files(call.caller, knowledge, name, self.pattern.as_deref())
+            .await;
+        let files = files.map_err(failure)?;
+        let documents: Vec<Value> = files.iter().map(|document| described(document)).collect();
+        Ok(Outcome::ok(json!({ "category": name, "documents": documents })))
+    }
+}
+
+/// Local knowledge, or why there is none.
+pub(super) fn knowledge<'a>(call: &'a Call<'_>) -> Result<&'a Arc<Knowledge>, Failure> {
+    call.gateway.knowledge().ok_or_else(|| {
+        let action = "Run `trove init` in the folder of the configuration.";
+        Failure::new(Class::NotFound, "this gateway has no guide", action)
+    })
+}
+
+/// The project the caller works on.
+pub(super) fn project<'a>(call: &'a Call<'_>) -> Option<&'a str> {
+    call.caller.project.as_ref().map(ProjectName::as_str)
+}
+
+/// A document as lists show it.
+pub(super) fn described(document: &Document) -> Value {
+    json!({
+        "uri": document.uri(),
+        "category": document.category(),
+        "path": document.path(),
+        "title": document.title(),
+        "description": document.description(),
+        "mimeType": document.media(),
+        "size": document.size(),
+        "lastModified": document.modified(),
+    })
+}
+
+fn notes(content: &Content) -> Option<String> {
+    (!content.notes.is_empty()).then(|| content.notes.join("\n"))
+}
+
+/// An error of local knowledge, in its class.
+pub(super) fn failure(error: KnowledgeError) -> Failure {
+    let message = error.to_string();
+    let of = |class, action: &str| Failure::new(class, message.clone(), action);
+    match &error {
+        KnowledgeError::NotFound { near, .. } | KnowledgeError::ContextNotFound { near, .. } => {
+            of(Class::NotFound, "Call category_list or collection_list to see what there is.")
+                .with("near", near.clone())
+        }
+        KnowledgeError::Ambiguous { candidates, .. } => {
+            of(Class::AmbiguousUri, "Ask for one of the candidates.")
+                .with("candidates", candidates.clone())
+        }
+        KnowledgeError::FlagsUnmet { .. } => {
+            of(Class::NotFound, "Set the flags it needs with set_project_flag, if that is meant.")
+        }
+        KnowledgeError::TooLarge { limit, .. } => {
+            of(Class::TooLarge, "Split the document or shorten it.").with("limit", *limit)
+        }
+        KnowledgeError::TooSlow => of(Class::Busy, "Ask for fewer documents.").retryable(true),
+        KnowledgeError::Unreadable { .. } | KnowledgeError::Template { .. } => {
+            of(Class::ResourceExecutionError, "Mend the document; `trove doctor` shows more.")
+                .caused_by(&error)
+        }
+        KnowledgeError::Exists { .. } => of(Class::Conflict, "Change it, or choose another name."),
+        KnowledgeError::InUse { by, .. } => {
+            of(Class::Conflict, "Change what names it first.").with("named_by", by.clone())
+        }
+        KnowledgeError::NotKept { .. } => {
+            of(Class::StorageError, "Mend what the message names, then try again.")
+                .caused_by(&error)
+        }
+        KnowledgeError::BadScheme { .. }
+        | KnowledgeError::BadAddress { .. }
+        | KnowledgeError::BadExpression(_)
+        | KnowledgeError::BadPattern { .. }
+        | KnowledgeError::BadName(_)
+        | KnowledgeError::BadChange { .. } => Failure::arguments(message.clone()),
+    }
+}

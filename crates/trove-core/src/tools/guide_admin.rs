@@ -1,0 +1,327 @@
+//! Changing local knowledge: categories, collections, documents.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{
+    Call, Effect, Example, Failure, Outcome, Tool, Toolset,
+    guide::{described, failure, knowledge},
+};
+use crate::knowledge::{CategoryChange, CollectionChange};
+
+/// The longest document that can be written by a tool.
+const MAX_DOCUMENT: usize = 1024 * 1024;
+
+/// Add a category to the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoryAdd {
+    /// Its name: at most 30 characters, no blanks, no `/`, `\` or `!`.
+    name: String,
+    /// Its folder below the guide; its name if left out.
+    #[serde(default)]
+    dir: Option<String>,
+    /// What belongs to it, as in `**/*.md`.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    patterns: Option<Vec<String>>,
+    /// What it is about.
+    #[serde(default)]
+    description: Option<String>,
+}
+
+/// Change or rename a category of the guide.
+///
+/// Collections that name it follow a new name.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoryChangeTool {
+    /// Its name now.
+    name: String,
+    /// Its new name.
+    #[serde(default)]
+    new_name: Option<String>,
+    /// Its new folder below the guide.
+    #[serde(default)]
+    dir: Option<String>,
+    /// What belongs to it from now on.
+    #[serde(default)]
+    #[schemars(length(max = 100))]
+    patterns: Option<Vec<String>>,
+    /// What it is about; empty removes it.
+    #[serde(default)]
+    description: Option<String>,
+}
+
+/// Remove a category from the guide.
+///
+/// REQUIRES EXPLICIT USER INSTRUCTION: clients lose the way to its documents. The files
+/// stay on disk. Do not use it lightly, or to tidy up on your own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CategoryRemove {
+    /// The category.
+    name: String,
+    /// The word that says the user wants it.
+    #[serde(rename = "explicit_action")]
+    _explicit_action: RemoveCategoryWord,
+}
+
+/// Add a collection to the guide.
+///
+/// Its members are expressions over categories and other collections.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectionAdd {
+    /// Its name: at most 30 characters, no blanks, no `/`, `\` or `!`.
+    name: String,
+    /// Its members, as in `lang/rust+python`.
+    #[schemars(length(max = 1000))]
+    members: Vec<String>,
+    /// What it is for.
+    #[serde(default)]
+    description: Option<String>,
+}
+
+/// Change or rename a collection of the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectionChangeTool {
+    /// Its name now.
+    name: String,
+    /// Its new name.
+    #[serde(default)]
+    new_name: Option<String>,
+    /// Its members from now on.
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    members: Option<Vec<String>>,
+    /// What it is for; empty removes it.
+    #[serde(default)]
+    description: Option<String>,
+}
+
+/// Remove a collection from the guide.
+///
+/// REQUIRES EXPLICIT USER INSTRUCTION: whoever reads it by name finds nothing any more.
+/// Documents stay. Do not use it lightly, or to tidy up on your own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CollectionRemove {
+    /// The collection.
+    name: String,
+    /// The word that says the user wants it.
+    #[serde(rename = "explicit_action")]
+    _explicit_action: RemoveCollectionWord,
+}
+
+/// Add a document to the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentAdd {
+    /// The category.
+    category: String,
+    /// Its path in the category; `.md` is added where there is no extension.
+    path: String,
+    /// Its whole text.
+    #[schemars(length(max = MAX_DOCUMENT))]
+    text: String,
+}
+
+/// Replace the text of a document of the guide.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentUpdate {
+    /// The category.
+    category: String,
+    /// Its path in the category.
+    path: String,
+    /// Its whole new text.
+    #[schemars(length(max = MAX_DOCUMENT))]
+    text: String,
+}
+
+/// Remove a document from the guide, for good.
+///
+/// REQUIRES EXPLICIT USER INSTRUCTION: the file is deleted and cannot be brought back. Do
+/// not use it lightly, or to tidy up on your own.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DocumentRemove {
+    /// The category.
+    category: String,
+    /// Its path in the category.
+    path: String,
+    /// The word that says the user wants it.
+    #[serde(rename = "explicit_action")]
+    _explicit_action: RemoveDocumentWord,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum RemoveCategoryWord {
+    #[serde(rename = "REMOVE_CATEGORY")]
+    Yes,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum RemoveCollectionWord {
+    #[serde(rename = "REMOVE_COLLECTION")]
+    Yes,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum RemoveDocumentWord {
+    #[serde(rename = "REMOVE_DOCUMENT")]
+    Yes,
+}
+
+impl Tool for CategoryAdd {
+    const NAME: &'static str = "category_add";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "A category for runbooks.",
+        arguments: r#"{"name": "runbooks", "description": "What to do when it burns"}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let CategoryAdd { name, dir, patterns, description } = self;
+        let wanted = CategoryChange { name: None, dir, patterns, description };
+        knowledge(call)?.add_category(&name, wanted).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "category": name })).message("The category was added."))
+    }
+}
+
+impl Tool for CategoryChangeTool {
+    const NAME: &'static str = "category_change";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Another name; collections follow.",
+        arguments: r#"{"name": "lang", "new_name": "languages"}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let CategoryChangeTool { name, new_name, dir, patterns, description } = self;
+        let now = new_name.clone().unwrap_or_else(|| name.clone());
+        let wanted = CategoryChange { name: new_name, dir, patterns, description };
+        knowledge(call)?.change_category(&name, wanted).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "category": now })).message("The category was changed."))
+    }
+}
+
+impl Tool for CategoryRemove {
+    const NAME: &'static str = "category_remove";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Destroys;
+    const CONSENT: Option<&'static str> = Some("REMOVE_CATEGORY");
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Only after the user said so.",
+        arguments: r#"{"name": "drafts", "explicit_action": "REMOVE_CATEGORY"}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        knowledge(call)?.remove_category(&self.name).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "category": self.name, "removed": true })))
+    }
+}
+
+impl Tool for CollectionAdd {
+    const NAME: &'static str = "collection_add";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "What a reviewer needs.",
+        arguments: r#"{"name": "onboarding", "members": ["lang/rust+python", "checklists"]}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let CollectionAdd { name, members, description } = self;
+        let knowledge = knowledge(call)?;
+        knowledge.add_collection(&name, members, description).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "collection": name })).message("The collection was added."))
+    }
+}
+
+impl Tool for CollectionChangeTool {
+    const NAME: &'static str = "collection_change";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Other members.",
+        arguments: r#"{"name": "review", "members": ["lang/rust"]}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let CollectionChangeTool { name, new_name, members, description } = self;
+        let now = new_name.clone().unwrap_or_else(|| name.clone());
+        let wanted = CollectionChange { name: new_name, members, description };
+        knowledge(call)?.change_collection(&name, wanted).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "collection": now })).message("The collection was changed."))
+    }
+}
+
+impl Tool for CollectionRemove {
+    const NAME: &'static str = "collection_remove";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Destroys;
+    const CONSENT: Option<&'static str> = Some("REMOVE_COLLECTION");
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Only after the user said so.",
+        arguments: r#"{"name": "old", "explicit_action": "REMOVE_COLLECTION"}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        knowledge(call)?.remove_collection(&self.name).await.map_err(failure)?;
+        Ok(Outcome::ok(json!({ "collection": self.name, "removed": true })))
+    }
+}
+
+impl Tool for DocumentAdd {
+    const NAME: &'static str = "document_add";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "A new guideline.",
+        arguments: r##"{"category": "lang", "path": "go", "text": "# Go\n\nUse gofmt."}"##,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let added = knowledge(call)?.add_document(&self.category, &self.path, &self.text).await;
+        Ok(Outcome::ok(described(&*added.map_err(failure)?)).message("The document was added."))
+    }
+}
+
+impl Tool for DocumentUpdate {
+    const NAME: &'static str = "document_update";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Writes;
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Another text in place of the old.",
+        arguments: r##"{"category": "lang", "path": "rust.md", "text": "# Rust\n\nUse clippy."}"##,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let kept = knowledge(call)?.update_document(&self.category, &self.path, &self.text).await;
+        Ok(Outcome::ok(described(&*kept.map_err(failure)?)).message("The document was replaced."))
+    }
+}
+
+impl Tool for DocumentRemove {
+    const NAME: &'static str = "document_remove";
+    const TOOLSET: Toolset = Toolset::GuideAdmin;
+    const EFFECT: Effect = Effect::Destroys;
+    const CONSENT: Option<&'static str> = Some("REMOVE_DOCUMENT");
+    const EXAMPLES: &'static [Example] = &[Example {
+        says: "Only after the user said so.",
+        arguments: r#"{"category": "lang", "path": "cobol.md", "explicit_action": "REMOVE_DOCUMENT"}"#,
+    }];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let knowledge = knowledge(call)?;
+        knowledge.remove_document(&self.category, &self.path).await.map_err(failure)?;
+        let path = format!("{}/{}", self.category, self.path);
+        Ok(Outcome::ok(json!({ "document": path, "removed": true })))
+    }
+}
