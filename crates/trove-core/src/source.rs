@@ -141,7 +141,9 @@ pub enum Operation {
 
 /// Which of its resources a Source may put into an answer that joins several.
 #[derive(Clone, Default)]
-pub struct Visible(Option<Arc<dyn Fn(&str) -> bool + Send + Sync>>);
+pub struct Visible(Option<Arc<Passes>>);
+
+type Passes = dyn Fn(&str) -> bool + Send + Sync;
 
 impl Visible {
     /// Those whose LocalUri passes.

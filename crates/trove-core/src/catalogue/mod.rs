@@ -6,6 +6,7 @@ pub mod rewrite;
 pub mod shelf;
 
 mod refresh;
+mod route;
 mod snapshot;
 
 use std::sync::Arc;
@@ -15,9 +16,8 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use page::{BadCursor, PAGE_ENTRIES, Page};
-pub use snapshot::{
-    Member, NamedEntry, ResourceEntry, Route, RouteError, RoutedBy, Snapshot, TemplateEntry,
-};
+pub use route::{Route, RouteError, RoutedBy};
+pub use snapshot::{Member, NamedEntry, ResourceEntry, Snapshot, TemplateEntry};
 
 use crate::{
     json::Json,

@@ -5,20 +5,16 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use super::naming;
+use super::{
+    naming,
+    route::{Matching, RouteError},
+};
 use crate::{
     json::{Json, Object},
     resource::{Freshness, Listing, ListsChanged, Named, Scope, Template},
     source::{Abilities, Source, SourceId},
-    uri::{LocalUri, MAX_URI_BYTES, PublicUri, scheme},
+    uri::{LocalUri, PublicUri, scheme},
 };
-
-/// The longest URI that is matched against templates, and the most templates tried for
-/// one: together they bound what a hostile server's templates can cost.
-const MAX_MATCHED_BYTES: usize = 4096;
-const MAX_ATTEMPTS: usize = 64;
-/// How far above a file of a skill its `SKILL.md` is sought.
-const MAX_SKILL_DEPTH: usize = 32;
 
 /// Everything all Sources list, under the names our clients see.
 pub struct Snapshot {
@@ -29,13 +25,12 @@ pub struct Snapshot {
     pub(super) tools: Vec<NamedEntry>,
     pub(super) prompts: Vec<NamedEntry>,
     pub(super) skills: Vec<NamedEntry>,
-    by_uri: HashMap<PublicUri, u32>,
-    contested: HashMap<PublicUri, Vec<u32>>,
-    /// Indices into `templates`, most specific first.
-    by_specificity: Vec<u32>,
+    pub(super) by_uri: HashMap<PublicUri, u32>,
+    pub(super) contested: HashMap<PublicUri, Vec<u32>>,
+    pub(super) matching: Matching,
     /// Which members list anything of a scheme.
-    by_scheme: HashMap<String, Vec<u32>>,
-    by_id: HashMap<SourceId, u32>,
+    pub(super) by_scheme: HashMap<String, Vec<u32>>,
+    pub(super) by_id: HashMap<SourceId, u32>,
     by_tool: HashMap<Arc<str>, u32>,
     by_prompt: HashMap<Arc<str>, u32>,
 }
@@ -87,59 +82,6 @@ pub struct NamedEntry {
     pub entry: Json,
 }
 
-/// The Source and the name behind a PublicUri.
-#[derive(Clone)]
-pub struct Route {
-    /// Who owns it.
-    pub source: Arc<dyn Source>,
-    /// What the owner calls it.
-    pub local: LocalUri,
-    /// How the name was understood.
-    pub by: RoutedBy,
-}
-
-/// How a name was understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RoutedBy {
-    /// It is listed.
-    Listing,
-    /// It says which Source is meant.
-    Qualifier,
-    /// It fits a template.
-    Template,
-    /// One Source alone uses its scheme.
-    Scheme,
-}
-
-impl RoutedBy {
-    /// Its name in logs.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            RoutedBy::Listing => "static",
-            RoutedBy::Qualifier => "qualified",
-            RoutedBy::Template => "template",
-            RoutedBy::Scheme => "scheme",
-        }
-    }
-}
-
-/// Why a name leads nowhere.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum RouteError {
-    /// Nobody owns it.
-    #[error("no source serves it")]
-    Unknown,
-    /// It is longer than any that is listed.
-    #[error("the URI is longer than {MAX_URI_BYTES} bytes")]
-    TooLong,
-    /// Several own it.
-    #[error("several sources serve it")]
-    Ambiguous {
-        /// The names that settle it.
-        candidates: Vec<PublicUri>,
-    },
-}
-
 impl Snapshot {
     /// Nothing at all.
     pub fn empty() -> Snapshot {
@@ -162,7 +104,7 @@ impl Snapshot {
             skills: Vec::new(),
             by_uri: HashMap::new(),
             contested: HashMap::new(),
-            by_specificity: Vec::new(),
+            matching: Matching::default(),
             by_scheme: HashMap::new(),
             by_id,
             by_tool: HashMap::new(),
@@ -254,49 +196,6 @@ impl Snapshot {
         self.members.iter().filter(|m| m.is_stale).map(|m| m.source.id()).collect()
     }
 
-    /// The owner of a URI and its name there: exact, then qualified, then by template,
-    /// then by the scheme if only one Source uses it.
-    pub fn route(&self, uri: &str) -> Result<Route, RouteError> {
-        if uri.len() > MAX_URI_BYTES {
-            return Err(RouteError::TooLong);
-        }
-        if let Some(&n) = self.by_uri.get(uri) {
-            let entry = &self.resources[n as usize];
-            return Ok(self.route_to(entry.member, entry.local.clone(), RoutedBy::Listing));
-        }
-        if let Some((id, local)) = naming::split_qualified(uri)
-            && let Some(&member) = self.by_id.get(&id)
-        {
-            return Ok(self.route_to(member, local, RoutedBy::Qualifier));
-        }
-        if let Some(owners) = self.contested.get(uri) {
-            return Err(RouteError::Ambiguous { candidates: self.qualified(owners, uri) });
-        }
-        self.route_by_template(uri).unwrap_or_else(|| self.route_by_scheme(uri))
-    }
-
-    /// The owner of a template, by the text our clients see.
-    pub fn route_template(&self, text: &str) -> Result<Route, RouteError> {
-        if text.len() > MAX_URI_BYTES {
-            return Err(RouteError::TooLong);
-        }
-        if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
-            let local = entry.template.text.clone();
-            return Ok(self.route_to(entry.member, local, RoutedBy::Template));
-        }
-        // A client may also name a concrete URI, or a contested template.
-        let owners: Vec<u32> = self
-            .templates
-            .iter()
-            .filter(|t| t.template.text.as_str() == text)
-            .map(|t| t.member)
-            .collect();
-        if owners.len() > 1 {
-            return Err(RouteError::Ambiguous { candidates: self.qualified(&owners, text) });
-        }
-        self.route(text)
-    }
-
     /// A tool by the name our clients see.
     pub fn tool(&self, name: &str) -> Option<&NamedEntry> {
         self.by_tool.get(name).map(|&n| &self.tools[n as usize])
@@ -339,88 +238,6 @@ impl Snapshot {
             tools: named(&self.tools, &old.tools),
             prompts: named(&self.prompts, &old.prompts),
         }
-    }
-
-    fn route_to(&self, member: u32, local: LocalUri, by: RoutedBy) -> Route {
-        Route { source: self.owner(member).clone(), local, by }
-    }
-
-    fn route_by_template(&self, uri: &str) -> Option<Result<Route, RouteError>> {
-        if uri.len() > MAX_MATCHED_BYTES {
-            return None;
-        }
-        let mut owners: Vec<u32> = Vec::new();
-        let mut best = None;
-        let mut attempts = 0;
-        // A server's `{+anything}` must not catch what is ours.
-        let is_ours = naming::is_reserved(uri);
-        for &n in &self.by_specificity {
-            let entry = &self.templates[n as usize];
-            if is_ours && !self.owner(entry.member).is_builtin() {
-                continue;
-            }
-            let Some(compiled) = &entry.template.compiled else { continue };
-            if best.is_some_and(|best| compiled.specificity() != best) {
-                break;
-            }
-            if !uri.starts_with(compiled.literal_prefix()) {
-                continue;
-            }
-            attempts += 1;
-            if attempts > MAX_ATTEMPTS {
-                break;
-            }
-            if !owners.contains(&entry.member) && compiled.matches(uri).is_some() {
-                best = Some(compiled.specificity());
-                owners.push(entry.member);
-            }
-        }
-        match owners[..] {
-            [] => None,
-            [member] => Some(Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Template))),
-            _ => {
-                owners.sort_unstable();
-                Some(Err(RouteError::Ambiguous { candidates: self.qualified(&owners, uri) }))
-            }
-        }
-    }
-
-    /// A URI that nobody lists, such as a link a tool returned: asked of the one Source
-    /// that uses its scheme. A file or folder of a skill is asked of whoever lists that
-    /// skill; what is ours of ourselves only, where more is served than is listed.
-    fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
-        let scheme = scheme(uri).ok_or(RouteError::Unknown)?;
-        if let Some(member) = self.owner_of_skill(uri) {
-            return Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme));
-        }
-        let is_ours = naming::is_reserved(uri);
-        let users = self.by_scheme.get(scheme).map(Vec::as_slice).unwrap_or_default();
-        let mut users = users.iter().filter(|&&member| {
-            let source = &self.members[member as usize].source;
-            source.accepts_unlisted() && (!is_ours || source.is_builtin())
-        });
-        match (users.next(), users.next()) {
-            (Some(&member), None) => {
-                Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme))
-            }
-            _ => Err(RouteError::Unknown),
-        }
-    }
-
-    /// The member that lists the `SKILL.md` in or above what is asked for.
-    fn owner_of_skill(&self, uri: &str) -> Option<u32> {
-        let mut folder = uri.strip_prefix("skill://").map(|_| uri.trim_end_matches('/'))?;
-        for _ in 0..MAX_SKILL_DEPTH {
-            if let Some(&n) = self.by_uri.get(format!("{folder}/SKILL.md").as_str()) {
-                return Some(self.resources[n as usize].member);
-            }
-            folder = &folder[..folder.rfind('/').filter(|at| *at > "skill://".len())?];
-        }
-        None
-    }
-
-    fn qualified(&self, owners: &[u32], uri: &str) -> Vec<PublicUri> {
-        owners.iter().map(|&n| naming::qualify(self.owner(n).id(), uri)).collect()
     }
 
     /// Whether a name of this member may stand bare if nobody else claims it.
@@ -499,24 +316,11 @@ impl Snapshot {
                 });
             }
         }
-        let mut order: Vec<u32> = (0u32..)
-            .zip(&templates)
-            .filter(|(_, t)| {
-                // One that begins with a variable would be tried for every URI there is; it
-                // is read by its qualified name.
-                let prefix = t.template.compiled.as_ref().map_or("", |c| c.literal_prefix());
-                prefix.contains(':')
-                    && self
-                        .may_stand_bare(&self.members[t.member as usize], t.template.text.as_str())
-            })
-            .map(|(n, _)| n)
-            .collect();
-        order.sort_by_key(|&n| {
-            std::cmp::Reverse(
-                templates[n as usize].template.compiled.as_ref().map(|c| c.specificity()),
-            )
-        });
-        (self.templates, self.by_specificity, self.by_scheme) = (templates, order, by_scheme);
+        let may_match = |t: &TemplateEntry| {
+            self.may_stand_bare(&self.members[t.member as usize], t.template.text.as_str())
+        };
+        self.matching = Matching::new(&templates, may_match);
+        (self.templates, self.by_scheme) = (templates, by_scheme);
     }
 
     fn name_all(

@@ -95,7 +95,28 @@ pub struct Call<'a> {
     pub(super) need: Need,
     /// When the call came.
     pub now: SystemTime,
+    ask: &'a std::sync::Mutex<Ask>,
+}
+
+/// A call before the tool is known.
+pub(super) struct Begun {
+    offered: Arc<Offered>,
+    caller: Caller,
     ask: std::sync::Mutex<Ask>,
+}
+
+impl Begun {
+    pub(super) fn as_call<'a>(&'a self, tools: &'a Tools) -> Call<'a> {
+        Call {
+            tools,
+            gateway: &tools.gateway,
+            caller: &self.caller,
+            settings: &self.offered.settings,
+            need: offer::need(self.offered.settings.bridge, &self.caller),
+            now: SystemTime::now(),
+            ask: &self.ask,
+        }
+    }
 }
 
 impl Call<'_> {
@@ -154,6 +175,18 @@ impl Tools {
         self.offered.load().by_name.contains_key(name)
     }
 
+    /// Takes what every call and every prompt begins with.
+    pub(super) fn begin(&self, caller: &Caller, ask: Ask) -> Begun {
+        let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
+        let caller = Caller { via, ..caller.clone() };
+        Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
+    }
+
+    /// Whether failures leave out what only those who run the gateway should see.
+    pub fn masks_details(&self) -> bool {
+        self.offered.load().settings.mask_error_details
+    }
+
     /// Calls the tool of that name; nothing when there is none.
     pub async fn call(
         &self,
@@ -162,20 +195,10 @@ impl Tools {
         arguments: Option<&Json>,
         ask: Ask,
     ) -> Option<Reply> {
-        let offered = self.offered.load_full();
-        let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
-        let caller = &Caller { via, ..caller.clone() };
-        let tool = &offered.tools[*offered.by_name.get(name)?];
+        let begun = self.begin(caller, ask);
+        let tool = &begun.offered.tools[*begun.offered.by_name.get(name)?];
         let name = tool.spec.name;
-        let call = Call {
-            tools: self,
-            gateway: &self.gateway,
-            caller,
-            settings: &offered.settings,
-            need: offer::need(offered.settings.bridge, caller),
-            now: SystemTime::now(),
-            ask: std::sync::Mutex::new(ask),
-        };
+        let call = begun.as_call(self);
         trace!("Tool called: {name}");
         let answer = match run(tool, arguments, &call).await {
             Ok(outcome) => {
@@ -188,7 +211,7 @@ impl Tools {
             Err(failure) => {
                 error!("Tool {name} failed: {}", failure.class().as_str());
                 debug!(tool = name, message = failure.message(), "failure");
-                failure.to_reply(offered.settings.mask_error_details)
+                failure.to_reply(call.settings.mask_error_details)
             }
         };
         Some(answer)

@@ -195,6 +195,19 @@ impl Tool for ListProjectFlags {
     }
 }
 
+/// The flags that hold for the caller: of his project, where that is known.
+pub(super) async fn holding(
+    call: &Call<'_>,
+    pattern: Option<&str>,
+) -> Result<Vec<Listed>, Failure> {
+    let flags = flags(call)?;
+    let listed = match &call.caller.project {
+        Some(project) => flags.list_project(project, pattern).await,
+        None => flags.list_global(pattern).await,
+    };
+    listed.map_err(failure)
+}
+
 fn flags<'a>(call: &'a Call<'_>) -> Result<&'a Flags, Failure> {
     call.gateway.flags().ok_or_else(|| {
         let action = "Start Trove with a state folder it can write.";

@@ -17,6 +17,7 @@ mod guide_admin;
 mod health;
 mod offer;
 mod outcome;
+mod prompts;
 mod schema;
 
 use std::future::Future;

@@ -54,7 +54,7 @@ impl Server {
                 timed_call(timer, self.call_tool(params, asking, notices)).await
             }
             "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
-                self.act(Action::GetPrompt, params, asking, notices).await
+                self.get_prompt(params, asking, notices).await
             }
             "skills/get" if self.shows(List::Skills, &asking.caller) => {
                 self.act(Action::GetSkill, params, asking, notices).await
@@ -80,9 +80,12 @@ impl Server {
         let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
         let mut answer = answer.map_err(|error| encode::error(error, asking.version))?;
         // Ours first: no client that cuts the list loses them.
-        if list == List::Tools && cursor.is_none() {
-            answer.page.entries.splice(0..0, self.tools.list(&asking.caller));
-        }
+        let ours = match list {
+            List::Tools if cursor.is_none() => self.tools.list(&asking.caller),
+            List::Prompts if cursor.is_none() => self.tools.prompts(),
+            _ => Vec::new(),
+        };
+        answer.page.entries.splice(0..0, ours);
         Ok(encode::list(key, &answer, asking.version))
     }
 
@@ -120,6 +123,23 @@ impl Server {
         let answer = self.tools.call(&asking.caller, &name, given.as_ref(), ask).await;
         let unknown = || AskError::UnknownName { what: "tool", name: name.clone() };
         self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking.version)
+    }
+
+    /// A prompt of ours, or else one of a Source.
+    async fn get_prompt(
+        &self,
+        params: Option<Json>,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Result<Json, RpcError> {
+        let name = required(params.as_ref(), "name")?;
+        let given = params.as_ref().and_then(|params| params.get("arguments"));
+        let ask = asking.ask(params.as_ref(), None);
+        match self.tools.prompt(&asking.caller, &name, given.as_ref(), ask).await {
+            None => self.act(Action::GetPrompt, params, asking, notices).await,
+            Some(Ok(reply)) => encode::reply(reply, Keeping::OnceOnly, asking.version),
+            Some(Err(failure)) => Err(encode::failure(&failure, self.tools.masks_details())),
+        }
     }
 
     async fn act(
@@ -233,7 +253,7 @@ impl Server {
         match list {
             List::Resources | List::Templates => true,
             List::Tools => abilities.tools || !self.tools.list(caller).is_empty(),
-            List::Prompts => abilities.prompts,
+            List::Prompts => true,
             List::Skills => abilities.skills || !snapshot.skills().is_empty(),
         }
     }

@@ -6,6 +6,7 @@ use trove_core::{
     json::{Object, quote},
     resource::{Freshness, Scope},
     source::{Reply, SourceError},
+    tools::Failure,
 };
 
 use super::server_info;
@@ -154,6 +155,12 @@ pub(crate) fn error(error: AskError, version: Version) -> RpcError {
             }
         },
     }
+}
+
+/// Why a prompt of ours gave nothing.
+pub(crate) fn failure(failure: &Failure, masked: bool) -> RpcError {
+    RpcError::new(code::INVALID_PARAMS, failure.message().to_owned())
+        .with_data(failure.to_json(masked))
 }
 
 fn not_found(text: String, uri: &str, version: Version) -> RpcError {
