@@ -4,10 +4,6 @@
 //! *use cases* ([`gateway`]) and what is offered as [`tools`], a paragraph of lines for
 //! each below. Each layer imports only what stands before it; parts do not import one
 //! another.
-//! Read it from the top: *words* (plain values: [`json`], [`uri`], [`template`],
-//! [`resource`], [`source_id`], [`caller`], [`status`]), the *seam* ([`source`]), *parts*
-//! ([`catalogue`], [`about`], [`knowledge`]), and the *use cases* ([`gateway`]). Each layer imports
-//! only what stands before it; parts do not import one another.
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
@@ -32,6 +28,7 @@ pub mod cache;
 pub mod catalogue;
 pub mod flags;
 pub mod knowledge;
+pub mod search;
 
 pub mod gateway;
 

@@ -1,0 +1,272 @@
+//! Gathers candidates from the index: which resources match, how well, how many there
+//! are. What is not admitted is passed over before it is counted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use tantivy::{
+    DocAddress, DocId, DocSet as _, Score, Searcher, SegmentReader, TERMINATED,
+    columnar::ColumnValues,
+    query::{Scorer, Weight},
+    schema::IndexRecordOption,
+};
+
+use super::{
+    filter::Filter,
+    lexical::{Compiled, Lexical},
+    roster::slot_of,
+    schema::{Fields, fast},
+};
+
+/// A resource that matches, and the document that does best.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Match {
+    pub(super) id: u64,
+    pub(super) doc: DocAddress,
+    pub(super) score: Score,
+}
+
+/// What of each document a filter needs.
+struct Columns {
+    id: Arc<dyn ColumnValues<u64>>,
+    owner: Arc<dyn ColumnValues<u64>>,
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader) -> tantivy::Result<Columns> {
+        let columns = segment.fast_fields();
+        Ok(Columns {
+            id: columns.u64(fast::ID)?.first_or_default_col(0),
+            owner: columns.u64(fast::OWNER)?.first_or_default_col(0),
+        })
+    }
+
+    /// The resource of a document, if it may be found.
+    fn admitted(&self, doc: DocId, filter: &mut Filter<'_>) -> Option<u64> {
+        let id = self.id.get_val(doc);
+        (filter.admits_owner(self.owner.get_val(doc)) && filter.admits(id)).then_some(id)
+    }
+}
+
+/// The best few resources, each once, filled without order and cut when full.
+struct Best {
+    matches: Vec<Match>,
+    limit: usize,
+    /// What a new one must exceed.
+    threshold: Score,
+}
+
+impl Best {
+    fn new(limit: usize) -> Best {
+        Best { matches: Vec::new(), limit, threshold: Score::MIN }
+    }
+
+    fn push(&mut self, found: Match) {
+        if found.score <= self.threshold {
+            return;
+        }
+        self.matches.push(found);
+        if self.matches.len() >= (self.limit * 2).max(64) {
+            self.cut();
+        }
+    }
+
+    fn cut(&mut self) {
+        // The best document of each resource stands for it.
+        self.matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.doc.cmp(&b.doc)));
+        let mut seen = std::collections::HashSet::with_capacity(self.matches.len());
+        self.matches.retain(|found| seen.insert(found.id));
+        self.matches.truncate(self.limit);
+        if self.matches.len() == self.limit {
+            self.threshold = self.matches.last().map_or(Score::MIN, |last| last.score);
+        }
+    }
+
+    fn finish(mut self) -> Vec<Match> {
+        self.cut();
+        self.matches
+    }
+}
+
+/// The best resources; the index passes over what cannot be among them.
+pub(super) fn best(
+    searcher: &Searcher,
+    weight: &dyn Weight,
+    filter: &mut Filter<'_>,
+    limit: usize,
+) -> tantivy::Result<Vec<Match>> {
+    let mut best = Best::new(limit);
+    for (number, segment) in searcher.segment_readers().iter().enumerate() {
+        let columns = Columns::open(segment)?;
+        let alive = segment.alive_bitset();
+        weight.for_each_pruning(best.threshold, segment, &mut |doc, score| {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+                if let Some(id) = columns.admitted(doc, filter) {
+                    best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
+                }
+            }
+            best.threshold
+        })?;
+    }
+    Ok(best.finish())
+}
+
+/// The best resources, and how many match in all.
+pub(super) fn best_and_total(
+    searcher: &Searcher,
+    weight: &dyn Weight,
+    filter: &mut Filter<'_>,
+    limit: usize,
+) -> tantivy::Result<(Vec<Match>, usize)> {
+    let mut best = Best::new(limit);
+    let mut counted = Counted::default();
+    for (number, segment) in searcher.segment_readers().iter().enumerate() {
+        let columns = Columns::open(segment)?;
+        let alive = segment.alive_bitset();
+        weight.for_each(segment, &mut |doc, score| {
+            if alive.is_none_or(|alive| alive.is_alive(doc)) {
+                if let Some(id) = columns.admitted(doc, filter) {
+                    counted.add(slot_of(id));
+                    best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
+                }
+            }
+        })?;
+    }
+    Ok((best.finish(), counted.total))
+}
+
+/// Counts resources, each once, by their places.
+#[derive(Default)]
+struct Counted {
+    seen: Vec<u64>,
+    total: usize,
+}
+
+impl Counted {
+    fn add(&mut self, slot: usize) {
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        if word >= self.seen.len() {
+            self.seen.resize(word + 1, 0);
+        }
+        self.total += usize::from(self.seen[word] & bit == 0);
+        self.seen[word] |= bit;
+    }
+}
+
+/// The documents of a resource that the one who asks may see.
+pub(super) fn documents_of(
+    searcher: &Searcher,
+    fields: &Fields,
+    id: u64,
+    filter: &Filter<'_>,
+) -> tantivy::Result<Vec<DocAddress>> {
+    let all = all_documents_of(searcher, fields, id)?;
+    let own = all.into_iter().filter(|(_, owner)| filter.admits_owner(*owner));
+    Ok(own.map(|(doc, _)| doc).collect())
+}
+
+/// All documents of a resource and whose they are.
+pub(super) fn all_documents_of(
+    searcher: &Searcher,
+    fields: &Fields,
+    id: u64,
+) -> tantivy::Result<Vec<(DocAddress, u64)>> {
+    let mut documents = Vec::new();
+    let term = fields.id_term(id);
+    for (number, segment) in searcher.segment_readers().iter().enumerate() {
+        let index = segment.inverted_index(fields.id)?;
+        let Some(mut postings) = index.read_postings(&term, IndexRecordOption::Basic)? else {
+            continue;
+        };
+        let columns = Columns::open(segment)?;
+        while postings.doc() != TERMINATED {
+            let doc = postings.doc();
+            if !segment.is_deleted(doc) {
+                documents.push((DocAddress::new(number as u32, doc), columns.owner.get_val(doc)));
+            }
+            postings.advance();
+        }
+    }
+    Ok(documents)
+}
+
+/// The scores of some documents for one question; those that do not match are absent.
+pub(super) fn scores(
+    searcher: &Searcher,
+    weight: &dyn Weight,
+    docs: &[DocAddress],
+) -> tantivy::Result<HashMap<DocAddress, Score>> {
+    let mut scores = HashMap::new();
+    visit(searcher, weight, docs, &mut |doc, score| {
+        scores.insert(doc, score);
+    })?;
+    Ok(scores)
+}
+
+/// What of the question's weight each document holds.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Weighed {
+    pub(super) text: f32,
+    pub(super) name: f32,
+    pub(super) name_coverage: f32,
+    pub(super) coverage: f32,
+    /// Which units it holds, a bit each.
+    pub(super) units: u64,
+}
+
+/// Weighs documents, sorted by address.
+pub(super) fn weigh(
+    searcher: &Searcher,
+    lexical: &Lexical,
+    docs: &[DocAddress],
+) -> tantivy::Result<HashMap<DocAddress, Weighed>> {
+    let mut weighed: HashMap<DocAddress, Weighed> = HashMap::with_capacity(docs.len());
+    let total: f32 = lexical.units.iter().map(|unit| unit.idf).sum::<f32>().max(f32::MIN_POSITIVE);
+    for (number, unit) in lexical.units.iter().enumerate() {
+        let Compiled { idf, name, text, .. } = unit;
+        let bit = 1_u64 << number.min(63);
+        if let Some(name) = name {
+            visit(searcher, &**name, docs, &mut |doc, score| {
+                let sum = weighed.entry(doc).or_default();
+                sum.name += score / lexical.mass;
+                sum.name_coverage += idf / total;
+                sum.coverage += idf / total;
+                sum.units |= bit;
+            })?;
+        }
+        if let Some(text) = text {
+            visit(searcher, &**text, docs, &mut |doc, score| {
+                let sum = weighed.entry(doc).or_default();
+                sum.text += score / lexical.mass;
+                if sum.units & bit == 0 {
+                    sum.coverage += idf / total;
+                }
+                sum.units |= bit;
+            })?;
+        }
+    }
+    Ok(weighed)
+}
+
+/// Visits those of some documents, sorted by address, that match.
+fn visit(
+    searcher: &Searcher,
+    weight: &dyn Weight,
+    docs: &[DocAddress],
+    visitor: &mut dyn FnMut(DocAddress, Score),
+) -> tantivy::Result<()> {
+    for group in docs.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
+        let segment = searcher.segment_reader(group[0].segment_ord);
+        let mut scorer: Box<dyn Scorer> = weight.scorer(segment, 1.0)?;
+        for doc in group {
+            if scorer.doc() < doc.doc_id {
+                scorer.seek(doc.doc_id);
+            }
+            match scorer.doc() {
+                TERMINATED => break,
+                at if at == doc.doc_id => visitor(*doc, scorer.score()),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,200 @@
+//! Gives resources their vectors, in the background: what is used most and changed last
+//! comes first, a few at a time, and not at all while it is told to pause.
+
+use std::{
+    sync::{Arc, Condvar, Mutex, PoisonError},
+    time::Duration,
+};
+
+use tantivy::TantivyDocument;
+
+use super::{
+    Shared, chunks, collect,
+    roster::{top_by, urgency},
+    schema::{self, Read},
+    shelf::VectorFile,
+    vectors::{Embedded, quantise},
+};
+
+/// Turns texts into vectors that are near each other when the texts mean alike.
+pub trait Encode: Send + Sync {
+    /// Tells encoders apart whose vectors cannot be compared.
+    fn name(&self) -> &str;
+    /// How many numbers a vector has.
+    fn dimension(&self) -> usize;
+    /// One vector for each text.
+    fn encode(&self, texts: &[&str]) -> Vec<Vec<f32>>;
+}
+
+/// How many resources are chosen at a time.
+const CHOSEN: usize = 32;
+/// How many pieces are encoded at a time, between looks at the pause.
+const BATCH: usize = 8;
+/// How often it looks for work when nobody wakes it.
+const REST: Duration = Duration::from_secs(2);
+
+/// What tells the background what to do.
+#[derive(Debug, Default)]
+pub(super) struct Bell {
+    state: Mutex<BellState>,
+    rung: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct BellState {
+    has_work: bool,
+    is_paused: bool,
+    is_stopped: bool,
+}
+
+impl Bell {
+    pub(super) fn wake(&self) {
+        self.change(|state| state.has_work = true);
+    }
+
+    pub(super) fn pause(&self, is_paused: bool) {
+        self.change(|state| state.is_paused = is_paused);
+    }
+
+    pub(super) fn stop(&self) {
+        self.change(|state| state.is_stopped = true);
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BellState)) {
+        change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        self.rung.notify_all();
+    }
+
+    /// Waits for work; false when it is time to stop.
+    fn wait(&self) -> bool {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while !state.is_stopped && (state.is_paused || !state.has_work) {
+            let waited = self.rung.wait_timeout(state, REST);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            if !state.is_paused {
+                break;
+            }
+        }
+        state.has_work = false;
+        !state.is_stopped
+    }
+
+    /// Whether to go on with what was begun.
+    fn may_go_on(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        !state.is_stopped && !state.is_paused
+    }
+}
+
+/// The background.
+pub(super) struct Embedder {
+    pub(super) shared: Arc<Shared>,
+    pub(super) encoder: Arc<dyn Encode>,
+    pub(super) file: Option<VectorFile>,
+}
+
+impl Embedder {
+    /// Works until it is told to stop.
+    pub(super) fn run(mut self) {
+        while self.shared.bell.wait() {
+            while self.shared.bell.may_go_on() {
+                let chosen = self.choose();
+                if chosen.is_empty() {
+                    break;
+                }
+                for (id, version) in chosen {
+                    if !self.shared.bell.may_go_on() || !self.embed(id, version) {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The resources most in want of vectors.
+    fn choose(&self) -> Vec<(u64, u64)> {
+        let roster = self.shared.roster();
+        let vectors = self.shared.vectors();
+        let room = self.shared.config.max_vectors.saturating_sub(vectors.len());
+        if room == 0 {
+            return Vec::new();
+        }
+        let wanting =
+            roster.iter().filter(|record| vectors.version(record.id) != Some(record.version()));
+        let chosen = top_by(wanting, CHOSEN, |a, b| urgency(a).total_cmp(&urgency(b)));
+        chosen.into_iter().map(|record| (record.id, record.version())).collect()
+    }
+
+    /// Gives one resource its vectors; false when it was not finished.
+    fn embed(&mut self, id: u64, version: u64) -> bool {
+        let Some(documents) = self.documents(id) else { return true };
+        let mut embedded = Vec::new();
+        for read in &documents {
+            let Some(pieces) = self.encode(read) else { return false };
+            embedded.extend(pieces);
+            if embedded.len() >= chunks::MAX_PIECES {
+                break;
+            }
+        }
+        // What changed meanwhile is done again; that it is gone is seen below.
+        if self.shared.roster().get(id).is_none() {
+            return true;
+        }
+        self.shared.vectors_mut().put(id, version, &embedded);
+        if let Some(file) = &mut self.file {
+            if let Err(error) = file.add(id, version, &embedded) {
+                tracing::warn!(%error, "vectors cannot be kept; they will be computed again");
+                self.file = None;
+            }
+        }
+        true
+    }
+
+    fn documents(&self, id: u64) -> Option<Vec<Read>> {
+        let store = self.shared.store();
+        let searcher = store.reader.searcher();
+        let found = collect::all_documents_of(&searcher, &store.fields, id).ok()?;
+        let mut documents = Vec::new();
+        for (doc, _) in found {
+            let document: TantivyDocument = searcher.doc(doc).ok()?;
+            documents.push(schema::read(&store.fields, &document));
+        }
+        documents.sort_by_key(|read| (read.owner, read.part));
+        Some(documents)
+    }
+
+    fn encode(&self, read: &Read) -> Option<Vec<Embedded>> {
+        let body = read.window.body.as_str();
+        let mut places = chunks::pieces(body);
+        if places.is_empty() {
+            places.push(0..0);
+        }
+        let name = read.shown.title.as_deref().unwrap_or(&read.shown.name);
+        let mut embedded = Vec::new();
+        for batch in places.chunks(BATCH) {
+            if !self.shared.bell.may_go_on() {
+                return None;
+            }
+            let description = read.shown.description.as_deref();
+            let texts: Vec<String> = batch
+                .iter()
+                .map(|place| {
+                    chunks::input(
+                        name,
+                        description.filter(|_| place.start == 0),
+                        &body[place.clone()],
+                    )
+                })
+                .collect();
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            for (place, vector) in batch.iter().zip(self.encoder.encode(&texts)) {
+                let (scale, codes) = quantise(&vector);
+                let start =
+                    u32::try_from(place.start as u64 + read.window.base).unwrap_or(u32::MAX);
+                let len = place.len() as u32;
+                embedded.push(Embedded { owner: read.owner, start, len, scale, codes });
+            }
+        }
+        Some(embedded)
+    }
+}

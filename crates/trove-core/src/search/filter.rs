@@ -1,0 +1,127 @@
+//! Admits resources: what the question leaves out, and what the caller may not see, is
+//! gone before anything is counted or cut.
+
+use super::{
+    entry::{Coverage, Seen, Sight},
+    query::Query,
+    roster::{Record, Roster, hash, slot_of},
+};
+
+/// Decides about resources for one question.
+pub(super) struct Filter<'a> {
+    roster: &'a Roster,
+    sight: &'a dyn Sight,
+    /// By number of the Source.
+    sources: Vec<Seen>,
+    /// By number of the type; nothing where every type will do.
+    types: Option<Vec<bool>>,
+    after: i64,
+    before: i64,
+    is_dated: bool,
+    owner: u64,
+    /// What was decided, by place: 0 nothing yet, 1 no, 2 yes.
+    decided: Vec<u8>,
+}
+
+impl<'a> Filter<'a> {
+    pub(super) fn new(roster: &'a Roster, sight: &'a dyn Sight, query: &Query) -> Filter<'a> {
+        let wants = |source| query.sources.is_empty() || query.sources.contains(source);
+        let sources = roster.sources.iter();
+        let sources = sources
+            .map(|source| if wants(source) { sight.of_source(source) } else { Seen::Nothing });
+        let sources: Vec<Seen> = sources.collect();
+        let types = (!query.content_types.is_empty()).then(|| {
+            roster.types.iter().map(|mime| fits_any(mime, &query.content_types)).collect()
+        });
+        let needs_asking = sources.contains(&Seen::Some);
+        Filter {
+            roster,
+            sight,
+            sources,
+            types,
+            after: query.after.unwrap_or(i64::MIN),
+            before: query.before.unwrap_or(i64::MAX),
+            is_dated: query.after.is_some() || query.before.is_some(),
+            owner: sight.owner().map_or(0, owner_number),
+            decided: if needs_asking { vec![0; roster.capacity()] } else { Vec::new() },
+        }
+    }
+
+    /// Whether a document is for everybody or for the one who asks.
+    pub(super) fn admits_owner(&self, owner: u64) -> bool {
+        owner == 0 || owner == self.owner
+    }
+
+    /// Whether a resource may be found.
+    pub(super) fn admits(&mut self, id: u64) -> bool {
+        let Some(record) = self.roster.get(id) else { return false };
+        self.admits_record(record)
+    }
+
+    pub(super) fn admits_record(&mut self, record: &Record) -> bool {
+        if self.sources[usize::from(record.source)] == Seen::Nothing || !self.fits(record) {
+            return false;
+        }
+        self.is_visible(record)
+    }
+
+    fn fits(&self, record: &Record) -> bool {
+        let has_date = || record.modified().is_some_and(|at| at >= self.after && at <= self.before);
+        let has_type = |types: &Vec<bool>| types.get(usize::from(record.mime)) == Some(&true);
+        self.types.as_ref().is_none_or(has_type) && (!self.is_dated || has_date())
+    }
+
+    fn is_visible(&mut self, record: &Record) -> bool {
+        match self.sources[usize::from(record.source)] {
+            Seen::All => true,
+            Seen::Nothing => false,
+            Seen::Some => {
+                let slot = slot_of(record.id);
+                if self.decided[slot] == 0 {
+                    let is_seen = self.sight.sees(self.roster.entry_of(record));
+                    self.decided[slot] = 1 + u8::from(is_seen);
+                }
+                self.decided[slot] == 2
+            }
+        }
+    }
+
+    /// How much of what the caller may see is indexed, whatever they ask for.
+    pub(super) fn coverage(&self) -> Coverage {
+        let mut coverage = Coverage::default();
+        let mut partly = Vec::new();
+        for (number, source) in self.roster.sources.iter().enumerate() {
+            match self.sight.of_source(source) {
+                Seen::All => self.roster.tallies[number].add_to(&mut coverage),
+                Seen::Nothing => {}
+                Seen::Some => partly.push(number),
+            }
+        }
+        if !partly.is_empty() {
+            for record in self.roster.iter() {
+                let is_asked = partly.contains(&usize::from(record.source));
+                if is_asked && self.sight.sees(self.roster.entry_of(record)) {
+                    record.state.add_to(&mut coverage);
+                }
+            }
+        }
+        coverage
+    }
+}
+
+/// The number that stands for an owner; never 0.
+pub(super) fn owner_number(owner: &str) -> u64 {
+    hash(&owner).max(1)
+}
+
+fn fits_any(mime: &str, wanted: &[String]) -> bool {
+    let plain = mime.split(';').next().unwrap_or_default().trim();
+    wanted.iter().any(|wanted| {
+        let wanted = wanted.trim().to_ascii_lowercase();
+        match wanted.strip_suffix('*') {
+            Some("" | "*/") => true,
+            Some(start) => plain.starts_with(start),
+            None => plain == wanted || mime == wanted,
+        }
+    })
+}

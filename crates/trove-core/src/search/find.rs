@@ -1,0 +1,356 @@
+//! Answers questions: candidates from words and from meaning, put in one order, scored,
+//! and shown with the places where the words were found.
+
+use std::{collections::HashSet, time::Instant};
+
+use tantivy::{DocAddress, Searcher};
+
+use super::{
+    collect::{self, Match, Weighed},
+    entry::Sight,
+    filter::Filter,
+    hits::{Hit, Hits},
+    lexical::{Compiler, Lexical, Population},
+    query::{Plan, Query, QueryError},
+    relevance::Evidence,
+    roster::{Record, Roster, top_by},
+    show,
+    store::Store,
+    vectors::{Near, Probe, Spread, VectorSet},
+};
+
+/// How many resources words and meaning each propose.
+const CANDIDATES: usize = 200;
+/// How many resources of exactly the name asked for are put first.
+const MAX_EXACT: usize = 256;
+/// How much words and meaning count in the order.
+const LEXICAL_SHARE: f32 = 0.35;
+const MEANING_SHARE: f32 = 0.65;
+/// How much importance, newness and use count at most: enough to part equals.
+const STANDING_SHARE: f32 = 0.02;
+/// A resource that is this old is half as new, in seconds.
+const HALF_LIFE: f32 = 30.0 * 86_400.0;
+
+/// Everything that a question is answered from.
+pub(super) struct Finder<'a> {
+    pub(super) store: &'a Store,
+    pub(super) roster: &'a Roster,
+    pub(super) vectors: &'a VectorSet,
+    pub(super) sight: &'a dyn Sight,
+}
+
+/// A resource on its way to being a result.
+#[derive(Debug, Clone)]
+pub(super) struct Candidate {
+    id: u64,
+    doc: Option<DocAddress>,
+    lexical: f32,
+    pub(super) near: Option<Near>,
+    pub(super) evidence: Evidence,
+    /// Which units it holds, a bit each.
+    pub(super) units: u64,
+    rank: f32,
+}
+
+/// The meaning of a question.
+struct Meaning {
+    probe: Probe,
+    spread: Spread,
+}
+
+impl Finder<'_> {
+    /// Answers a question; `meaning` is the vector of the plan's text.
+    pub(super) fn find(
+        &self,
+        query: &Query,
+        plan: &Plan,
+        meaning: Option<&[f32]>,
+    ) -> Result<Hits, QueryError> {
+        let started = Instant::now();
+        let searcher = self.store.reader.searcher();
+        let mut filter = Filter::new(self.roster, self.sight, query);
+        let mut hits = if plan.units.is_empty() && plan.exact.is_none() {
+            self.browse(&searcher, query, &mut filter)
+        } else {
+            self.search(&searcher, query, plan, meaning, &mut filter)
+        }
+        .map_err(|error| QueryError::Index { why: error.to_string() })?;
+        if query.with_coverage {
+            hits.coverage = filter.coverage();
+        }
+        hits.took = started.elapsed();
+        Ok(hits)
+    }
+
+    /// Everything that is admitted, the best first.
+    fn browse(
+        &self,
+        searcher: &Searcher,
+        query: &Query,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<Hits> {
+        let mut total = 0;
+        let mut admitted: Vec<(f32, &Record)> = Vec::new();
+        for record in self.roster.iter().filter(|record| filter.admits_record(record)) {
+            total += 1;
+            admitted.push((standing(record, query.now), record));
+        }
+        let reach = query.offset + query.max_results;
+        let order = |a: &(f32, &Record), b: &(f32, &Record)| {
+            a.0.total_cmp(&b.0).then_with(|| b.1.local.cmp(&a.1.local))
+        };
+        let best = top_by(admitted.into_iter(), reach, order);
+        let mut hits = Vec::new();
+        for (standing, record) in best.into_iter().skip(query.offset) {
+            let docs = collect::documents_of(searcher, &self.store.fields, record.id, filter)?;
+            let read = show::read(self.store, searcher, docs.first().copied())?;
+            hits.push(show::browsed(self.roster, record, read, standing));
+        }
+        Ok(page(hits, query, total, true))
+    }
+
+    fn search(
+        &self,
+        searcher: &Searcher,
+        query: &Query,
+        plan: &Plan,
+        meaning: Option<&[f32]>,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<Hits> {
+        let population = self.population(searcher);
+        let fields = &self.store.fields;
+        let compiler = Compiler::new(searcher, fields, population, query.scope, query.is_fuzzy);
+        let lexical = compiler.compile(plan)?;
+        let (matches, total) = self.matches(searcher, query, plan, lexical.as_ref(), filter)?;
+        let meaning = meaning.filter(|_| self.vectors.len() > 0).map(|vector| {
+            let probe = Probe::of(vector);
+            Meaning { spread: self.vectors.spread(&probe), probe }
+        });
+        // A conjunction filters, unless nothing holds it.
+        let is_relaxed = plan.is_conjunction && matches.is_empty() && meaning.is_some();
+        let may_propose = !plan.is_conjunction || is_relaxed;
+        let mut candidates = self.join(searcher, matches, meaning.as_ref(), may_propose, filter)?;
+        self.add_exact(searcher, &compiler, plan, filter, &mut candidates)?;
+        if let Some(lexical) = &lexical {
+            self.weigh(searcher, lexical, &mut candidates)?;
+        }
+        self.rank(query, meaning.as_ref(), &mut candidates);
+        let found = candidates.len();
+        candidates.retain(|candidate| candidate.evidence.score() >= query.threshold);
+        let is_capped = total.is_none() && found >= CANDIDATES;
+        let total = match total {
+            Some(total) if !is_relaxed && query.threshold <= 0.0 => total.max(candidates.len()),
+            _ => candidates.len(),
+        };
+        let below = found - candidates.len();
+        let mut shown = Vec::new();
+        for candidate in candidates.into_iter().skip(query.offset).take(query.max_results) {
+            let read = show::read(self.store, searcher, candidate.doc)?;
+            // What left while we looked is not shown any more.
+            if let Some(record) = self.roster.get(candidate.id) {
+                let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
+                shown.push(show::found(self.roster, record, read, &candidate, plan, units));
+            }
+        }
+        let mut hits = page(shown, query, total, !is_capped);
+        hits.below_threshold = below;
+        hits.is_relaxed = is_relaxed;
+        Ok(hits)
+    }
+
+    fn population(&self, searcher: &Searcher) -> Population {
+        let documents = searcher.num_docs();
+        let with_body = self.roster.tallies.iter().map(|tally| tally.indexed as u64).sum::<u64>();
+        Population {
+            documents,
+            with_body: with_body + self.roster.private.len() as u64,
+            with_description: self.roster.described as u64,
+        }
+    }
+
+    /// What words find: the best, and their number where all must hold.
+    fn matches(
+        &self,
+        searcher: &Searcher,
+        query: &Query,
+        plan: &Plan,
+        lexical: Option<&Lexical>,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<(Vec<Match>, Option<usize>)> {
+        let Some(lexical) = lexical else { return Ok((Vec::new(), None)) };
+        let limit = CANDIDATES.max(query.offset + query.max_results);
+        if plan.is_conjunction {
+            let (best, total) = collect::best_and_total(searcher, &*lexical.all, filter, limit)?;
+            return Ok((best, Some(total)));
+        }
+        Ok((collect::best(searcher, &*lexical.all, filter, limit)?, None))
+    }
+
+    /// Joins what words and what meaning find.
+    fn join(
+        &self,
+        searcher: &Searcher,
+        matches: Vec<Match>,
+        meaning: Option<&Meaning>,
+        may_propose: bool,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<Vec<Candidate>> {
+        let mut candidates: Vec<Candidate> = matches.into_iter().map(Candidate::of).collect();
+        let Some(meaning) = meaning else { return Ok(candidates) };
+        for candidate in &mut candidates {
+            let is_owner = |owner| filter.admits_owner(owner);
+            candidate.near = self.vectors.near(&meaning.probe, candidate.id, is_owner);
+        }
+        if may_propose {
+            let mut known: HashSet<u64> = candidates.iter().map(|c| c.id).collect();
+            let mut admit = |id, owner| filter.admits_owner(owner) && filter.admits(id);
+            let near = self.vectors.nearest(&meaning.probe, CANDIDATES, &mut admit);
+            for near in near.into_iter().filter(|near| known.insert(near.id)) {
+                let docs = collect::documents_of(searcher, &self.store.fields, near.id, filter)?;
+                candidates.push(Candidate {
+                    doc: docs.first().copied(),
+                    near: Some(near),
+                    ..Candidate::new(near.id)
+                });
+            }
+        }
+        Ok(candidates)
+    }
+
+    /// Adds or marks the resources that the whole question names.
+    fn add_exact(
+        &self,
+        searcher: &Searcher,
+        compiler: &Compiler<'_>,
+        plan: &Plan,
+        filter: &mut Filter<'_>,
+        candidates: &mut Vec<Candidate>,
+    ) -> tantivy::Result<()> {
+        let Some(exact) = &plan.exact else { return Ok(()) };
+        let weight = compiler.exact(&self.store.fields, exact)?;
+        for found in collect::best(searcher, &*weight, filter, MAX_EXACT)? {
+            let at = match candidates.iter().position(|candidate| candidate.id == found.id) {
+                Some(at) => at,
+                None => {
+                    candidates.push(Candidate { lexical: 0.0, ..Candidate::of(found) });
+                    candidates.len() - 1
+                }
+            };
+            candidates[at].evidence.is_exact = true;
+        }
+        Ok(())
+    }
+
+    /// Fills in what speaks for each candidate.
+    fn weigh(
+        &self,
+        searcher: &Searcher,
+        lexical: &Lexical,
+        candidates: &mut [Candidate],
+    ) -> tantivy::Result<()> {
+        let mut docs: Vec<DocAddress> = candidates.iter().filter_map(|c| c.doc).collect();
+        docs.sort_unstable();
+        let weighed = collect::weigh(searcher, lexical, &docs)?;
+        let unranked = candidates.iter().filter(|c| c.lexical == 0.0).filter_map(|c| c.doc);
+        let mut unranked: Vec<DocAddress> = unranked.collect();
+        unranked.sort_unstable();
+        let ranks = collect::scores(searcher, &*lexical.all, &unranked)?;
+        for candidate in candidates {
+            let Some(doc) = candidate.doc else { continue };
+            let Weighed { text, name, name_coverage, coverage, units } =
+                weighed.get(&doc).copied().unwrap_or_default();
+            let evidence = &mut candidate.evidence;
+            (evidence.text, evidence.name) = (text, name);
+            (evidence.name_coverage, evidence.coverage) = (name_coverage, coverage);
+            candidate.units = units;
+            if let Some(score) = ranks.get(&doc) {
+                candidate.lexical = *score;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts candidates in their order.
+    fn rank(&self, query: &Query, meaning: Option<&Meaning>, candidates: &mut [Candidate]) {
+        let words = Scale::of(candidates.iter().map(|c| c.lexical).chain([0.0]));
+        let cosines = Scale::of(candidates.iter().filter_map(|c| c.near).map(|near| near.cosine));
+        for candidate in candidates.iter_mut() {
+            let Some(record) = self.roster.get(candidate.id) else { continue };
+            let lexical = words.place(candidate.lexical);
+            candidate.evidence.is_terse = !record.state.has_content();
+            let rank = match (meaning, candidate.near) {
+                (Some(meaning), Some(near)) => {
+                    candidate.evidence.cosine = Some(near.cosine);
+                    candidate.evidence.distance = meaning.spread.distance(near.cosine);
+                    LEXICAL_SHARE * lexical + MEANING_SHARE * cosines.place(near.cosine)
+                }
+                // Without a vector words stand for both, so that what has none yet is not
+                // pushed behind everything that has one.
+                _ => lexical,
+            };
+            candidate.rank = rank + STANDING_SHARE * standing(record, query.now);
+        }
+        let order = |c: &Candidate| (c.evidence.is_exact, c.rank);
+        candidates.sort_by(|a, b| {
+            let ((a_exact, a_rank), (b_exact, b_rank)) = (order(a), order(b));
+            b_exact.cmp(&a_exact).then(b_rank.total_cmp(&a_rank)).then(a.id.cmp(&b.id))
+        });
+    }
+}
+
+impl Candidate {
+    fn new(id: u64) -> Candidate {
+        Candidate {
+            id,
+            doc: None,
+            lexical: 0.0,
+            near: None,
+            evidence: Evidence::default(),
+            units: 0,
+            rank: 0.0,
+        }
+    }
+
+    fn of(found: Match) -> Candidate {
+        Candidate { doc: Some(found.doc), lexical: found.score, ..Candidate::new(found.id) }
+    }
+}
+
+/// The range of some scores, to which each is compared.
+struct Scale {
+    least: f32,
+    most: f32,
+}
+
+impl Scale {
+    fn of(scores: impl Iterator<Item = f32>) -> Scale {
+        let mut scale = Scale { least: f32::MAX, most: f32::MIN };
+        for score in scores {
+            scale.least = scale.least.min(score);
+            scale.most = scale.most.max(score);
+        }
+        scale
+    }
+
+    /// Where a score lies, from 0 to 1.
+    fn place(&self, score: f32) -> f32 {
+        let range = self.most - self.least;
+        if range > f32::EPSILON { ((score - self.least) / range).clamp(0.0, 1.0) } else { 0.0 }
+    }
+}
+
+/// How important, new and used a resource is, from 0 to 1.
+fn standing(record: &Record, now: i64) -> f32 {
+    let newness = record.modified().map_or(0.0, |at| {
+        let age = now.saturating_sub(at).max(0) as f32;
+        HALF_LIFE / (HALF_LIFE + age)
+    });
+    let use_ = record.uses / (record.uses + 3.0);
+    0.4 * record.priority + 0.3 * newness + 0.3 * use_
+}
+
+fn page(hits: Vec<Hit>, query: &Query, total: usize, is_total_exact: bool) -> Hits {
+    let end = query.offset + hits.len();
+    let has_more = end < total && end < super::query::MAX_REACH && !hits.is_empty();
+    Hits { hits, total, is_total_exact, next_offset: has_more.then_some(end), ..Hits::default() }
+}

@@ -1,0 +1,105 @@
+//! What search answers.
+
+use std::{ops::Range, time::Duration};
+
+use super::{
+    entry::{Coverage, Key},
+    relevance::Evidence,
+};
+use crate::uri::PublicUri;
+
+/// Ranked results.
+#[derive(Debug, Clone, Default)]
+pub struct Hits {
+    /// The best first.
+    pub hits: Vec<Hit>,
+    /// How many there are in all, of those the caller may see.
+    pub total: usize,
+    /// Whether there are exactly so many; otherwise at least so many.
+    pub is_total_exact: bool,
+    /// How many more there would be without a threshold.
+    pub below_threshold: usize,
+    /// The offset of the next results, if there are more.
+    pub next_offset: Option<usize>,
+    /// How long it took.
+    pub took: Duration,
+    /// How much of what the caller may see is indexed.
+    pub coverage: Coverage,
+    /// The question was a conjunction that nothing held, so that only meaning counted.
+    pub is_relaxed: bool,
+}
+
+/// One result.
+#[derive(Debug, Clone)]
+pub struct Hit {
+    /// What it is known by.
+    pub key: Key,
+    /// Its public name.
+    pub public: PublicUri,
+    /// What it is called.
+    pub name: String,
+    /// What it is called where people read.
+    pub title: Option<String>,
+    /// What it is.
+    pub description: Option<String>,
+    /// Its type.
+    pub mime: Option<String>,
+    /// Its size in bytes.
+    pub size: Option<u64>,
+    /// When it last changed, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// How relevant it is, from 0 to 1: see [`super::relevance`].
+    pub score: f32,
+    /// Why it was found, the best reason first.
+    pub why: Vec<Why>,
+    /// Where the words were found.
+    pub highlights: Vec<Highlight>,
+    /// Which terms were found, as the caller wrote them.
+    pub matched_terms: Vec<String>,
+    /// About 200 characters of its content around the best match.
+    pub preview: Option<String>,
+    /// What the score was made of.
+    pub evidence: Evidence,
+}
+
+/// Why a resource was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Words of its name, title or URI.
+    Name,
+    /// Words of its description.
+    Description,
+    /// Words of its content.
+    Content,
+    /// It means something alike.
+    Meaning,
+    /// It is new, important or often read.
+    Recent,
+}
+
+impl Why {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Why::Name => "name",
+            Why::Description => "description",
+            Why::Content => "content",
+            Why::Meaning => "meaning",
+            Why::Recent => "recent",
+        }
+    }
+}
+
+/// A place where words were found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Highlight {
+    /// In what: `name`, `title`, `uri`, `description` or `content`.
+    pub field: &'static str,
+    /// The text around it.
+    pub snippet: String,
+    /// Where the snippet begins in the field, in bytes. For a content, nothing where the
+    /// indexed text is not the resource's own.
+    pub offset: Option<usize>,
+    /// Where the words lie in the snippet.
+    pub matches: Vec<Range<usize>>,
+}

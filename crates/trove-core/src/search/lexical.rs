@@ -1,0 +1,463 @@
+//! Turns units into questions to the index library: fields and their weights, wholes and
+//! parts, misspelt words.
+
+use std::collections::{BTreeMap, HashSet};
+
+use tantivy::{
+    Searcher, Term,
+    query::{
+        Bm25StatisticsProvider, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring,
+        FuzzyTermQuery, Occur, PhraseQuery, Query as IndexQuery, TermQuery, Weight,
+    },
+    schema::{Field, IndexRecordOption},
+};
+
+use super::{
+    query::{Plan, Scope, Unit, UnitKind},
+    schema::Fields,
+};
+
+/// To how many words of the index a misspelt word is compared at most.
+const MAX_EXPANSIONS: usize = 32;
+/// How many words of the index are looked at for a misspelt one, in each field of each
+/// segment.
+const MAX_LOOKED_AT: usize = 20_000;
+/// What BM25 gives one word at most, over its rarity: `k1 + 1`.
+const BM25_CEILING: f32 = 2.2;
+
+/// What a field tells of a resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Class {
+    /// What it is called.
+    Name,
+    /// What it says.
+    Text,
+}
+
+/// A searched field.
+#[derive(Debug, Clone, Copy)]
+struct Weighted {
+    field: Field,
+    weight: f32,
+    class: Class,
+    kind: FieldKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldKind {
+    Words,
+    /// Names that code defines, each whole.
+    Symbols,
+}
+
+/// The weights were chosen on the labelled sets; see `docs/search.md`.
+const NAME_WEIGHT: f32 = 0.75;
+const URI_WEIGHT: f32 = 0.25;
+const DESCRIPTION_WEIGHT: f32 = 1.0;
+const HEADINGS_WEIGHT: f32 = 0.25;
+const BODY_WEIGHT: f32 = 1.0;
+const SYMBOL_WEIGHT: f32 = 0.5;
+
+fn fields_of(fields: &Fields, scope: Scope) -> Vec<Weighted> {
+    use Class::{Name, Text};
+    let words = |field, weight, class| Weighted { field, weight, class, kind: FieldKind::Words };
+    let name = [words(fields.name, NAME_WEIGHT, Name), words(fields.uri, URI_WEIGHT, Name)];
+    let description = [words(fields.description, DESCRIPTION_WEIGHT, Text)];
+    let symbol = Weighted {
+        field: fields.symbol,
+        weight: SYMBOL_WEIGHT,
+        class: Text,
+        kind: FieldKind::Symbols,
+    };
+    let content = [
+        words(fields.headings, HEADINGS_WEIGHT, Text),
+        words(fields.body, BODY_WEIGHT, Text),
+        symbol,
+    ];
+    match scope {
+        Scope::Name => name.to_vec(),
+        Scope::Description => description.to_vec(),
+        Scope::Content => content.to_vec(),
+        Scope::All => name.into_iter().chain(description).chain(content).collect(),
+    }
+}
+
+/// How many documents have something in a field, so that documents without a content do
+/// not make those that have one look long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Population {
+    pub(super) documents: u64,
+    pub(super) with_body: u64,
+    pub(super) with_description: u64,
+}
+
+struct Statistics<'a> {
+    searcher: &'a Searcher,
+    fields: &'a Fields,
+    population: Population,
+}
+
+impl Bm25StatisticsProvider for Statistics<'_> {
+    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
+        let tokens = self.searcher.total_num_tokens(field)?;
+        let having = match field {
+            _ if field == self.fields.body || field == self.fields.headings => {
+                self.population.with_body
+            }
+            _ if field == self.fields.description => self.population.with_description,
+            _ => self.population.documents,
+        };
+        // The average is taken over all documents, so that the sum must be scaled up.
+        let all = self.total_num_docs()?;
+        Ok((tokens as f64 * all as f64 / having.clamp(1, all.max(1)) as f64) as u64)
+    }
+
+    fn total_num_docs(&self) -> tantivy::Result<u64> {
+        self.searcher.total_num_docs()
+    }
+
+    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+        self.searcher.doc_freq(term)
+    }
+}
+
+/// A unit, ready to be looked for.
+pub(super) struct Compiled {
+    /// Which unit of the plan.
+    pub(super) unit: usize,
+    /// How rare it is.
+    pub(super) idf: f32,
+    pub(super) name: Option<Box<dyn Weight>>,
+    pub(super) text: Option<Box<dyn Weight>>,
+    /// The tokens that count as it, for highlights.
+    pub(super) tokens: HashSet<String>,
+}
+
+/// A whole question, ready to be looked for.
+pub(super) struct Lexical {
+    /// What gives candidates and their rank.
+    pub(super) all: Box<dyn Weight>,
+    pub(super) units: Vec<Compiled>,
+    /// The most the question could weigh.
+    pub(super) mass: f32,
+}
+
+/// Turns plans into questions.
+pub(super) struct Compiler<'a> {
+    searcher: &'a Searcher,
+    statistics: Statistics<'a>,
+    fields: Vec<Weighted>,
+    is_fuzzy: bool,
+}
+
+/// Words of the index that count as one that was asked for, by field: how far each is.
+type Expansions = BTreeMap<String, Expansion>;
+
+#[derive(Debug, Default)]
+struct Expansion {
+    distance: usize,
+    documents: u64,
+    fields: Vec<Field>,
+}
+
+impl<'a> Compiler<'a> {
+    pub(super) fn new(
+        searcher: &'a Searcher,
+        fields: &'a Fields,
+        population: Population,
+        scope: Scope,
+        is_fuzzy: bool,
+    ) -> Compiler<'a> {
+        let statistics = Statistics { searcher, fields, population };
+        Compiler { searcher, statistics, fields: fields_of(fields, scope), is_fuzzy }
+    }
+
+    /// The question of a plan; nothing where the plan has no words.
+    pub(super) fn compile(&self, plan: &Plan) -> tantivy::Result<Option<Lexical>> {
+        let mut clauses: Vec<(Occur, Box<dyn IndexQuery>)> = Vec::new();
+        let mut units = Vec::new();
+        for (number, unit) in plan.units.iter().enumerate() {
+            let expanded = self.expand(unit)?;
+            if unit.is_required {
+                clauses.push((Occur::Must, self.required(unit, &expanded)));
+            } else {
+                // Flat, so that the library can pass over what cannot come first.
+                let flat = self.scoring(unit, &expanded, None);
+                clauses.extend(flat.into_iter().map(|query| (Occur::Should, query)));
+            }
+            units.push(self.compile_unit(number, unit, &expanded)?);
+        }
+        if clauses.is_empty() {
+            return Ok(None);
+        }
+        let all = self.weight(Box::new(BooleanQuery::new(clauses)))?;
+        let mass = units.iter().map(|unit| unit.idf).sum::<f32>() * BM25_CEILING;
+        Ok(Some(Lexical { all, units, mass: mass.max(f32::MIN_POSITIVE) }))
+    }
+
+    /// Looks up a text that must be a whole name, symbol or URI.
+    pub(super) fn exact(&self, fields: &Fields, text: &str) -> tantivy::Result<Box<dyn Weight>> {
+        let term = |field| -> Box<dyn IndexQuery> {
+            Box::new(TermQuery::new(Term::from_field_text(field, text), IndexRecordOption::Basic))
+        };
+        let either = BooleanQuery::union(vec![term(fields.exact), term(fields.symbol)]);
+        self.weight(Box::new(either))
+    }
+
+    fn weight(&self, query: Box<dyn IndexQuery>) -> tantivy::Result<Box<dyn Weight>> {
+        query.weight(EnableScoring::enabled_from_statistics_provider(
+            &self.statistics,
+            self.searcher,
+        ))
+    }
+
+    fn compile_unit(
+        &self,
+        number: usize,
+        unit: &Unit,
+        expanded: &[Expansions],
+    ) -> tantivy::Result<Compiled> {
+        let weight = |class| {
+            let queries = self.scoring(unit, expanded, Some(class));
+            if queries.is_empty() {
+                return Ok(None);
+            }
+            self.weight(Box::new(BooleanQuery::union(queries))).map(Some)
+        };
+        Ok(Compiled {
+            unit: number,
+            idf: self.idf_of(unit, expanded)?,
+            name: weight(Class::Name)?,
+            text: weight(Class::Text)?,
+            tokens: tokens_of(unit, expanded),
+        })
+    }
+
+    /// What must hold for a required unit: the whole, or all of its parts.
+    fn required(&self, unit: &Unit, expanded: &[Expansions]) -> Box<dyn IndexQuery> {
+        let UnitKind::Word { whole, parts } = &unit.kind else {
+            return union(self.scoring(unit, expanded, None));
+        };
+        let mut alternatives = Vec::new();
+        if parts.len() != 1 {
+            alternatives.extend(self.whole_queries(whole, None));
+        }
+        let parts = parts.iter().zip(expanded);
+        let parts: Vec<_> = parts
+            .map(|(part, expansions)| {
+                (Occur::Must, union(self.part_queries(&part.stem, expansions, None)))
+            })
+            .collect();
+        if !parts.is_empty() {
+            alternatives.push(Box::new(BooleanQuery::new(parts)) as Box<dyn IndexQuery>);
+        }
+        alternatives.extend(self.symbol_queries(whole, None));
+        union(alternatives)
+    }
+
+    /// Everything that speaks for a unit, in one class of fields or in all.
+    fn scoring(
+        &self,
+        unit: &Unit,
+        expanded: &[Expansions],
+        class: Option<Class>,
+    ) -> Vec<Box<dyn IndexQuery>> {
+        match &unit.kind {
+            UnitKind::Phrase(stems) => self.phrase_queries(stems, class),
+            UnitKind::Word { whole, parts } => {
+                let mut queries = Vec::new();
+                if parts.len() != 1 {
+                    queries.extend(self.whole_queries(whole, class));
+                }
+                for (part, expansions) in parts.iter().zip(expanded) {
+                    queries.extend(self.part_queries(&part.stem, expansions, class));
+                }
+                queries.extend(self.symbol_queries(whole, class));
+                queries
+            }
+        }
+    }
+
+    fn word_fields(&self, class: Option<Class>) -> impl Iterator<Item = &Weighted> {
+        self.in_class(class).filter(|field| field.kind == FieldKind::Words)
+    }
+
+    fn in_class(&self, class: Option<Class>) -> impl Iterator<Item = &Weighted> {
+        self.fields.iter().filter(move |field| class.is_none_or(|class| field.class == class))
+    }
+
+    fn whole_queries(&self, whole: &str, class: Option<Class>) -> Vec<Box<dyn IndexQuery>> {
+        self.word_fields(class).map(|field| term(field.field, whole, field.weight)).collect()
+    }
+
+    fn symbol_queries(&self, whole: &str, class: Option<Class>) -> Vec<Box<dyn IndexQuery>> {
+        let symbols = self.in_class(class).filter(|field| field.kind == FieldKind::Symbols);
+        symbols.map(|field| term(field.field, whole, field.weight)).collect()
+    }
+
+    fn part_queries(
+        &self,
+        stem: &str,
+        expansions: &Expansions,
+        class: Option<Class>,
+    ) -> Vec<Box<dyn IndexQuery>> {
+        let mut queries = Vec::new();
+        for field in self.word_fields(class) {
+            let mut near: Vec<Box<dyn IndexQuery>> = vec![term(field.field, stem, field.weight)];
+            let expansions = expansions.iter().filter(|(text, _)| text.as_str() != stem);
+            for (text, found) in expansions.filter(|(_, found)| found.fields.contains(&field.field))
+            {
+                let weight = field.weight / (1.0 + found.distance as f32);
+                near.push(term(field.field, text, weight));
+            }
+            queries.extend(match near.len() {
+                1 => near.pop(),
+                _ => Some(Box::new(DisjunctionMaxQuery::new(near)) as Box<dyn IndexQuery>),
+            });
+        }
+        queries
+    }
+
+    fn phrase_queries(
+        &self,
+        stems: &[(usize, String)],
+        class: Option<Class>,
+    ) -> Vec<Box<dyn IndexQuery>> {
+        let phrase = |field: &Weighted| {
+            let terms =
+                stems.iter().map(|(at, stem)| (*at, Term::from_field_text(field.field, stem)));
+            let phrase = PhraseQuery::new_with_offset(terms.collect());
+            Box::new(BoostQuery::new(Box::new(phrase), field.weight)) as Box<dyn IndexQuery>
+        };
+        self.word_fields(class).map(phrase).collect()
+    }
+
+    /// How rare a unit is: the sum over its tokens, since each of them scores.
+    fn idf_of(&self, unit: &Unit, expanded: &[Expansions]) -> tantivy::Result<f32> {
+        match &unit.kind {
+            UnitKind::Phrase(stems) => {
+                stems.iter().map(|(_, stem)| self.idf(stem, &Expansions::new())).sum()
+            }
+            UnitKind::Word { whole, parts } => {
+                let no_whole = Expansions::new();
+                let whole = (parts.len() != 1).then_some((whole.as_str(), &no_whole));
+                let parts =
+                    parts.iter().zip(expanded).map(|(part, found)| (part.stem.as_str(), found));
+                whole.into_iter().chain(parts).map(|(text, found)| self.idf(text, found)).sum()
+            }
+        }
+    }
+
+    fn idf(&self, text: &str, expansions: &Expansions) -> tantivy::Result<f32> {
+        let all = self.searcher.total_num_docs()?;
+        let mut documents = 0;
+        for field in self.word_fields(None) {
+            documents =
+                documents.max(self.searcher.doc_freq(&Term::from_field_text(field.field, text))?);
+        }
+        let nearest = expansions.values().map(|found| found.documents).max().unwrap_or(0);
+        let documents = documents.max(nearest).min(all) as f32;
+        Ok((1.0 + (all as f32 - documents + 0.5) / (documents + 0.5)).ln())
+    }
+
+    /// Finds the words of the index that a misspelt one may mean, for each part of a unit.
+    fn expand(&self, unit: &Unit) -> tantivy::Result<Vec<Expansions>> {
+        let UnitKind::Word { parts, .. } = &unit.kind else { return Ok(Vec::new()) };
+        parts
+            .iter()
+            .map(|part| match edits_for(&part.form) {
+                distance @ 1.. if self.is_fuzzy => self.expand_part(&part.form, distance),
+                _ => Ok(Expansions::new()),
+            })
+            .collect()
+    }
+
+    fn expand_part(&self, form: &str, distance: u8) -> tantivy::Result<Expansions> {
+        let mut found = Expansions::new();
+        for field in self.word_fields(None).map(|field| field.field) {
+            let automaton = FuzzyTermQuery::new(Term::from_field_text(field, form), distance, true)
+                .automaton()?;
+            for segment in self.searcher.segment_readers() {
+                let index = segment.inverted_index(field)?;
+                let mut terms = index.terms().search(&automaton).into_stream()?;
+                let mut looked_at = 0;
+                while looked_at < MAX_LOOKED_AT && terms.advance() {
+                    looked_at += 1;
+                    let Ok(text) = std::str::from_utf8(terms.key()) else { continue };
+                    let documents = u64::from(terms.value().doc_freq);
+                    let expansion = found.entry(text.to_owned()).or_insert_with(|| Expansion {
+                        distance: edits_between(form, text),
+                        ..Expansion::default()
+                    });
+                    expansion.documents = expansion.documents.max(documents);
+                    if !expansion.fields.contains(&field) {
+                        expansion.fields.push(field);
+                    }
+                }
+            }
+        }
+        Ok(nearest(found))
+    }
+}
+
+/// The few that are nearest, and of those the most common.
+fn nearest(found: Expansions) -> Expansions {
+    let mut list: Vec<_> = found.into_iter().collect();
+    list.sort_by_key(|(_, expansion)| (expansion.distance, std::cmp::Reverse(expansion.documents)));
+    list.truncate(MAX_EXPANSIONS);
+    list.into_iter().collect()
+}
+
+fn term(field: Field, text: &str, weight: f32) -> Box<dyn IndexQuery> {
+    let term = Term::from_field_text(field, text);
+    Box::new(BoostQuery::new(Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)), weight))
+}
+
+fn union(mut queries: Vec<Box<dyn IndexQuery>>) -> Box<dyn IndexQuery> {
+    match queries.len() {
+        1 => queries.remove(0),
+        _ => Box::new(BooleanQuery::union(queries)),
+    }
+}
+
+fn tokens_of(unit: &Unit, expanded: &[Expansions]) -> HashSet<String> {
+    match &unit.kind {
+        UnitKind::Phrase(stems) => stems.iter().map(|(_, stem)| stem.clone()).collect(),
+        UnitKind::Word { whole, parts } => {
+            let mut tokens: HashSet<String> = parts.iter().map(|part| part.stem.clone()).collect();
+            tokens.insert(whole.clone());
+            tokens.extend(expanded.iter().flat_map(|found| found.keys().cloned()));
+            tokens
+        }
+    }
+}
+
+/// How many letters a word may be misspelt in.
+fn edits_for(form: &str) -> u8 {
+    match form.chars().count() {
+        _ if form.bytes().all(|b| b.is_ascii_digit()) => 0,
+        0..=3 => 0,
+        4..=7 => 1,
+        _ => 2,
+    }
+}
+
+/// How many letters two words differ in, where two letters swapped count as one.
+fn edits_between(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows =
+        [vec![0; b.len() + 1], (0..=b.len()).collect::<Vec<usize>>(), vec![0; b.len() + 1]];
+    for i in 1..=a.len() {
+        rows[2][0] = i;
+        for j in 1..=b.len() {
+            let differs = usize::from(a[i - 1] != b[j - 1]);
+            let mut least = (rows[1][j] + 1).min(rows[2][j - 1] + 1).min(rows[1][j - 1] + differs);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                least = least.min(rows[0][j - 2] + 1);
+            }
+            rows[2][j] = least;
+        }
+        rows.rotate_left(1);
+    }
+    rows[1][b.len()]
+}

@@ -1,0 +1,405 @@
+//! Search: what resources are called, what is said of them and what they hold, by word
+//! and by meaning.
+//!
+//! Fed with plain values by whoever knows the catalogue ([`Search::apply`],
+//! [`Search::put_content`]); asked with a [`Query`] and a [`Sight`]. It reads no Source,
+//! knows no rule, and is only ever a memory: what it loses is fed again.
+
+mod analyser;
+mod chunks;
+mod collect;
+mod embed;
+mod entry;
+mod extract;
+mod filter;
+mod find;
+mod highlight;
+mod hits;
+mod lexical;
+mod query;
+pub mod relevance;
+mod roster;
+mod schema;
+mod shelf;
+mod show;
+mod store;
+mod tokens;
+mod vectors;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread::JoinHandle,
+};
+
+use arc_swap::ArcSwap;
+use tokio::sync::{Semaphore, broadcast, oneshot};
+
+pub use embed::Encode;
+pub use entry::{
+    Change, Content, Coverage, Depth, Entry, EntryRef, Everything, Key, Pending, Seen, Sight, Skip,
+    SourceListing,
+};
+pub use extract::{Extracted, MAX_BODY_BYTES, extract};
+pub use hits::{Highlight, Hit, Hits, Why};
+pub use query::{
+    MAX_FILTER, MAX_QUERY_BYTES, MAX_REACH, MAX_RESULTS, MAX_TERMS, MAX_WORDS, Query, QueryError,
+    Scope, Wanted,
+};
+pub use roster::MAX_ENTRIES;
+pub use store::{Opened, Place};
+
+use crate::source_id::SourceId;
+use embed::{Bell, Embedder};
+use find::Finder;
+use roster::Roster;
+use shelf::VectorFile;
+use store::Store;
+use vectors::VectorSet;
+use writer::{Order, Queued, Writer};
+
+/// How much may wait to be written, in KiB; whoever brings more waits.
+const MAX_QUEUED_KIB: usize = 16 * 1024;
+/// How many resources travel in one order.
+const ENTRIES_AN_ORDER: usize = 1000;
+/// How many events a slow listener may fall behind.
+const MAX_WAITING_EVENTS: usize = 16;
+/// The most a resource's use counts.
+const MAX_USES: f32 = 1e6;
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// When the index takes more bytes than this no more contents are taken in.
+    pub max_index_bytes: u64,
+    /// How many vectors are kept.
+    pub max_vectors: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { max_index_bytes: 4 * 1024 * 1024 * 1024, max_vectors: 400_000 }
+    }
+}
+
+/// What happened to the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// It could not be used any more and begins empty: feed it everything again.
+    Rebuilt {
+        /// What was wrong with it.
+        why: String,
+    },
+}
+
+/// How search is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Where the index lives.
+    pub place: Place,
+    /// What was found when it was opened, or when it was last built anew.
+    pub opened: Opened,
+    /// How many resources it knows.
+    pub entries: usize,
+    /// How many bytes it takes.
+    pub bytes: u64,
+    /// How many vectors there are.
+    pub vectors: usize,
+    /// How many resources have them.
+    pub resources_with_vectors: usize,
+    /// How much waits to be written, in KiB.
+    pub queued_kib: usize,
+    /// What went wrong last.
+    pub last_error: Option<String>,
+}
+
+/// What the writer, the background and questions share.
+struct Shared {
+    store: ArcSwap<Store>,
+    roster: RwLock<Roster>,
+    vectors: RwLock<VectorSet>,
+    events: broadcast::Sender<Event>,
+    bell: Bell,
+    bytes: AtomicU64,
+    last_error: Mutex<Option<String>>,
+    config: Config,
+}
+
+impl Shared {
+    fn store(&self) -> Arc<Store> {
+        self.store.load_full()
+    }
+
+    fn roster(&self) -> RwLockReadGuard<'_, Roster> {
+        self.roster.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn roster_mut(&self) -> RwLockWriteGuard<'_, Roster> {
+        self.roster.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vectors(&self) -> RwLockReadGuard<'_, VectorSet> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn vectors_mut(&self) -> RwLockWriteGuard<'_, VectorSet> {
+        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn note_error(&self, error: &str) {
+        tracing::warn!(%error, "search index");
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_owned());
+    }
+
+    fn wake_embedder(&self) {
+        self.bell.wake();
+    }
+}
+
+/// Why search could not begin at all.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Not even an index in memory could be made.
+    #[error("no search index can be made: {0}")]
+    Index(String),
+    /// No thread could be started.
+    #[error("no thread can be started for search")]
+    Thread(#[from] std::io::Error),
+}
+
+/// Finds resources.
+pub struct Search {
+    shared: Arc<Shared>,
+    orders: mpsc::Sender<Queued>,
+    room: Arc<Semaphore>,
+    encoder: Option<Arc<dyn Encode>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Search {
+    /// Opens the index in `dir`, or one in memory. What an earlier run left is used; what
+    /// cannot be used is thrown away, which [`Search::status`] tells.
+    pub fn open(
+        dir: Option<PathBuf>,
+        config: Config,
+        encoder: Option<Arc<dyn Encode>>,
+    ) -> Result<Search, OpenError> {
+        let (store, roster) =
+            Store::open(dir.as_deref()).map_err(|error| OpenError::Index(error.to_string()))?;
+        if let Opened::Rebuilt { why } = &store.opened {
+            tracing::warn!(%why, "the search index is built anew");
+        }
+        let (file, vectors) = open_vectors(&store, &roster, encoder.as_deref());
+        let (events, _) = broadcast::channel(MAX_WAITING_EVENTS);
+        let shared = Arc::new(Shared {
+            store: ArcSwap::from_pointee(store),
+            roster: RwLock::new(roster),
+            vectors: RwLock::new(vectors),
+            events,
+            bell: Bell::default(),
+            bytes: AtomicU64::new(0),
+            last_error: Mutex::new(None),
+            config,
+        });
+        let (orders, inbox) = mpsc::channel();
+        let writer = Writer::new(shared.clone(), inbox);
+        let mut threads = vec![spawn("trove-index", move || writer.run())?];
+        if let Some(encoder) = encoder.clone() {
+            let embedder = Embedder { shared: shared.clone(), encoder, file };
+            shared.bell.wake();
+            threads.push(spawn("trove-meaning", move || embedder.run())?);
+        }
+        let room = Arc::new(Semaphore::new(MAX_QUEUED_KIB));
+        Ok(Search { shared, orders, room, encoder, threads: Mutex::new(threads) })
+    }
+
+    /// Takes in what changed among resources. Waits while too much is to be written.
+    pub async fn apply(&self, change: Change) {
+        for keys in change.removed.chunks(ENTRIES_AN_ORDER) {
+            self.order(Order::Remove(keys.to_vec()), keys.len() / 4).await;
+        }
+        let mut put = change.put;
+        while !put.is_empty() {
+            let rest = put.split_off(put.len().min(ENTRIES_AN_ORDER));
+            let kib = put.iter().map(entry_bytes).sum::<usize>() / 1024;
+            self.order(Order::Put(put), kib).await;
+            put = rest;
+        }
+    }
+
+    /// Takes in the whole list of a Source: what is listed as before costs little, what is
+    /// not in it any more is removed.
+    pub async fn replace_source(&self, listing: SourceListing) {
+        let kib = listing.entries.iter().map(entry_bytes).sum::<usize>() / 1024;
+        self.order(Order::Listing(listing), kib).await;
+    }
+
+    /// Forgets a Source and all it listed.
+    pub async fn remove_source(&self, source: SourceId) {
+        self.order(Order::RemoveSource(source), 0).await;
+    }
+
+    /// Takes in the content of a resource; of one that is not known it is dropped.
+    pub async fn put_content(&self, key: Key, content: Content) {
+        let kib = content.text.len() / 1024;
+        self.order(Order::Content(key, content), kib).await;
+    }
+
+    /// Notes that the content of a resource will not come.
+    pub async fn skip_content(&self, key: Key, skip: Skip) {
+        self.order(Order::Skip(key, skip), 0).await;
+    }
+
+    /// Notes that the content of a resource changed, so that it is wanted again.
+    pub async fn content_changed(&self, key: Key) {
+        self.order(Order::Stale(key), 0).await;
+    }
+
+    /// Notes that somebody read a resource.
+    pub fn note_use(&self, key: &Key) {
+        let mut roster = self.shared.roster_mut();
+        let id = roster.find(&key.source, key.local.as_str()).map(|record| record.id);
+        if let Some(record) = id.and_then(|id| roster.get_mut(id)) {
+            record.uses = (record.uses + 1.0).min(MAX_USES);
+        }
+    }
+
+    /// Waits until everything brought before can be found.
+    pub async fn flush(&self) {
+        let (done, waiting) = oneshot::channel();
+        self.order(Order::Flush(done), 0).await;
+        // The writer only goes away when search does.
+        let _ = waiting.await;
+    }
+
+    /// The resources whose content should be read next, the most wanted first.
+    pub fn pending(&self, limit: usize) -> Vec<Pending> {
+        self.shared.roster().pending(limit)
+    }
+
+    /// Stops or resumes the background that gives resources their vectors.
+    pub fn pause_meaning(&self, is_paused: bool) {
+        self.shared.bell.pause(is_paused);
+    }
+
+    /// How many resources still have no vectors of what they are now.
+    pub fn awaiting_meaning(&self) -> usize {
+        if self.encoder.is_none() {
+            return 0;
+        }
+        let (roster, vectors) = (self.shared.roster(), self.shared.vectors());
+        roster.iter().filter(|record| vectors.version(record.id) != Some(record.version())).count()
+    }
+
+    /// Answers a question. Takes processor time, not waiting: call it where blocking is
+    /// allowed.
+    pub fn find(&self, query: &Query, sight: &dyn Sight) -> Result<Hits, QueryError> {
+        let plan = query::plan(query)?;
+        let meaning = self.meaning_of(query, &plan);
+        let store = self.shared.store();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let (roster, vectors) = (self.shared.roster(), self.shared.vectors());
+            let finder = Finder { store: &store, roster: &roster, vectors: &vectors, sight };
+            finder.find(query, &plan, meaning.as_deref())
+        }));
+        let why = match outcome {
+            Ok(Err(QueryError::Index { why })) => why,
+            Ok(answer) => return answer,
+            Err(_) => "it is damaged".to_owned(),
+        };
+        self.shared.note_error(&why);
+        // The writer alone may replace the index.
+        let _ = self.orders.send((Order::Rebuild(store, why.clone()), None));
+        Err(QueryError::Index { why })
+    }
+
+    /// How much of what somebody may see is indexed.
+    pub fn coverage(&self, sight: &dyn Sight) -> Coverage {
+        let roster = self.shared.roster();
+        filter::Filter::new(&roster, sight, &Query::everything()).coverage()
+    }
+
+    /// How search is doing.
+    pub fn status(&self) -> Status {
+        let store = self.shared.store();
+        let last_error = self.shared.last_error.lock().unwrap_or_else(PoisonError::into_inner);
+        let vectors = self.shared.vectors();
+        Status {
+            place: store.place.clone(),
+            opened: store.opened.clone(),
+            entries: self.shared.roster().len(),
+            bytes: self.shared.bytes.load(Ordering::Relaxed),
+            vectors: vectors.len(),
+            resources_with_vectors: vectors.resources(),
+            queued_kib: MAX_QUEUED_KIB - self.room.available_permits(),
+            last_error: last_error.clone(),
+        }
+    }
+
+    /// What happens to the index from now on.
+    pub fn events(&self) -> broadcast::Receiver<Event> {
+        self.shared.events.subscribe()
+    }
+
+    /// Commits what was brought and ends the threads. Blocks until they have.
+    pub fn shutdown(&self) {
+        self.shared.bell.stop();
+        let _ = self.orders.send((Order::Stop, None));
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                tracing::warn!("a thread of search ended badly");
+            }
+        }
+    }
+
+    fn meaning_of(&self, query: &Query, plan: &query::Plan) -> Option<Vec<f32>> {
+        let encoder = self.encoder.as_ref().filter(|_| query.is_semantic)?;
+        let text = plan.meaning.as_deref()?;
+        let has_vectors = self.shared.vectors().len() > 0;
+        has_vectors.then(|| encoder.encode(&[text]).pop()).flatten()
+    }
+
+    async fn order(&self, order: Order, kib: usize) {
+        let permits = kib.clamp(1, MAX_QUEUED_KIB) as u32;
+        // Neither the room nor the inbox closes while we are here.
+        let room = self.room.clone().acquire_many_owned(permits).await.ok();
+        let _ = self.orders.send((order, room));
+    }
+}
+
+fn entry_bytes(entry: &Entry) -> usize {
+    let description = entry.description.as_ref().map_or(0, String::len);
+    200 + entry.name.len() + entry.local.as_str().len() * 2 + description
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
+}
+
+fn open_vectors(
+    store: &Store,
+    roster: &Roster,
+    encoder: Option<&dyn Encode>,
+) -> (Option<VectorFile>, VectorSet) {
+    let Some(encoder) = encoder else { return (None, VectorSet::default()) };
+    let dimension = encoder.dimension();
+    let is_current = |id, version| roster.get(id).is_some_and(|it| it.version() == version);
+    if let Place::Disk(place) = &store.place {
+        let path = place.join("vectors");
+        match VectorFile::open(path, encoder.name(), dimension, is_current) {
+            Ok((file, set)) => return (Some(file), set),
+            Err(error) => tracing::warn!(%error, "vectors cannot be kept on disk"),
+        }
+    }
+    (None, VectorSet::new(dimension))
+}

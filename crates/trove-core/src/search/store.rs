@@ -1,0 +1,349 @@
+//! Opens the index on disk or in memory, and reads back which resources are in it.
+//!
+//! A folder that another process uses is left to it: each process takes the first free
+//! of a few places. An index that is damaged, or of another version, is emptied; that is
+//! told, and never an error, because search must not keep anybody from reading.
+
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+use tantivy::{
+    Index, IndexReader, IndexSettings, ReloadPolicy, SegmentReader,
+    columnar::{Column, StrColumn},
+    directory::MmapDirectory,
+    tokenizer::TextAnalyzer,
+};
+
+use super::{
+    analyser::{self, Analyser},
+    entry::{Depth, Entry},
+    roster::{Kept, Record, Roster, State},
+    schema::{self, Fields, fast},
+};
+use crate::{
+    source_id::SourceId,
+    uri::{LocalUri, PublicUri},
+};
+
+/// How many processes may keep an index in one folder.
+const MAX_PLACES: usize = 4;
+/// An index up to this size is checked byte by byte when the last run did not end well.
+const MAX_CHECKED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+const INDEX: &str = "index";
+const LOCK: &str = "lock";
+const VERSION: &str = "version";
+/// Lies there while nobody writes: the last run ended as it should.
+const CLEAN: &str = "clean";
+
+/// Where the index lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In a folder, to be found again.
+    Disk(PathBuf),
+    /// In memory, for as long as the process runs.
+    Memory,
+}
+
+/// What was found when the index was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Opened {
+    /// Nothing: it begins empty.
+    New,
+    /// An index of an earlier run.
+    Resumed,
+    /// An index that could not be used; it begins empty, and what was in it must be fed
+    /// again.
+    Rebuilt {
+        /// What was wrong with it.
+        why: String,
+    },
+}
+
+/// An open index.
+pub(super) struct Store {
+    pub(super) index: Index,
+    pub(super) reader: IndexReader,
+    pub(super) fields: Fields,
+    pub(super) place: Place,
+    pub(super) opened: Opened,
+    /// Held for as long as the index is open.
+    lock: Option<File>,
+}
+
+impl Store {
+    /// Opens the index in `dir`, or in memory, and the roster of what is in it.
+    pub(super) fn open(dir: Option<&Path>) -> tantivy::Result<(Store, Roster)> {
+        let Some(dir) = dir else { return Store::in_memory(Opened::New) };
+        match take_place(dir) {
+            Ok(Some((place, lock))) => Store::on_disk(place, lock),
+            Ok(None) => Store::in_memory(Opened::Rebuilt {
+                why: format!(
+                    "{MAX_PLACES} other processes keep an index there; this one is kept in memory"
+                ),
+            }),
+            Err(error) => Store::in_memory(Opened::Rebuilt {
+                why: format!("the folder cannot be used ({error}); the index is kept in memory"),
+            }),
+        }
+    }
+
+    fn in_memory(opened: Opened) -> tantivy::Result<(Store, Roster)> {
+        let fields = Fields::new();
+        let index = Index::create_in_ram(fields.schema.clone());
+        let store = Store::of(index, fields, Place::Memory, opened, None)?;
+        Ok((store, Roster::default()))
+    }
+
+    fn on_disk(place: PathBuf, lock: File) -> tantivy::Result<(Store, Roster)> {
+        let folder = place.join(INDEX);
+        let was_there = folder.exists();
+        let why = match resume(&place) {
+            Ok((index, fields)) => {
+                let lock = lock.try_clone().ok();
+                match Store::of(index, fields, Place::Disk(place.clone()), Opened::Resumed, lock)
+                    .and_then(|store| Ok((load(&store)?, store)))
+                {
+                    Ok((roster, store)) => return Ok((store, roster)),
+                    Err(error) => error.to_string(),
+                }
+            }
+            Err(why) => why,
+        };
+        let opened = if was_there { Opened::Rebuilt { why } } else { Opened::New };
+        match create(&place) {
+            Ok((index, fields)) => {
+                let store = Store::of(index, fields, Place::Disk(place), opened, Some(lock))?;
+                Ok((store, Roster::default()))
+            }
+            Err(error) => Store::in_memory(Opened::Rebuilt {
+                why: format!("no index can be made there ({error}); it is kept in memory"),
+            }),
+        }
+    }
+
+    fn of(
+        index: Index,
+        fields: Fields,
+        place: Place,
+        opened: Opened,
+        lock: Option<File>,
+    ) -> tantivy::Result<Store> {
+        index.tokenizers().register(analyser::WORDS, TextAnalyzer::from(Analyser));
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Store { index, reader, fields, place, opened, lock })
+    }
+
+    /// The same place with an empty index, because this one cannot be trusted.
+    pub(super) fn rebuilt(&self, why: String) -> tantivy::Result<Store> {
+        let opened = Opened::Rebuilt { why };
+        if let (Place::Disk(place), Some(lock)) = (&self.place, &self.lock) {
+            if let (Ok((index, fields)), Ok(lock)) = (create(place), lock.try_clone()) {
+                let place = Place::Disk(place.clone());
+                return Store::of(index, fields, place, opened, Some(lock));
+            }
+        }
+        Store::in_memory(opened).map(|(store, _)| store)
+    }
+
+    /// Says that nothing is being written, or that something is.
+    pub(super) fn set_clean(&self, is_clean: bool) {
+        let Place::Disk(place) = &self.place else { return };
+        let mark = place.join(CLEAN);
+        // Without the mark the next start looks more closely, nothing worse.
+        let _ = if is_clean { fs::write(mark, b"") } else { fs::remove_file(mark) };
+    }
+
+    /// How many bytes the index takes.
+    pub(super) fn bytes(&self) -> u64 {
+        match &self.place {
+            Place::Disk(place) => folder_bytes(&place.join(INDEX)),
+            Place::Memory => {
+                let searcher = self.reader.searcher();
+                searcher.space_usage().map_or(0, |usage| usage.total().get_bytes())
+            }
+        }
+    }
+}
+
+/// The first place in the folder that no other process holds.
+fn take_place(dir: &Path) -> io::Result<Option<(PathBuf, File)>> {
+    for number in 0..MAX_PLACES {
+        let place = dir.join(number.to_string());
+        fs::create_dir_all(&place)?;
+        let lock =
+            File::options().create(true).truncate(false).write(true).open(place.join(LOCK))?;
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some((place, lock))),
+            Err(fs::TryLockError::WouldBlock) => {}
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+        }
+    }
+    Ok(None)
+}
+
+/// Opens what an earlier run left, if it can be trusted.
+fn resume(place: &Path) -> Result<(Index, Fields), String> {
+    let version = fs::read_to_string(place.join(VERSION)).unwrap_or_default();
+    if version.trim() != schema::VERSION.to_string() {
+        return Err("it is of another version".to_owned());
+    }
+    let folder = place.join(INDEX);
+    let index = Index::open_in_dir(&folder).map_err(|error| error.to_string())?;
+    let fields = Fields::new();
+    if index.schema() != fields.schema {
+        return Err("its fields are others".to_owned());
+    }
+    if !place.join(CLEAN).exists() && folder_bytes(&folder) <= MAX_CHECKED_BYTES {
+        let damaged = index.validate_checksum().map_err(|error| error.to_string())?;
+        if let Some(file) = damaged.into_iter().next() {
+            return Err(format!("{} is damaged", file.display()));
+        }
+    }
+    Ok((index, fields))
+}
+
+/// Makes an empty index where one may have been.
+fn create(place: &Path) -> tantivy::Result<(Index, Fields)> {
+    let folder = place.join(INDEX);
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    fs::create_dir_all(&folder)?;
+    fs::write(place.join(VERSION), schema::VERSION.to_string())?;
+    let fields = Fields::new();
+    let directory = MmapDirectory::open(&folder)?;
+    let index = Index::create(directory, fields.schema.clone(), IndexSettings::default())?;
+    Ok((index, fields))
+}
+
+fn folder_bytes(folder: &Path) -> u64 {
+    let Ok(files) = fs::read_dir(folder) else { return 0 };
+    files.flatten().filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum()
+}
+
+/// Reads the roster from what the index holds.
+pub(super) fn load(store: &Store) -> tantivy::Result<Roster> {
+    let mut roster = Roster::default();
+    for segment in store.reader.searcher().segment_readers() {
+        load_segment(segment, &mut roster)?;
+    }
+    roster.collect_free();
+    Ok(roster)
+}
+
+fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result<()> {
+    let columns = Columns::open(segment)?;
+    for doc in segment.doc_ids_alive() {
+        let (id, part) = (columns.number(&columns.id, doc), columns.number(&columns.part, doc));
+        let owner = columns.number(&columns.owner, doc);
+        if part > 0 {
+            continue;
+        }
+        if owner > 0 {
+            let hash = columns.number(&columns.content_hash, doc);
+            roster.private.insert((id, owner), hash);
+            continue;
+        }
+        let Some(entry) = columns.entry(doc) else { continue };
+        let kept = Kept {
+            id,
+            listed_hash: columns.number(&columns.listed_hash, doc),
+            content_hash: columns.number(&columns.content_hash, doc),
+            content_at: columns.content_at.first(doc).unwrap_or_default(),
+            state: State::of_flags(columns.number(&columns.state, doc)),
+            is_described: Record::is_described_by(columns.number(&columns.state, doc)),
+        };
+        roster.put(&entry, Some(kept));
+    }
+    Ok(())
+}
+
+/// The columns of one segment that make a roster.
+struct Columns {
+    id: Column<u64>,
+    owner: Column<u64>,
+    part: Column<u64>,
+    source: Texts,
+    local: Texts,
+    public: Texts,
+    mime: Texts,
+    modified: Column<i64>,
+    size: Column<u64>,
+    priority: Column<f64>,
+    listed_hash: Column<u64>,
+    content_hash: Column<u64>,
+    content_at: Column<i64>,
+    state: Column<u64>,
+}
+
+impl Columns {
+    fn open(segment: &SegmentReader) -> tantivy::Result<Columns> {
+        let columns = segment.fast_fields();
+        Ok(Columns {
+            id: columns.u64(fast::ID)?,
+            owner: columns.u64(fast::OWNER)?,
+            part: columns.u64(fast::PART)?,
+            source: Texts::read(columns.str(fast::SOURCE)?)?,
+            local: Texts::read(columns.str(fast::LOCAL)?)?,
+            public: Texts::read(columns.str(fast::PUBLIC)?)?,
+            mime: Texts::read(columns.str(fast::MIME)?)?,
+            modified: columns.i64(fast::MODIFIED)?,
+            size: columns.u64(fast::SIZE)?,
+            priority: columns.f64(fast::PRIORITY)?,
+            listed_hash: columns.u64(fast::LISTED_HASH)?,
+            content_hash: columns.u64(fast::CONTENT_HASH)?,
+            content_at: columns.i64(fast::CONTENT_AT)?,
+            state: columns.u64(fast::STATE)?,
+        })
+    }
+
+    fn number(&self, column: &Column<u64>, doc: u32) -> u64 {
+        column.first(doc).unwrap_or_default()
+    }
+
+    fn entry(&self, doc: u32) -> Option<Entry> {
+        let local = self.local.of(doc)?;
+        let public = self.public.of(doc).unwrap_or(local);
+        Some(Entry {
+            source: SourceId::of_anyone(self.source.of(doc)?)?,
+            local: LocalUri::from(local),
+            public: PublicUri::from(public),
+            name: String::new(),
+            title: None,
+            description: None,
+            mime: self.mime.of(doc).map(str::to_owned),
+            size: self.size.first(doc),
+            modified: self.modified.first(doc),
+            priority: self.priority.first(doc).unwrap_or_default() as f32,
+            depth: Depth::Content,
+        })
+    }
+}
+
+/// A column of texts, read whole: looking each up in its dictionary would be slow.
+struct Texts {
+    column: Option<StrColumn>,
+    texts: Vec<Box<str>>,
+}
+
+impl Texts {
+    fn read(column: Option<StrColumn>) -> tantivy::Result<Texts> {
+        let mut texts = Vec::new();
+        if let Some(column) = &column {
+            let mut stream = column.dictionary().stream()?;
+            while stream.advance() {
+                texts.push(String::from_utf8_lossy(stream.key()).into());
+            }
+        }
+        Ok(Texts { column, texts })
+    }
+
+    fn of(&self, doc: u32) -> Option<&str> {
+        let ordinal = self.column.as_ref()?.ords().first(doc)?;
+        self.texts.get(usize::try_from(ordinal).ok()?).map(|text| &**text)
+    }
+}

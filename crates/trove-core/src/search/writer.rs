@@ -1,0 +1,434 @@
+//! The one that writes the index: takes orders, gathers them, commits them together.
+//!
+//! A commit costs the same for one document as for a thousand, so that orders wait for
+//! each other a moment. What was committed survives the process; what was not is fed
+//! again, because the Sources are the truth.
+
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, atomic::Ordering, mpsc},
+    time::{Duration, Instant},
+};
+
+use tantivy::{IndexWriter, TantivyDocument, merge_policy::LogMergePolicy};
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
+
+use super::{
+    Event, Shared, collect,
+    entry::{Content, Entry, Key, Skip, SourceListing},
+    extract,
+    filter::owner_number,
+    roster::{self, Record, Roster, State},
+    schema::{self, Held, Names, Shown},
+    store::Store,
+};
+use crate::source_id::SourceId;
+
+/// How long an order waits for others at least.
+const GATHER: Duration = Duration::from_millis(200);
+/// Commits take at most about one part in so many of the time.
+const COMMIT_SHARE: u32 = 8;
+/// When so many resources wait they are committed at once.
+const MAX_STAGED: usize = 20_000;
+/// When so many bytes of content wait they are committed at once.
+const MAX_STAGED_BYTES: usize = 24 * 1024 * 1024;
+/// How long the writer's memory is kept when nothing comes.
+const KEEP_WRITER: Duration = Duration::from_secs(10);
+/// How much memory the writer may fill before it writes a segment.
+const WRITER_BYTES: usize = 48 * 1024 * 1024;
+
+/// Something to be written.
+pub(super) enum Order {
+    Put(Vec<Entry>),
+    Remove(Vec<Key>),
+    Listing(SourceListing),
+    RemoveSource(SourceId),
+    Content(Key, Content),
+    Skip(Key, Skip),
+    Stale(Key),
+    /// Everything before this is to be committed now.
+    Flush(oneshot::Sender<()>),
+    /// The index cannot be read.
+    Rebuild(Arc<Store>, String),
+    Stop,
+}
+
+/// An order and the room it takes in the queue.
+pub(super) type Queued = (Order, Option<OwnedSemaphorePermit>);
+
+/// What is to be committed of one resource.
+#[derive(Default)]
+struct Staged {
+    /// Nothing of it is in the index yet.
+    is_new: bool,
+    /// What is listed of it, where that changed.
+    shown: Option<Shown>,
+    /// Its new contents.
+    contents: Vec<Held>,
+}
+
+pub(super) struct Writer {
+    shared: Arc<Shared>,
+    inbox: mpsc::Receiver<Queued>,
+    writer: Option<IndexWriter>,
+    staged: BTreeMap<u64, Staged>,
+    staged_bytes: usize,
+    gone: Vec<u64>,
+    waiting: Vec<oneshot::Sender<()>>,
+    /// When what is staged is to be committed.
+    due: Option<Instant>,
+    last_commit: Duration,
+    is_full: bool,
+}
+
+impl Writer {
+    pub(super) fn new(shared: Arc<Shared>, inbox: mpsc::Receiver<Queued>) -> Writer {
+        Writer {
+            shared,
+            inbox,
+            writer: None,
+            staged: BTreeMap::new(),
+            staged_bytes: 0,
+            gone: Vec::new(),
+            waiting: Vec::new(),
+            due: None,
+            last_commit: Duration::ZERO,
+            is_full: false,
+        }
+    }
+
+    /// Works until told to stop, or until nobody can tell any more.
+    pub(super) fn run(mut self) {
+        self.measure();
+        loop {
+            match self.next() {
+                Ok((Order::Stop, _)) | Err(mpsc::RecvTimeoutError::Disconnected) => break,
+                Ok((order, room)) => {
+                    self.take(order);
+                    drop(room);
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) if self.due.is_some() => self.commit(),
+                Err(mpsc::RecvTimeoutError::Timeout) => self.release(),
+            }
+            if self.is_due() {
+                self.commit();
+            }
+        }
+        self.commit();
+        self.release();
+    }
+
+    fn next(&self) -> Result<Queued, mpsc::RecvTimeoutError> {
+        match self.due {
+            Some(due) => self.inbox.recv_timeout(due.saturating_duration_since(Instant::now())),
+            None if self.writer.is_some() => self.inbox.recv_timeout(KEEP_WRITER),
+            None => self.inbox.recv().map_err(|_| mpsc::RecvTimeoutError::Disconnected),
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        self.staged.len() >= MAX_STAGED
+            || self.staged_bytes >= MAX_STAGED_BYTES
+            || !self.waiting.is_empty()
+            || self.due.is_some_and(|due| due <= Instant::now())
+    }
+
+    fn take(&mut self, order: Order) {
+        match order {
+            Order::Put(entries) => self.put(&entries),
+            Order::Remove(keys) => self.remove(&keys),
+            Order::Listing(listing) => self.replace(&listing),
+            Order::RemoveSource(source) => {
+                self.replace(&SourceListing { source, entries: Vec::new() });
+            }
+            Order::Content(key, content) => self.put_content(&key, content),
+            Order::Skip(key, skip) => self.set_state(&key, State::Skipped(skip)),
+            Order::Stale(key) => self.set_stale(&key),
+            Order::Flush(done) => self.waiting.push(done),
+            Order::Rebuild(store, why) if Arc::ptr_eq(&store, &self.shared.store()) => {
+                self.rebuild(why);
+            }
+            // It has been replaced since.
+            Order::Rebuild(..) => {}
+            Order::Stop => {}
+        }
+        if self.due.is_none() && (!self.staged.is_empty() || !self.gone.is_empty()) {
+            let wait = GATHER.max(self.last_commit * COMMIT_SHARE);
+            self.due = Some(Instant::now() + wait);
+        }
+    }
+
+    fn put(&mut self, entries: &[Entry]) {
+        let shared = self.shared.clone();
+        let mut roster = shared.roster_mut();
+        for entry in entries {
+            let before = roster.find(&entry.source, entry.local.as_str());
+            let is_same = before.is_some_and(|it| it.listed_hash == roster::listed_hash(entry));
+            if is_same {
+                continue;
+            }
+            let is_new = before.is_none();
+            let Some(id) = roster.put(entry, None) else {
+                shared.note_error("more resources than search can know; the rest is not found");
+                return;
+            };
+            let staged = self.staged.entry(id).or_default();
+            staged.is_new |= is_new;
+            staged.shown = Some(Shown::of(entry));
+        }
+    }
+
+    fn remove(&mut self, keys: &[Key]) {
+        let shared = self.shared.clone();
+        let mut roster = shared.roster_mut();
+        for key in keys {
+            if let Some(id) = roster.remove(&key.source, key.local.as_str()) {
+                self.forget(id);
+            }
+        }
+    }
+
+    fn forget(&mut self, id: u64) {
+        let is_new = self.staged.remove(&id).is_some_and(|staged| staged.is_new);
+        if !is_new {
+            self.gone.push(id);
+        }
+        self.shared.vectors_mut().remove(id);
+    }
+
+    fn replace(&mut self, listing: &SourceListing) {
+        let names = listing.names();
+        let gone: Vec<Key> = {
+            let roster = self.shared.roster();
+            let Some(number) = roster.source_number(&listing.source) else {
+                drop(roster);
+                return self.put(&listing.entries);
+            };
+            let own = roster.iter().filter(|record| record.source == number);
+            own.filter(|record| !names.contains(&*record.local))
+                .map(|record| roster.key_of(record))
+                .collect()
+        };
+        self.remove(&gone);
+        self.put(&listing.entries);
+    }
+
+    fn put_content(&mut self, key: &Key, content: Content) {
+        if self.is_full {
+            return self.set_state(key, State::Skipped(Skip::IndexFull));
+        }
+        let shared = self.shared.clone();
+        let mut roster = shared.roster_mut();
+        let Some(record) = roster.find(&key.source, key.local.as_str()) else { return };
+        let (id, mime) = (record.id, roster.type_of(record).map(str::to_owned));
+        let mime = content.mime.or(mime);
+        let hash = roster::hash(&(&content.text, &mime)).max(1);
+        let owner = content.owner.as_deref().map_or(0, owner_number);
+        let (held_hash, state) = match owner {
+            0 => (record.content_hash, record.state),
+            _ => (roster.private.get(&(id, owner)).copied().unwrap_or(0), State::Indexed),
+        };
+        if owner == 0 {
+            if let Some(record) = roster.get_mut(id) {
+                record.content_at = content.read_at;
+                record.content_hash = hash;
+            }
+            roster.set_state(id, State::Indexed);
+        } else {
+            roster.private.insert((id, owner), hash);
+        }
+        drop(roster);
+        if held_hash == hash && state == State::Indexed {
+            return;
+        }
+        let extracted = extract::extract(&content.text, mime.as_deref(), key.local.as_str());
+        self.staged_bytes += extracted.body.len();
+        let staged = self.staged.entry(id).or_default();
+        staged.contents.retain(|held| held.owner != owner);
+        staged.contents.push(Held::of(extracted, owner, hash));
+    }
+
+    fn set_state(&mut self, key: &Key, state: State) {
+        let shared = self.shared.clone();
+        let mut roster = shared.roster_mut();
+        let Some(record) = roster.find(&key.source, key.local.as_str()) else { return };
+        if record.state != state {
+            let id = record.id;
+            roster.set_state(id, state);
+            self.staged.entry(id).or_default();
+        }
+    }
+
+    fn set_stale(&mut self, key: &Key) {
+        let state = {
+            let roster = self.shared.roster();
+            roster.find(&key.source, key.local.as_str()).map(|record| record.state)
+        };
+        match state {
+            Some(State::Indexed) => self.set_state(key, State::Stale),
+            Some(State::Skipped(_)) => self.set_state(key, State::Wanted),
+            Some(State::MetadataOnly | State::Wanted | State::Stale) | None => {}
+        }
+    }
+
+    /// Writes everything that is staged. An index that cannot be written is built anew.
+    fn commit(&mut self) {
+        self.due = None;
+        let started = Instant::now();
+        if !self.staged.is_empty() || !self.gone.is_empty() {
+            let outcome = catch_unwind(AssertUnwindSafe(|| self.try_commit()));
+            let why = match outcome {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(error.to_string()),
+                Err(_) => Some("the index library gave up".to_owned()),
+            };
+            if let Some(why) = why {
+                self.rebuild(why);
+            }
+            self.staged.clear();
+            self.gone.clear();
+            self.staged_bytes = 0;
+            self.last_commit = started.elapsed();
+            self.measure();
+            self.shared.wake_embedder();
+        }
+        for waiting in self.waiting.drain(..) {
+            // Whoever waited may have gone.
+            let _ = waiting.send(());
+        }
+    }
+
+    fn try_commit(&mut self) -> tantivy::Result<()> {
+        let store = self.shared.store();
+        if self.writer.is_none() {
+            store.set_clean(false);
+            self.writer = Some(open_writer(&store)?);
+        }
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        for id in &self.gone {
+            writer.delete_term(store.fields.id_term(*id));
+        }
+        let searcher = store.reader.searcher();
+        for (id, staged) in &mut self.staged {
+            let mut kept = Kept::default();
+            if !staged.is_new {
+                for (doc, _) in collect::all_documents_of(&searcher, &store.fields, *id)? {
+                    kept.take(schema::read(&store.fields, &searcher.doc::<TantivyDocument>(doc)?));
+                }
+                writer.delete_term(store.fields.id_term(*id));
+            }
+            kept.replace(std::mem::take(&mut staged.contents));
+            let shown = staged.shown.take().unwrap_or_else(|| std::mem::take(&mut kept.shown));
+            let roster = self.shared.roster();
+            let Some(record) = roster.get(*id) else { continue };
+            kept.clear_unless_held(record.state);
+            for document in documents(&store, &roster, record, &shown, &kept.contents) {
+                writer.add_document(document)?;
+            }
+        }
+        writer.commit()?;
+        store.reader.reload()
+    }
+
+    fn rebuild(&mut self, why: String) {
+        tracing::warn!(%why, "the search index is built anew");
+        self.writer = None;
+        match self.shared.store().rebuilt(why.clone()) {
+            Ok(store) => {
+                *self.shared.roster_mut() = Roster::default();
+                self.shared.vectors_mut().retain(|_| false);
+                self.shared.store.store(Arc::new(store));
+                // Nobody may be listening; the status tells it too.
+                let _ = self.shared.events.send(Event::Rebuilt { why });
+            }
+            Err(error) => self.shared.note_error(&error.to_string()),
+        }
+    }
+
+    fn measure(&mut self) {
+        let bytes = self.shared.store().bytes();
+        self.shared.bytes.store(bytes, Ordering::Relaxed);
+        self.is_full = bytes > self.shared.config.max_index_bytes;
+    }
+
+    /// Gives the writer's memory back.
+    fn release(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            if let Err(error) = writer.wait_merging_threads() {
+                self.shared.note_error(&error.to_string());
+            }
+            let store = self.shared.store();
+            if store.reader.reload().is_ok() {
+                store.set_clean(true);
+            }
+            self.measure();
+        }
+    }
+}
+
+fn open_writer(store: &Store) -> tantivy::Result<IndexWriter> {
+    let writer: IndexWriter = store.index.writer_with_num_threads(1, WRITER_BYTES)?;
+    let mut merging = LogMergePolicy::default();
+    merging.set_del_docs_ratio_before_merge(0.3);
+    writer.set_merge_policy(Box::new(merging));
+    Ok(writer)
+}
+
+/// What the index holds of a resource that is written anew.
+#[derive(Default)]
+struct Kept {
+    shown: Shown,
+    contents: Vec<Held>,
+}
+
+impl Kept {
+    fn take(&mut self, read: schema::Read) {
+        self.shown = read.shown;
+        let at = self.contents.iter().position(|held| held.owner == read.owner);
+        let at = at.unwrap_or_else(|| {
+            self.contents.push(Held { owner: read.owner, hash: read.hash, windows: Vec::new() });
+            self.contents.len() - 1
+        });
+        if !read.window.body.is_empty() {
+            let windows = &mut self.contents[at].windows;
+            windows.push(read.window);
+            windows.sort_by_key(|window| window.base);
+        }
+    }
+
+    /// Takes away a content that is not to be indexed any more.
+    fn clear_unless_held(&mut self, state: State) {
+        if state == State::MetadataOnly {
+            self.contents.retain(|held| held.owner == 0);
+        }
+        for held in self.contents.iter_mut().filter(|held| held.owner == 0) {
+            if !state.has_content() {
+                *held = Held::default();
+            }
+        }
+    }
+
+    fn replace(&mut self, contents: Vec<Held>) {
+        for content in contents {
+            self.contents.retain(|held| held.owner != content.owner);
+            self.contents.push(content);
+        }
+        // One document is for everybody, even if no content is.
+        if !self.contents.iter().any(|held| held.owner == 0) {
+            self.contents.push(Held::default());
+        }
+    }
+}
+
+fn documents(
+    store: &Store,
+    roster: &Roster,
+    record: &Record,
+    shown: &Shown,
+    contents: &[Held],
+) -> Vec<TantivyDocument> {
+    let source = roster.source_of(record).as_str();
+    let names = Names { source, mime: roster.type_of(record), shown };
+    contents.iter().flat_map(|held| schema::documents(&store.fields, record, names, held)).collect()
+}
