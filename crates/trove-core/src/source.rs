@@ -31,6 +31,11 @@ pub trait Source: Send + Sync + 'static {
         true
     }
 
+    /// How much of it search may look into.
+    fn indexing(&self) -> Indexing {
+        Indexing::Content
+    }
+
     /// Whether what it says may be shown to everybody who may ask, by configuration.
     fn is_public(&self) -> bool {
         false
@@ -71,6 +76,17 @@ pub trait Source: Send + Sync + 'static {
     fn set_log_level<'a>(&'a self, _level: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
+}
+
+/// How much of a Source search may look into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Indexing {
+    /// Names, descriptions and contents.
+    Content,
+    /// Names and descriptions.
+    Metadata,
+    /// Nothing.
+    Off,
 }
 
 /// What a Source can do beyond listing and reading.

@@ -15,8 +15,10 @@ use trove_mcp::{
     upstream::{Eras, GuardianCommand, Scope, Upstreams},
 };
 
+mod index;
 mod parts;
 
+use index::attach_search;
 pub(crate) use parts::open_flags;
 use parts::{access, attach_guide, open_audit, tool_settings};
 
@@ -103,6 +105,8 @@ impl App {
         });
         live.apply(loaded).await;
         gateway.feed().all_attached().await;
+        let index = state.join("index").join(memory_of(loaded));
+        attach_search(&gateway, index, true, &stop, &mut doors);
         App { gateway, knowledge, flags, live, state, stop, doors }
     }
 

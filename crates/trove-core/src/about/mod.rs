@@ -21,7 +21,7 @@ use crate::{
     caller::Caller,
     json::Json,
     resource::{Freshness, Listing, Resource, Scope, Template},
-    source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId},
+    source::{Abilities, Ask, Indexing, Operation, Reply, Source, SourceError, SourceId},
 };
 
 /// The most resources and the most templates that `info://capabilities` shows; the
@@ -182,6 +182,11 @@ impl Source for About {
 
     fn is_builtin(&self) -> bool {
         true
+    }
+
+    fn indexing(&self) -> Indexing {
+        // What it says changes from one moment to the next.
+        Indexing::Metadata
     }
 
     fn accepts_unlisted(&self) -> bool {

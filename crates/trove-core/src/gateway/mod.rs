@@ -5,11 +5,13 @@
 //! joins the parts.
 
 mod actions;
+mod crawl;
 mod documents;
 mod error;
 mod facts;
 mod fetch;
 mod figures;
+mod find;
 mod resources;
 mod settle;
 mod views;
@@ -28,8 +30,10 @@ use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
+pub use crawl::CrawlSettings;
 pub use error::AskError;
 pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
+pub use find::{FindError, Found};
 pub use resources::{ListAnswer, Reading, Watched};
 pub use views::View;
 pub use watches::MAX_WATCHES;
@@ -43,6 +47,7 @@ use crate::{
     flags::Flags,
     knowledge::Knowledge,
     metrics::Metrics,
+    search::Search,
     source::Source,
     status::StatusBoard,
 };
@@ -71,6 +76,10 @@ pub struct Gateway {
     flags: OnceLock<Arc<Flags>>,
     audit: OnceLock<Audit>,
     knowledge: OnceLock<Arc<Knowledge>>,
+    search: OnceLock<Arc<Search>>,
+    /// What the background is told by the settings.
+    pub crawl_settings: CrawlSettings,
+    last_asked: crawl::LastAsked,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -101,6 +110,9 @@ impl Gateway {
             flags: OnceLock::new(),
             audit: OnceLock::new(),
             knowledge: OnceLock::new(),
+            search: OnceLock::new(),
+            crawl_settings: CrawlSettings::default(),
+            last_asked: crawl::LastAsked::default(),
             settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
@@ -224,6 +236,10 @@ impl Gateway {
         self.stop.cancel();
         if let Some(writer) = self.writer.lock().await.take() {
             let _ = writer.await;
+        }
+        if let Some(search) = self.search.get().cloned() {
+            // It blocks until its threads have ended.
+            let _ = tokio::task::spawn_blocking(move || search.shutdown()).await;
         }
         if let Some(audit) = self.audit.get() {
             audit.close().await;

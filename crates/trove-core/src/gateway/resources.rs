@@ -12,6 +12,7 @@ use crate::{
     caller::Caller,
     catalogue::{List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
+    search::Key,
     source::{Ask, Operation, Reply, Source, SourceId},
     uri::{LocalUri, PublicUri},
 };
@@ -67,7 +68,12 @@ impl Gateway {
         ask: Ask,
     ) -> Result<Reading, AskError> {
         let asked = Asked::new(caller, "read", uri.as_str());
+        self.last_asked.note(self.started);
         let result = self.read_admitted(caller, uri, ask).await;
+        if let (Ok(reading), Some(search)) = (&result, self.search.get()) {
+            let (source, local) = (reading.source.clone(), reading.local.clone());
+            search.note_use(&Key { source, local });
+        }
         self.settle_read(&asked, &result);
         result
     }

@@ -266,7 +266,8 @@ impl Search {
 
     /// Notes that somebody read a resource.
     pub fn note_use(&self, key: &Key) {
-        let mut roster = self.shared.roster_mut();
+        // Whoever reads must not wait for whoever writes: a use more or less is no matter.
+        let Ok(mut roster) = self.shared.roster.try_write() else { return };
         let id = roster.find(&key.source, key.local.as_str()).map(|record| record.id);
         if let Some(record) = id.and_then(|id| roster.get_mut(id)) {
             record.uses = (record.uses + 1.0).min(MAX_USES);

@@ -17,7 +17,7 @@ use super::{
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Class, Failure, Given, Outcome},
-    schema,
+    per_server, schema,
 };
 use crate::{
     about::{Item, ToolBook},
@@ -28,7 +28,7 @@ use crate::{
 };
 
 /// What the settings say about tools.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     /// What stands before the names of tools that share a prefix; may be empty.
     pub prefix: String,
@@ -44,6 +44,8 @@ pub struct Settings {
     pub mask_error_details: bool,
     /// The most bytes one answer may be asked to hold.
     pub max_answer: usize,
+    /// How relevant a resource must be to be found, from 0 to 1.
+    pub relevance_threshold: f32,
 }
 
 impl Default for Settings {
@@ -56,6 +58,7 @@ impl Default for Settings {
             bridge: BridgeMode::Auto,
             mask_error_details: false,
             max_answer: 1024 * 1024,
+            relevance_threshold: 0.3,
         }
     }
 }
@@ -159,11 +162,19 @@ impl Tools {
 
     /// The entries of the tools that this caller is offered, in order.
     pub fn list(&self, caller: &Caller) -> Vec<Json> {
-        self.offered
-            .load()
-            .shown_to(caller, self.has_guide())
-            .map(|tool| tool.entry.clone())
-            .collect()
+        let offered = self.offered.load();
+        let shown = offered.shown_to(caller, self.has_guide());
+        let mut entries: Vec<Json> = shown.map(|tool| tool.entry.clone()).collect();
+        if offered.settings.toolsets.contains(&Toolset::PerServer) {
+            entries.extend(per_server::entries(&self.gateway.current()));
+        }
+        entries
+    }
+
+    /// A tool of one server, where those are offered.
+    fn per_server(&self, name: &str) -> Option<per_server::Meant> {
+        let is_offered = self.offered.load().settings.toolsets.contains(&Toolset::PerServer);
+        is_offered.then(|| per_server::meant(&self.gateway.current(), name)).flatten()
     }
 
     fn has_guide(&self) -> bool {
@@ -172,7 +183,7 @@ impl Tools {
 
     /// Whether there is a tool of that name, whoever is shown it.
     pub fn has(&self, name: &str) -> bool {
-        self.offered.load().by_name.contains_key(name)
+        self.offered.load().by_name.contains_key(name) || self.per_server(name).is_some()
     }
 
     /// Takes what every call and every prompt begins with.
@@ -196,11 +207,18 @@ impl Tools {
         ask: Ask,
     ) -> Option<Reply> {
         let begun = self.begin(caller, ask);
-        let tool = &begun.offered.tools[*begun.offered.by_name.get(name)?];
-        let name = tool.spec.name;
         let call = begun.as_call(self);
+        let tool = match begun.offered.by_name.get(name) {
+            Some(&n) => Ok(&begun.offered.tools[n]),
+            None => Err(self.per_server(name)?),
+        };
+        let name = tool.as_ref().map_or(name, |tool| tool.spec.name);
         trace!("Tool called: {name}");
-        let answer = match run(tool, arguments, &call).await {
+        let outcome = match tool {
+            Ok(tool) => run(tool, arguments, &call).await,
+            Err(meant) => run_per_server(meant, arguments, &call).await,
+        };
+        let answer = match outcome {
             Ok(outcome) => {
                 trace!("Tool {name} completed successfully");
                 match outcome.0 {
@@ -215,6 +233,23 @@ impl Tools {
             }
         };
         Some(answer)
+    }
+}
+
+async fn run_per_server(
+    meant: per_server::Meant,
+    arguments: Option<&Json>,
+    call: &Call<'_>,
+) -> Result<Outcome, Failure> {
+    let arguments = arguments::check(given(arguments)?, &per_server::schema_of(&meant))?;
+    per_server::run(meant, arguments, call).await
+}
+
+/// The arguments as values.
+fn given(arguments: Option<&Json>) -> Result<Value, Failure> {
+    match arguments {
+        None => Ok(json!({})),
+        Some(text) => text.to().map_err(|_| Failure::arguments("the arguments are not JSON")),
     }
 }
 
@@ -248,10 +283,7 @@ async fn run(
     arguments: Option<&Json>,
     call: &Call<'_>,
 ) -> Result<Outcome, Failure> {
-    let given = match arguments {
-        None => json!({}),
-        Some(text) => text.to().map_err(|_| Failure::arguments("the arguments are not JSON"))?,
-    };
+    let given = given(arguments)?;
     let asked = {
         let ask = call.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         consent::ask(tool.spec, &given, &ask)?

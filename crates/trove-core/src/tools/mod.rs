@@ -10,6 +10,7 @@ mod call;
 mod consent;
 mod describe;
 mod example;
+mod find;
 mod flags;
 mod get_resource;
 mod guide;
@@ -17,6 +18,7 @@ mod guide_admin;
 mod health;
 mod offer;
 mod outcome;
+mod per_server;
 mod prompts;
 mod schema;
 
@@ -29,12 +31,16 @@ use serde_json::Value;
 
 pub use call::{Call, Settings, Tools};
 pub use describe::{Descriptions, document};
+pub use find::COVERAGE_THRESHOLD;
 pub use offer::{BridgeMode, CLIENTS_DATE};
 pub use outcome::{Class, Failure, Outcome};
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.
 pub static TOOLS: &[ToolSpec] = &[
     spec::<get_resource::GetResource>(),
+    spec::<find::DiscoverResources>(),
+    spec::<find::SearchResources>(),
+    spec::<find::ResourceSummary>(),
     spec::<health::HealthCheck>(),
     spec::<guide::GetContent>(),
     spec::<guide::CategoryList>(),

@@ -17,7 +17,7 @@ use trove_core::{
     catalogue::Feed,
     json::Object,
     resource::Listing,
-    source::{Abilities, Ask, Operation, Reply},
+    source::{Abilities, Ask, Indexing, Operation, Reply},
     status::{State, StatusBoard},
 };
 
@@ -201,6 +201,14 @@ impl Upstream {
 impl Source for Upstream {
     fn id(&self) -> &SourceId {
         &self.config.id
+    }
+
+    fn indexing(&self) -> Indexing {
+        match self.config.index {
+            super::config::Index::Content => Indexing::Content,
+            super::config::Index::Metadata => Indexing::Metadata,
+            super::config::Index::Off => Indexing::Off,
+        }
     }
 
     fn is_public(&self) -> bool {

@@ -50,6 +50,7 @@ pub(super) fn tool_settings(config: &Config) -> Settings {
         bridge: config.bridge.value.into(),
         mask_error_details: config.mask_error_details.value,
         max_answer: config.max_answer_bytes.value,
+        relevance_threshold: 0.3,
     }
 }
 

@@ -1,0 +1,126 @@
+//! Finding resources: by word, by meaning, or all of them by rank.
+
+use std::{sync::Arc, time::SystemTime};
+
+use super::{AskError, Gateway, settle::Asked};
+use crate::{
+    access::{Access, Standing},
+    caller::{Caller, Via},
+    json::Json,
+    search::{Coverage, EntryRef, Hits, Query, QueryError, Search, Seen, Sight},
+    source::{Reply, SourceId},
+    status::State,
+};
+
+/// What was found, and what may be missing.
+pub struct Found {
+    /// The results.
+    pub hits: Hits,
+    /// The Sources that were looked through, by id.
+    pub searched: Vec<SourceId>,
+    /// The Sources that do not answer now, with what is wrong; what they listed last is
+    /// still found.
+    pub down: Vec<(SourceId, String)>,
+}
+
+/// Why nothing could be looked for.
+#[derive(Debug, thiserror::Error)]
+pub enum FindError {
+    /// The question is wrong.
+    #[error(transparent)]
+    Query(#[from] QueryError),
+    /// There is no index.
+    #[error("this gateway has no search index; see `search` in config://server")]
+    NoIndex,
+}
+
+impl Gateway {
+    /// Gives the gateway its index; once, at the start.
+    pub fn adopt_search(&self, search: Arc<Search>) {
+        let _ = self.search.set(search);
+    }
+
+    /// The index, if there is one.
+    pub fn search(&self) -> Option<&Arc<Search>> {
+        self.search.get()
+    }
+
+    /// Looks for resources, among those the caller may read.
+    pub async fn find(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
+        let search = self.search.get().ok_or(FindError::NoIndex)?.clone();
+        let caller = Caller { via: searching(caller.via), ..caller.clone() };
+        let asked = Asked::new(&caller, "find", "");
+        query.now = seconds(SystemTime::now());
+        let wanted = query.sources.clone();
+        let sight = self.sight(&caller);
+        let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
+        let hits =
+            work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }));
+        let told = match &hits {
+            Ok(_) => Ok(Reply::plain(Json::empty_object())),
+            Err(error) => Err(AskError::BadArguments { what: error.to_string() }),
+        };
+        self.settle(&asked, &told);
+        let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
+        let members = self.current();
+        let members = members.members().iter().map(|member| member.source.id().clone());
+        let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
+        let down = self.down().into_iter().filter(|(id, _)| is_wanted(id)).collect();
+        Ok(Found { hits: hits?, searched, down })
+    }
+
+    /// How much of what the caller may read is indexed.
+    pub fn coverage(&self, caller: &Caller) -> Option<Coverage> {
+        self.search.get().map(|search| search.coverage(&self.sight(caller)))
+    }
+
+    fn sight(&self, caller: &Caller) -> CallerSight {
+        CallerSight { access: self.access(), caller: caller.clone(), scope: caller.scope() }
+    }
+
+    /// The Sources that do not answer now.
+    fn down(&self) -> Vec<(SourceId, String)> {
+        let all = self.board.all().into_iter();
+        let down = all.filter(|(_, s)| s.state != State::Ready || s.stale_since.is_some());
+        down.map(|(id, s)| {
+            let why = s.last_error.unwrap_or_else(|| s.state.as_str().to_owned());
+            (id, why)
+        })
+        .collect()
+    }
+}
+
+fn searching(via: Via) -> Via {
+    match via {
+        Via::Native | Via::Bridge => Via::Search,
+        Via::Search | Via::Web | Via::CommandLine => via,
+    }
+}
+
+/// A moment in seconds since 1970.
+pub(super) fn seconds(moment: SystemTime) -> i64 {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+/// What a caller may read he may find.
+struct CallerSight {
+    access: Arc<Access>,
+    caller: Caller,
+    scope: Arc<str>,
+}
+
+impl Sight for CallerSight {
+    fn owner(&self) -> Option<&str> {
+        Some(&self.scope)
+    }
+
+    fn of_source(&self, _source: &SourceId) -> Seen {
+        if self.access.policy.is_empty() { Seen::All } else { Seen::Some }
+    }
+
+    fn sees(&self, entry: EntryRef<'_>) -> bool {
+        let (standing, _) = self.access.standing(&self.caller, entry.source.as_str(), entry.local);
+        standing == Standing::Open
+    }
+}

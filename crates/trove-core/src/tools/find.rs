@@ -1,0 +1,490 @@
+//! Finding resources: `discover_resources`, `search_resources`, `resource_summary`.
+
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    fmt::Write as _,
+};
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use time::{
+    Date, OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description,
+};
+
+use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use crate::{
+    content::escape_line,
+    gateway::{FindError, Found},
+    json::{Json, Object},
+    search::{Coverage, Hit, MAX_RESULTS, Query, Scope, Wanted},
+    source::SourceId,
+};
+
+/// How many resources of a group a summary shows.
+const TOP: usize = 10;
+/// How many groups a summary shows.
+const MAX_GROUPS: usize = 100;
+/// From this share of indexable resources on an answer calls itself complete, in percent.
+pub const COVERAGE_THRESHOLD: u8 = 95;
+
+/// Find resources by what you need to know.
+///
+/// Looks through names, descriptions and contents of all servers, by words and by meaning.
+/// Without `query`: everything that passes the filters, best first. Read what looks right
+/// with get_resource, or natively. `why` says what matched; `errors` which servers are down.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct DiscoverResources {
+    /// What you want to know, in your own words.
+    #[serde(default)]
+    query: Option<String>,
+    /// Only these types, such as `text/markdown` or `text/*`.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    content_types: Vec<String>,
+    /// Only these servers.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    servers: Vec<String>,
+    /// How many to give.
+    #[serde(default = "default_results")]
+    #[schemars(range(min = 1, max = MAX_RESULTS))]
+    max_results: usize,
+    /// Whether to show a piece of each content.
+    #[serde(default)]
+    include_content: bool,
+    /// Leave out what is less relevant, from 0 to 1.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    relevance_threshold: Option<f32>,
+    /// Go on with a list.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Search resources for words that must all be there.
+///
+/// A term may be a "quoted phrase". `highlights` show where; `coverage` how much is indexed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct SearchResources {
+    /// The terms, all of which must hold.
+    #[schemars(length(max = 32))]
+    search_terms: Vec<String>,
+    /// Where to look.
+    #[serde(default)]
+    search_scope: SearchScope,
+    /// Find misspelt words too.
+    #[serde(default)]
+    fuzzy_match: bool,
+    /// Only what changed on or after this date, such as `2026-11-01`.
+    #[serde(default)]
+    after: Option<String>,
+    /// Only what changed on or before this date.
+    #[serde(default)]
+    before: Option<String>,
+    /// Only these servers.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    servers: Vec<String>,
+    /// Only these types, such as `text/*`.
+    #[serde(default)]
+    #[schemars(length(max = 256))]
+    content_types: Vec<String>,
+    /// How many to give.
+    #[serde(default = "default_results")]
+    #[schemars(range(min = 1, max = MAX_RESULTS))]
+    max_results: usize,
+    /// Whether meaning joins the ranking.
+    #[serde(default = "yes")]
+    semantic: bool,
+    /// Go on with a list.
+    #[serde(default)]
+    cursor: Option<String>,
+}
+
+/// Tell how many resources there are, by server and type.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ResourceSummary {
+    /// Whether to add sizes, the freshest, index coverage and cache figures.
+    #[serde(default)]
+    include_stats: bool,
+    /// How to group.
+    #[serde(default)]
+    group_by: GroupBy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SearchScope {
+    Name,
+    Description,
+    Content,
+    #[default]
+    All,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum GroupBy {
+    #[default]
+    Server,
+    Type,
+    None,
+}
+
+fn default_results() -> usize {
+    20
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Tool for DiscoverResources {
+    const NAME: &'static str = "discover_resources";
+    const TOOLSET: Toolset = Toolset::Resources;
+    const EFFECT: Effect = Effect::Reads;
+    const PREFIX: Prefix = Prefix::None;
+    const EXAMPLES: &'static [Example] = &[
+        Example {
+            says: "Which resource documents something?",
+            arguments: r#"{"query": "state of the servers"}"#,
+        },
+        Example {
+            says: "Texts only, with a piece of each.",
+            arguments: r#"{"query": "settings", "contentTypes": ["application/json"], "includeContent": true}"#,
+        },
+    ];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let query = self.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
+        let wanted = query.map_or(Wanted::Everything, |query| Wanted::Text(query.to_owned()));
+        let threshold = match query {
+            None => 0.0,
+            Some(_) => self.relevance_threshold.unwrap_or(call.settings.relevance_threshold),
+        };
+        let asked = Query {
+            wanted,
+            content_types: self.content_types,
+            sources: servers(call, &self.servers)?,
+            max_results: self.max_results,
+            offset: offset(self.cursor.as_deref())?,
+            threshold,
+            with_coverage: true,
+            ..Query::everything()
+        };
+        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
+        let resources: Vec<Value> = found
+            .hits
+            .hits
+            .iter()
+            .map(|hit| shown(hit, down.contains(&hit.key.source), self.include_content))
+            .collect();
+        let mut out = answer(&found, resources);
+        out.set("complete", yes_no(is_complete(&found)));
+        Ok(Outcome::flat(out))
+    }
+}
+
+impl Tool for SearchResources {
+    const NAME: &'static str = "search_resources";
+    const TOOLSET: Toolset = Toolset::Resources;
+    const EFFECT: Effect = Effect::Reads;
+    const PREFIX: Prefix = Prefix::None;
+    const EXAMPLES: &'static [Example] = &[
+        Example { says: "Both words.", arguments: r#"{"searchTerms": ["server", "settings"]}"# },
+        Example {
+            says: "A phrase, in names only, with a letter wrong.",
+            arguments: r#"{"searchTerms": ["capabilites"], "searchScope": "name", "fuzzyMatch": true}"#,
+        },
+    ];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let scope = match self.search_scope {
+            SearchScope::Name => Scope::Name,
+            SearchScope::Description => Scope::Description,
+            SearchScope::Content => Scope::Content,
+            SearchScope::All => Scope::All,
+        };
+        let asked = Query {
+            scope,
+            is_fuzzy: self.fuzzy_match,
+            after: date("after", self.after.as_deref(), Edge::Begin)?,
+            before: date("before", self.before.as_deref(), Edge::End)?,
+            content_types: self.content_types,
+            sources: servers(call, &self.servers)?,
+            max_results: self.max_results,
+            offset: offset(self.cursor.as_deref())?,
+            is_semantic: self.semantic,
+            with_coverage: true,
+            ..Query::terms(self.search_terms)
+        };
+        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
+        let resources: Vec<Value> = found
+            .hits
+            .hits
+            .iter()
+            .map(|hit| {
+                let mut one = shown(hit, down.contains(&hit.key.source), false);
+                one["highlights"] = highlights(hit);
+                one["matchedTerms"] = json!(hit.matched_terms);
+                one
+            })
+            .collect();
+        let mut out = answer(&found, resources);
+        let ms = found.hits.took.as_secs_f64() * 1000.0;
+        out.set("searchTimeMs", format!("{ms:.3}"));
+        out.set("coverage", coverage(&found.hits.coverage).to_string());
+        out.set("complete", yes_no(is_complete(&found)));
+        if found.hits.is_relaxed {
+            out.set_str("message", "No resource holds all the terms; these are near in meaning.");
+        }
+        Ok(Outcome::flat(out))
+    }
+}
+
+impl Tool for ResourceSummary {
+    const NAME: &'static str = "resource_summary";
+    const TOOLSET: Toolset = Toolset::Resources;
+    const EFFECT: Effect = Effect::Reads;
+    const PREFIX: Prefix = Prefix::None;
+    const EXAMPLES: &'static [Example] = &[
+        Example { says: "What is there, by server?", arguments: "{}" },
+        Example {
+            says: "By type, with figures.",
+            arguments: r#"{"groupBy": "type", "includeStats": true}"#,
+        },
+    ];
+
+    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let view = call.gateway.view(call.caller).await;
+        let snapshot = view.snapshot();
+        let mut by_server: BTreeMap<String, usize> = BTreeMap::new();
+        let mut by_type: BTreeMap<String, usize> = BTreeMap::new();
+        let mut groups: HashMap<String, (usize, Vec<Value>)> = HashMap::new();
+        let mut bytes: u64 = 0;
+        for (resource, _) in view.resources() {
+            let server = snapshot.owner(resource.member).id().to_string();
+            let object = Object::parse_valid(resource.entry.as_str()).unwrap_or_default();
+            let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
+            let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
+            let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
+            bytes += size.unwrap_or(0);
+            let group = match self.group_by {
+                GroupBy::Server => server.clone(),
+                GroupBy::Type => kind.clone(),
+                GroupBy::None => "all".to_owned(),
+            };
+            *by_server.entry(server).or_default() += 1;
+            *by_type.entry(kind).or_default() += 1;
+            let (count, top) = groups.entry(group).or_default();
+            *count += 1;
+            if top.len() < TOP {
+                let name = object.get_str("name").unwrap_or_default();
+                let mut one =
+                    json!({ "uri": resource.public.as_str(), "name": escape_line(&name) });
+                put(&mut one, "mimeType", mime);
+                put(&mut one, "size", size);
+                top.push(one);
+            }
+        }
+        let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
+        groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
+        let total_groups = groups.len();
+        let groups: Vec<Value> = groups
+            .into_iter()
+            .take(MAX_GROUPS)
+            .map(|(name, (count, resources))| {
+                let more = count - resources.len();
+                json!({ "groupName": name, "total": count, "more": more, "resources": resources })
+            })
+            .collect();
+        let mut summary = json!({
+            "totalResources": view.resource_count(),
+            "totalTemplates": view.template_count(),
+            "serverCount": by_server.len(),
+            "resourcesByServer": by_server,
+            "resourcesByType": by_type,
+        });
+        if self.include_stats {
+            summary["stats"] = stats(call, bytes);
+        }
+        let mut out = Object::new();
+        out.set("success", "true");
+        out.set("summary", summary.to_string());
+        out.set("resourceGroups", Value::Array(groups).to_string());
+        if total_groups > MAX_GROUPS {
+            out.set("groupsLeftOut", (total_groups - MAX_GROUPS).to_string());
+        }
+        Ok(Outcome::flat(out))
+    }
+}
+
+fn stats(call: &Call<'_>, bytes: u64) -> Value {
+    let cache = call.gateway.cache_stats();
+    let asked = cache.hits + cache.misses;
+    let rate = if asked == 0 { 0.0 } else { cache.hits as f64 / asked as f64 };
+    let coverage = call.gateway.coverage(call.caller).map(|all| coverage(&all));
+    json!({
+        "listedBytes": bytes,
+        "coverage": coverage,
+        "cache": { "hits": cache.hits, "misses": cache.misses, "hitRate": rate, "bytes": cache.bytes },
+    })
+}
+
+/// What both answers share.
+fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
+    let hits = &found.hits;
+    let searched: Vec<&str> = found.searched.iter().map(SourceId::as_str).collect();
+    let mut out = Object::new();
+    out.set("success", "true");
+    out.set("resources", Value::Array(resources).to_string());
+    out.set("totalFound", hits.total.to_string());
+    if !hits.is_total_exact {
+        out.set("totalIsAtLeast", "true");
+    }
+    out.set("serversSearched", Json::of(&searched).as_str().to_owned());
+    if !found.down.is_empty() {
+        let error = |(id, why): &(SourceId, String)| json!({ "server": id.as_str(), "error": escape_line(why) });
+        let errors: Vec<Value> = found.down.iter().map(error).collect();
+        out.set("errors", Value::Array(errors).to_string());
+    }
+    if let Some(next) = hits.next_offset {
+        out.set_str("cursor", &next.to_string());
+    }
+    out
+}
+
+fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
+    let mut one = json!({
+        "uri": hit.public.as_str(),
+        "name": escape_line(hit.title.as_deref().unwrap_or(&hit.name)),
+        "server": hit.key.source.as_str(),
+        "relevanceScore": (f64::from(hit.score) * 1000.0).round() / 1000.0,
+        "why": hit.why.iter().map(|why| why.as_str()).collect::<Vec<_>>(),
+    });
+    put(&mut one, "description", hit.description.as_deref().map(escape_line));
+    put(&mut one, "mimeType", hit.mime.as_deref());
+    put(&mut one, "size", hit.size);
+    put(&mut one, "lastModified", hit.modified.and_then(rfc3339));
+    if with_content {
+        put(&mut one, "contentPreview", hit.preview.as_deref().map(escape_line));
+    }
+    if is_stale {
+        one["stale"] = json!(true);
+    }
+    one
+}
+
+fn highlights(hit: &Hit) -> Value {
+    let all = hit.highlights.iter().map(|highlight| {
+        let mut one =
+            json!({ "field": highlight.field, "snippet": escape_line(&highlight.snippet) });
+        put(&mut one, "offset", highlight.offset);
+        one
+    });
+    all.collect()
+}
+
+fn coverage(coverage: &Coverage) -> Value {
+    let skipped: Map<String, Value> =
+        coverage.skipped.iter().map(|(why, n)| (why.as_str().to_owned(), json!(n))).collect();
+    json!({ "indexed": coverage.indexed, "indexable": coverage.indexable, "skipped": skipped })
+}
+
+/// Whether the answer can be taken for all there is.
+fn is_complete(found: &Found) -> bool {
+    let Coverage { indexed, indexable, .. } = found.hits.coverage;
+    let is_indexed = indexed * 100 >= indexable * usize::from(COVERAGE_THRESHOLD);
+    is_indexed && found.down.is_empty() && found.hits.next_offset.is_none()
+}
+
+fn put(object: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
+    if let Some(value) = value {
+        object[key] = json!(value);
+    }
+}
+
+fn yes_no(yes: bool) -> &'static str {
+    if yes { "true" } else { "false" }
+}
+
+fn rfc3339(seconds: i64) -> Option<String> {
+    OffsetDateTime::from_unix_timestamp(seconds).ok()?.format(&Rfc3339).ok()
+}
+
+/// The servers that are named, all of which must exist.
+fn servers(call: &Call<'_>, named: &[String]) -> Result<Vec<SourceId>, Failure> {
+    let snapshot = call.gateway.current();
+    let known = |name: &String| {
+        let id = SourceId::of_anyone(name.trim()).filter(|id| snapshot.member(id).is_some());
+        id.ok_or_else(|| {
+            let all: Vec<&str> =
+                snapshot.members().iter().map(|m| m.source.id().as_str()).collect();
+            let name = escape_line(name);
+            Failure::arguments(format!("`servers`: there is no server {name:?}"))
+                .with("field", "servers")
+                .with("allowed", all)
+        })
+    };
+    named.iter().map(known).collect()
+}
+
+fn offset(cursor: Option<&str>) -> Result<usize, Failure> {
+    let Some(cursor) = cursor.map(str::trim).filter(|cursor| !cursor.is_empty()) else {
+        return Ok(0);
+    };
+    let bad =
+        |_| Failure::arguments("`cursor` is not one that was given out here; ask again without it");
+    cursor.parse().map_err(bad)
+}
+
+#[derive(Clone, Copy)]
+enum Edge {
+    Begin,
+    End,
+}
+
+/// A date, or a moment: the whole day counts.
+fn date(field: &str, text: Option<&str>, edge: Edge) -> Result<Option<i64>, Failure> {
+    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
+    if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
+        return Ok(Some(moment.unix_timestamp()));
+    }
+    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
+    let day = day.map_err(|_| {
+        let mut message = String::new();
+        let _ = write!(
+            message,
+            "`{field}` must be a date such as `2026-11-01` or `2026-11-01T08:00:00Z`"
+        );
+        Failure::arguments(message).with("field", field)
+    })?;
+    let begin = day.midnight().assume_utc().unix_timestamp();
+    Ok(Some(match edge {
+        Edge::Begin => begin,
+        Edge::End => begin + 24 * 60 * 60 - 1,
+    }))
+}
+
+fn failure(error: FindError) -> Failure {
+    match &error {
+        FindError::Query(query) => match query {
+            crate::search::QueryError::Index { .. } => {
+                let action = "Try again in a minute; until then list with get_resource.";
+                Failure::new(Class::ResourceExecutionError, error.to_string(), action)
+                    .retryable(true)
+            }
+            _ => Failure::arguments(error.to_string()),
+        },
+        FindError::NoIndex => {
+            let action = "List with get_resource instead.";
+            Failure::new(Class::ResourceExecutionError, error.to_string(), action)
+        }
+    }
+}
