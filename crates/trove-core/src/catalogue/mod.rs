@@ -16,7 +16,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use page::{BadCursor, PAGE_ENTRIES, Page};
-pub use route::{Route, RouteError, RoutedBy};
+pub use route::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, Route, RouteError, RoutedBy};
 pub use snapshot::{Member, NamedEntry, ResourceEntry, Snapshot, TemplateEntry};
 
 use crate::{

@@ -12,6 +12,18 @@ use crate::{
 /// Schemes of our own: an upstream that uses one is always shown under its qualified name.
 pub const RESERVED_SCHEMES: [&str; 4] = ["guide", "config", "info", "auth"];
 
+/// How often a URI is decoded to find what it may be taken for.
+const MAX_DECODINGS: usize = 4;
+
+/// Names of tools of our own that no prefix sets apart: a tool of a server that has one of
+/// them is shown under a longer name.
+pub const RESERVED_TOOLS: [&str; 3] = ["get_resource", "read_resource", "health_check"];
+
+/// Whether a tool or prompt of that name would stand in the place of ours.
+pub fn is_own_tool(name: &str) -> bool {
+    RESERVED_TOOLS.contains(&name)
+}
+
 /// The name that always works.
 pub fn qualify(id: &SourceId, local: &str) -> PublicUri {
     PublicUri::new(format!("{id}+{local}"))
@@ -34,6 +46,22 @@ pub fn is_reserved(uri: &str) -> bool {
 /// when no Source lists it.
 pub fn is_web(uri: &str) -> bool {
     scheme(uri).is_some_and(|s| s.eq_ignore_ascii_case("http") || s.eq_ignore_ascii_case("https"))
+}
+
+/// Whether a URI has a `..` segment, however it is spelt.
+pub fn climbs(uri: &str) -> bool {
+    if !uri.contains("..") && !uri.contains('%') {
+        return false;
+    }
+    let mut path = uri.split_once(':').map_or(uri, |(_, path)| path).to_ascii_lowercase();
+    for _ in 0..MAX_DECODINGS {
+        if path.split(['/', '\\', '?', '#']).any(|segment| segment == "..") {
+            return true;
+        }
+        path =
+            path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\").replace("%25", "%");
+    }
+    false
 }
 
 /// The public name of a tool or prompt.
@@ -85,6 +113,18 @@ mod tests {
             let expect = format!("{id}+{}", scheme(&uri).unwrap());
             let public = qualify(&id, &uri);
             prop_assert_eq!(scheme(public.as_str()).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn a_parent_segment_is_found_however_it_is_spelt() {
+        for uri in
+            ["x://a/../b", "x:..", "x://a/..%2fb", "x://%2E%2e/b", "x://a/%252e./b", "x://a\\..\\b"]
+        {
+            assert!(climbs(uri), "{uri}");
+        }
+        for uri in ["x://a/b", "x://a..b/c", "x://a/...", "x://50%25", "x://a/%20.b"] {
+            assert!(!climbs(uri), "{uri}");
         }
     }
 

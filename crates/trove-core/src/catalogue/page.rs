@@ -36,7 +36,7 @@ pub(crate) fn cut<'a, T>(
 ) -> Result<Page, BadCursor> {
     let start = match cursor {
         None | Some("") => 0,
-        Some(cursor) => resume(list, cursor, &of)?,
+        Some(cursor) => resume(list, cursor, &|element| of(element).0)?,
     };
     let mut entries = Vec::new();
     let mut bytes = 0;
@@ -50,15 +50,41 @@ pub(crate) fn cut<'a, T>(
         entries.push(entry.clone());
     }
     let end = start + entries.len();
-    let next = (end < list.len()).then(|| format!("{end}-{:016x}", digest(of(&list[end - 1]).0)));
+    let next = cursor_after(list, end, |element| of(element).0);
     Ok(Page { entries, next })
+}
+
+/// The part of a list that follows `cursor`, at most `most` long, and the cursor to the
+/// next part.
+pub(crate) fn span<'a, T>(
+    list: &'a [T],
+    cursor: Option<&str>,
+    most: usize,
+    key: impl Fn(&'a T) -> &'a str,
+) -> Result<(std::ops::Range<usize>, Option<String>), BadCursor> {
+    let start = match cursor {
+        None | Some("") => 0,
+        Some(cursor) => resume(list, cursor, &key)?,
+    };
+    let end = start.saturating_add(most).min(list.len());
+    Ok((start..end, cursor_after(list, end, key)))
+}
+
+/// The cursor to what follows the first `end` elements; nothing at the end.
+pub(crate) fn cursor_after<'a, T>(
+    list: &'a [T],
+    end: usize,
+    key: impl Fn(&'a T) -> &'a str,
+) -> Option<String> {
+    let last = list.get(end.checked_sub(1)?)?;
+    (end < list.len()).then(|| format!("{end}-{:016x}", digest(key(last))))
 }
 
 /// Where the list goes on: after the remembered entry, or at its old place if it is gone.
 fn resume<'a, T>(
     list: &'a [T],
     cursor: &str,
-    of: &impl Fn(&'a T) -> (&'a str, &'a Json),
+    key: &impl Fn(&'a T) -> &'a str,
 ) -> Result<usize, BadCursor> {
     let (end, last) = cursor.split_once('-').ok_or(BadCursor)?;
     let end: usize = end.parse().map_err(|_| BadCursor)?;
@@ -66,7 +92,7 @@ fn resume<'a, T>(
     if end == 0 {
         return Err(BadCursor);
     }
-    let is_last = |element: &'a T| digest(of(element).0) == last;
+    let is_last = |element: &'a T| digest(key(element)) == last;
     if list.get(end - 1).is_some_and(is_last) {
         return Ok(end);
     }

@@ -16,8 +16,9 @@ use crate::{
 
 /// The longest URI that is matched against templates, and the most templates tried for
 /// one: together they bound what a hostile server's templates can cost.
-const MAX_MATCHED_BYTES: usize = 4096;
-const MAX_ATTEMPTS: usize = 64;
+pub const MAX_MATCHED_BYTES: usize = 4096;
+/// See [`MAX_MATCHED_BYTES`].
+pub const MAX_ATTEMPTS: usize = 64;
 /// How far above a file of a skill its `SKILL.md` is sought.
 const MAX_SKILL_DEPTH: usize = 32;
 
@@ -209,7 +210,8 @@ impl Snapshot {
     /// that uses its scheme. A file or folder of a skill is asked of whoever lists that
     /// skill; what is ours of ourselves only, where more is served than is listed.
     fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
-        let scheme = scheme(uri).ok_or(RouteError::Unknown)?;
+        // No template takes a `..`, so nothing else may pass one on behind its back.
+        let scheme = scheme(uri).filter(|_| !naming::climbs(uri)).ok_or(RouteError::Unknown)?;
         if let Some(member) = self.owner_of_skill(uri) {
             return Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme));
         }

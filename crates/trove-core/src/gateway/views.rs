@@ -100,6 +100,15 @@ impl View {
         ))
     }
 
+    /// A listed resource by its public name, if there is one to the caller.
+    pub fn resource(&self, uri: &str) -> Option<&ResourceEntry> {
+        let entry = self.snapshot.resource(uri)?;
+        let Some(seen) = &self.seen else { return Some(entry) };
+        let index = self.snapshot.resources().element_offset(entry)?;
+        let found = seen.resources.binary_search_by_key(&index, |place| place.index as usize);
+        found.is_ok().then_some(entry)
+    }
+
     /// The resources there are to the caller, in order, and whether each is closed.
     pub fn resources(&self) -> impl Iterator<Item = (&ResourceEntry, bool)> {
         pick(self.snapshot.resources(), self.seen.as_ref().map(|seen| &seen.resources))

@@ -27,6 +27,7 @@ pub(super) fn check(arguments: Value, schema: &Value) -> Result<Value, Failure> 
         if value.is_null() && property.get(TAKES_ANYTHING).is_none() {
             continue;
         }
+        let value = whole(value, property);
         check_value(own, &value, property)?;
         if taken.insert(own.to_owned(), value).is_some() {
             return Err(Failure::arguments(format!("`{own}` is given twice")));
@@ -42,6 +43,18 @@ pub(super) fn check(arguments: Value, schema: &Value) -> Result<Value, Failure> 
         }
     }
     Ok(Value::Object(taken))
+}
+
+/// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.
+fn whole(value: Value, property: &Value) -> Value {
+    let is_integer = property.get("type").and_then(Value::as_str) == Some("integer");
+    match value.as_f64().filter(|_| is_integer && value.is_f64()) {
+        // Beyond this a float no longer tells whole numbers apart.
+        Some(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
+            format!("{number:.0}").parse::<i64>().map_or(value, Value::from)
+        }
+        _ => value,
+    }
 }
 
 /// The property a name means: itself, or in snake_case for camelCase.
@@ -209,6 +222,9 @@ mod tests {
         let given = json!({"term": "a", "max_size": 3, "format": null, "value": null});
         let taken = check(given, &schema()).unwrap();
         assert_eq!(taken, json!({"term": "a", "maxSize": 3, "value": null}));
+        let float = check(json!({"term": "a", "maxSize": 3.0}), &schema()).unwrap();
+        assert_eq!(float, json!({"term": "a", "maxSize": 3}));
+        assert!(check(json!({"term": "a", "maxSize": 3.5}), &schema()).is_err());
         let twice = json!({"term": "a", "max_size": 3, "maxSize": 4});
         assert!(check(twice, &schema()).unwrap_err().message().contains("given twice"));
     }

@@ -2,7 +2,6 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::json::{Json, Object};
@@ -31,7 +30,9 @@ impl Tool for HealthCheck {
         object.set_str("version", health.version);
         object.set("uptime_seconds", health.uptime_seconds.to_string());
         object.set_str("platform", &format!("{}/{}", std::env::consts::OS, std::env::consts::ARCH));
-        object.set("memory_bytes", json!(resident_bytes()).to_string());
+        if let Some(bytes) = resident_bytes() {
+            object.set("memory_bytes", bytes.to_string());
+        }
         object.set("resources", health.resources.to_string());
         object.set("templates", health.templates.to_string());
         object.set("sources", Json::of(&health.sources).as_str().to_owned());

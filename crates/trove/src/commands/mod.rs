@@ -254,7 +254,11 @@ async fn call_tool(app: &App, name: &str, arguments: &serde_json::Value) -> Resu
         return Ok(object);
     }
     let text = |key: &str| object.get_str(key).unwrap_or_default();
-    let code = if text("error") == "InvalidArguments" { exit::USAGE } else { exit::SOURCE };
+    let code = match (text("error").as_str(), text("exception_type").as_str()) {
+        ("InvalidArguments", _) => exit::USAGE,
+        ("Busy", _) | (_, "Unavailable" | "Lost" | "TimedOut") => exit::UNREACHABLE,
+        _ => exit::SOURCE,
+    };
     let mut failed = Failed::new(code, "Failed", text("message"));
     failed.object = Some(object);
     Err(failed)

@@ -18,7 +18,7 @@ const SECRETIVE: [&str; 8] =
     ["token", "key", "secret", "password", "passwd", "auth", "credential", "header"];
 
 /// The configuration in force as an object: `config` in the shape of `trove.toml`,
-/// `state_dir`, and `origins`, who decided each setting.
+/// `state_dir` and `tool_prefix`, which the environment decides, and `origins`, who decided each setting.
 pub fn show(config: &Config) -> Value {
     let mut by_key = Map::new();
     for (key, origin) in origins(config) {
@@ -27,6 +27,7 @@ pub fn show(config: &Config) -> Value {
     json!({
         "config": in_force(config),
         "state_dir": path(&config.state_dir),
+        "tool_prefix": config.tool_prefix.value,
         "origins": by_key,
     })
 }
@@ -36,7 +37,9 @@ pub fn show_text(config: &Config) -> String {
     let plain = toml::to_string(&in_force(config)).unwrap_or_default();
     let origins = BTreeMap::from(origins(config));
     let state = &config.state_dir;
-    let mut text = format!("# state: {} ({})\n\n", state.display(), state.origin);
+    let prefix = &config.tool_prefix;
+    let mut text = format!("# state: {} ({})\n", state.display(), state.origin);
+    let _ = write!(text, "# tool prefix: {:?} ({})\n\n", prefix.value, prefix.origin);
     let mut section = "";
     for line in plain.lines() {
         text.push_str(line);
@@ -64,7 +67,7 @@ fn origins(config: &Config) -> [(&'static str, Origin); 17] {
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
         ("tools.descriptions", config.descriptions.origin),
-        ("tools.prefix", config.tool_prefix.origin),
+        ("tool_prefix", config.tool_prefix.origin),
         ("tools.mask_error_details", config.mask_error_details.origin),
         ("bridge.max_answer_bytes", config.max_answer_bytes.origin),
         ("audit.enabled", config.audit.enabled.origin),
@@ -101,7 +104,6 @@ fn in_force(config: &Config) -> Value {
             "toolsets": toolsets,
             "descriptions": config.descriptions.as_str(),
             "mask_error_details": config.mask_error_details.value,
-            "prefix": config.tool_prefix.value,
         },
         "audit": {
             "enabled": config.audit.enabled.value,

@@ -72,10 +72,11 @@ async fn read_gives_text_as_text_and_binary_as_bytes() {
 }
 
 #[tokio::test]
-async fn read_as_json_is_the_object_with_its_contents() {
+async fn read_as_json_is_the_object_that_get_resource_gives() {
     let ran = one("").run(&["read", "--json", "toy://counter"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(ran.json()["contents"][0]["text"], "one|toy://counter|0");
+    assert_eq!(ran.json()["data"], "one|toy://counter|0");
+    assert_eq!(ran.json()["server"], "one");
 }
 
 #[tokio::test]

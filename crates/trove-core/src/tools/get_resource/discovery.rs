@@ -1,24 +1,31 @@
 //! Discovery: what there is, by category. Made once for each view of the catalogue.
 
 use std::{
-    collections::BTreeMap,
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use super::{Call, Failure, GetResource, Outcome, answer::rfc3339};
 use crate::{
-    catalogue::{ResourceEntry, Snapshot, TemplateEntry, naming, page::cut},
+    catalogue::{
+        ResourceEntry, Snapshot, TemplateEntry, naming,
+        page::{cursor_after, span},
+    },
     content::escape_line,
     gateway::View,
     json::{Json, Object, quote},
+    source::SourceId,
     tools::offer::Need,
-    uri::{PublicUri, scheme},
+    uri::scheme,
 };
 
 /// So many are shown at once, and all of them if there are no more.
 const MAX_SHOWN: usize = 200;
-/// The least of each category that an overview shows.
-const LEAST_OF_CATEGORY: usize = 2;
+/// The most bytes shown at once: names may be long.
+const MAX_BYTES: usize = 256 * 1024;
+/// The most categories whose number of entries is told; the largest come first.
+const MAX_COUNTED: usize = 200;
 /// The most bytes of a name and of a description in an overview.
 const MAX_NAME: usize = 120;
 const MAX_DESCRIPTION: usize = 240;
@@ -41,9 +48,11 @@ struct Discovery {
     places: Vec<Place>,
     /// How many of `places` the overview shows.
     overview: usize,
-    /// The overview's `data`, and the number of entries in each category.
+    /// The overview's `data`.
     data: String,
+    /// How many entries each category has, and whether some categories are left out.
     counts: String,
+    category_count: usize,
 }
 
 /// Where an entry stands in the Snapshot.
@@ -57,13 +66,16 @@ struct Place {
 /// Answers a call without `uri`.
 pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome, Failure> {
     let view = call.gateway.view(call.caller).await;
-    let discovery = call.tools.discoveries.of(&view, call.need);
+    let discovery = match asked.server(&view)? {
+        None => call.tools.discoveries.of(&view, call.need),
+        // Few ask for one server's part alone, so it is not kept.
+        Some(id) => Arc::new(Discovery::new(&view, call.need, Some(&id))),
+    };
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
     let (data, shown, next) = match cursor {
         None => {
-            let next =
-                (discovery.overview < total).then(|| discovery.cursor_after(discovery.overview));
+            let next = cursor_after(&discovery.places, discovery.overview, |place| &place.key);
             (discovery.data.clone(), discovery.overview, next)
         }
         Some(cursor) => discovery.page(&view, cursor)?,
@@ -79,16 +91,27 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     out.set("shown", shown.to_string());
     if shown < total {
         out.set("categories", discovery.counts.clone());
+        out.set("category_count", discovery.category_count.to_string());
+    }
+    let mut message = Vec::new();
+    if call.need == Need::Templates {
+        message.push(TEMPLATES_ONLY);
     }
     if let Some(next) = next {
         out.set_str("cursor", &next);
-        out.set_str("message", MORE);
+        message.push(MORE);
+    }
+    if !message.is_empty() {
+        out.set_str("message", &message.join(" "));
     }
     Ok(Outcome::flat(out))
 }
 
+const TEMPLATES_ONLY: &str =
+    "Only templates are listed here: your client lists and reads the other resources by itself.";
 const MORE: &str = "There is more than is shown. `categories` holds the number of entries in each; call again with \
-    `cursor` for the rest, or search for what you need instead of reading the whole list.";
+    `cursor` for the rest, with `server` for one server's part, or search for what you need instead of reading the \
+    whole list.";
 
 impl Discoveries {
     fn of(&self, view: &Arc<View>, need: Need) -> Arc<Discovery> {
@@ -100,7 +123,7 @@ impl Discoveries {
         if let Some(found) = find(&lock()) {
             return found;
         }
-        let discovery = Arc::new(Discovery::new(view, need));
+        let discovery = Arc::new(Discovery::new(view, need, None));
         let mut all = lock();
         all.retain(|kept| kept.view.strong_count() > 0);
         if all.len() >= MAX_KEPT {
@@ -112,88 +135,110 @@ impl Discoveries {
 }
 
 impl Discovery {
-    fn new(view: &View, need: Need) -> Discovery {
+    fn new(view: &View, need: Need, server: Option<&SourceId>) -> Discovery {
         let snapshot = view.snapshot();
         let mut categories: BTreeMap<String, Vec<(f64, Place)>> = BTreeMap::new();
+        let is_asked_for =
+            |member: u32| server.is_none_or(|server| snapshot.owner(member).id() == server);
         let is_bridge_whole = need != Need::Templates;
         let resources = view.resources().filter(|_| is_bridge_whole);
-        for (entry, is_closed) in resources {
+        for (entry, is_closed) in resources.filter(|(entry, _)| is_asked_for(entry.member)) {
             let index = position(snapshot.resources(), entry);
-            let place = Place { index, is_template: false, is_closed, key: key(&entry.public) };
+            let key = entry.public.shared();
+            let place = Place { index, is_template: false, is_closed, key };
             let category = category(snapshot, entry.member, entry.local.as_str());
             categories.entry(category).or_default().push((priority(&entry.entry), place));
         }
-        for (entry, is_closed) in view.templates() {
+        let templates = view.templates().filter(|(entry, _)| is_asked_for(entry.member));
+        for (entry, is_closed) in templates {
             let index = position(snapshot.templates(), entry);
-            let place = Place { index, is_template: true, is_closed, key: key(&entry.public) };
+            let key = entry.public.shared();
+            let place = Place { index, is_template: true, is_closed, key };
             let category = category(snapshot, entry.member, entry.template.text.as_str());
             categories.entry(category).or_default().push((priority(&entry.entry), place));
         }
-        let total: usize = categories.values().map(Vec::len).sum();
-        let counts: BTreeMap<&String, usize> =
-            categories.iter().map(|(name, all)| (name, all.len())).collect();
-        let counts = Json::of(&counts).as_str().to_owned();
-        let each = if total <= MAX_SHOWN {
-            usize::MAX
-        } else {
-            (MAX_SHOWN / categories.len()).max(LEAST_OF_CATEGORY)
-        };
+        let counts = counts(&categories);
+        let category_count = categories.len();
+        let shares = shares(&categories.values().map(Vec::len).collect::<Vec<_>>());
         let mut first: Vec<Place> = Vec::new();
         let mut rest: Vec<Place> = Vec::new();
-        for (_, mut all) in categories {
+        for ((_, mut all), share) in categories.into_iter().zip(shares) {
             // Stable: those of the same rank stay in the order of their server.
             all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
             let mut all = all.into_iter().map(|(_, place)| place);
-            first.extend(all.by_ref().take(each));
+            first.extend(all.by_ref().take(share));
             rest.extend(all);
         }
-        let data = grouped(snapshot, &first);
-        let overview = first.len();
+        let (data, overview) = grouped(snapshot, &first);
         first.extend(rest);
-        Discovery { places: first, overview, data, counts }
+        Discovery { places: first, overview, data, counts, category_count }
     }
 
     /// The part of the list that follows a cursor.
     fn page(&self, view: &View, cursor: &str) -> Result<(String, usize, Option<String>), Failure> {
-        let none = Json::empty_object();
-        let page = cut(&self.places, Some(cursor), MAX_SHOWN, |place| (&place.key, &none));
-        let page =
-            page.map_err(|error| Failure::arguments(error.to_string()).with("field", "cursor"))?;
-        // The cursor's number is where the page ends; its beginning follows from its length.
-        let end = page.next.as_deref().and_then(|next| next.split('-').next()?.parse().ok());
-        let end = end.unwrap_or(self.places.len());
-        let begin = end - page.entries.len();
-        Ok((grouped(view.snapshot(), &self.places[begin..end]), end - begin, page.next))
-    }
-
-    fn cursor_after(&self, end: usize) -> String {
-        let none = Json::empty_object();
-        cut(&self.places, None, end, |place| (&place.key, &none))
-            .ok()
-            .and_then(|page| page.next)
-            .unwrap_or_default()
+        let (span, _) = span(&self.places, Some(cursor), MAX_SHOWN, |place| &place.key)
+            .map_err(|error| Failure::arguments(error.to_string()).with("field", "cursor"))?;
+        let (data, shown) = grouped(view.snapshot(), &self.places[span.clone()]);
+        let next = cursor_after(&self.places, span.start + shown, |place| &place.key);
+        Ok((data, shown, next))
     }
 }
 
-/// Entries under their categories, in order.
-fn grouped(snapshot: &Snapshot, places: &[Place]) -> String {
+/// How many entries each category has, the largest first.
+fn counts(categories: &BTreeMap<String, Vec<(f64, Place)>>) -> String {
+    let mut counts: Vec<(&String, usize)> =
+        categories.iter().map(|(name, all)| (name, all.len())).collect();
+    counts.sort_by_key(|(_, count)| Reverse(*count));
+    let told = counts.iter().take(MAX_COUNTED);
+    let members: Vec<String> =
+        told.map(|(name, count)| format!("{}:{count}", quote(&short(name, MAX_NAME)))).collect();
+    format!("{{{}}}", members.join(","))
+}
+
+/// How many of each category are shown: all where all fit, else what is fair. What a
+/// small category does not need goes to the larger ones.
+fn shares(sizes: &[usize]) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_by_key(|n| sizes[*n]);
+    let mut shares = vec![0; sizes.len()];
+    let mut room = MAX_SHOWN;
+    for (nth, n) in order.iter().enumerate() {
+        let waiting = sizes.len() - nth;
+        // With more categories than room the smallest get one each, as far as it goes.
+        let share = (room / waiting).max(1).min(sizes[*n]).min(room);
+        shares[*n] = share;
+        room -= share;
+    }
+    shares
+}
+
+/// Entries under their categories, in order, and how many of them had room.
+fn grouped(snapshot: &Snapshot, places: &[Place]) -> (String, usize) {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    let mut by_name: HashMap<String, usize> = HashMap::new();
+    let (mut bytes, mut shown) = (0, 0);
     for place in places {
         let (category, text) = if place.is_template {
             template_entry(snapshot, &snapshot.templates()[place.index as usize], place.is_closed)
         } else {
             resource_entry(snapshot, &snapshot.resources()[place.index as usize], place.is_closed)
         };
-        match groups.iter_mut().find(|(name, _)| *name == category) {
-            Some((_, entries)) => entries.push(text),
-            None => groups.push((category, vec![text])),
+        bytes += text.len();
+        if bytes > MAX_BYTES && shown > 0 {
+            break;
         }
+        shown += 1;
+        let at = *by_name.entry(category.clone()).or_insert_with(|| {
+            groups.push((category, Vec::new()));
+            groups.len() - 1
+        });
+        groups[at].1.push(text);
     }
     let groups: Vec<String> = groups
         .into_iter()
         .map(|(name, entries)| format!("{}:[{}]", quote(&name), entries.join(",")))
         .collect();
-    format!("{{{}}}", groups.join(","))
+    (format!("{{{}}}", groups.join(",")), shown)
 }
 
 fn resource_entry(snapshot: &Snapshot, entry: &ResourceEntry, closed: bool) -> (String, String) {
@@ -268,6 +313,17 @@ fn position<T>(all: &[T], element: &T) -> u32 {
     all.element_offset(element).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
 }
 
-fn key(uri: &PublicUri) -> Arc<str> {
-    Arc::from(uri.as_str())
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_shared_fairly_and_none_is_wasted() {
+        assert_eq!(shares(&[3, 150]), [3, 150]);
+        assert_eq!(shares(&[3, 10_000]), [3, 197]);
+        assert_eq!(shares(&[10_000, 3, 10_000]), [98, 3, 99]);
+        let many = shares(&[5; 1000]);
+        assert_eq!(many.iter().sum::<usize>(), MAX_SHOWN);
+        assert!(shares(&[]).is_empty());
+    }
 }

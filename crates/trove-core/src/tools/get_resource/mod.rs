@@ -4,9 +4,13 @@
 //! `resources/read` does, and puts what came into an envelope.
 
 mod answer;
+mod contents;
 mod discovery;
 mod failures;
+mod meaning;
+mod misfits;
 mod nearest;
+mod show;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +22,7 @@ pub(super) use discovery::Discoveries;
 use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     catalogue::naming,
+    gateway::{Reading, View},
     source::{SourceError, SourceId},
     uri::PublicUri,
 };
@@ -50,7 +55,7 @@ pub(super) struct GetResource {
     #[serde(default = "default_size")]
     #[schemars(range(min = 1, max = MAX_SIZE))]
     max_size: usize,
-    /// Where to begin, in bytes.
+    /// Where to begin, in bytes; not with `grep`.
     #[serde(default)]
     #[schemars(range(min = 0))]
     offset: usize,
@@ -97,69 +102,89 @@ impl Tool for GetResource {
         },
     ];
 
-    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+    async fn run(mut self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        // Clients that fill in every argument send empty ones for those they do not mean.
+        self.server = given(self.server);
+        self.grep = self.grep.filter(|pattern| !pattern.is_empty());
         let asked = self.uri.trim();
         if asked.is_empty() {
             return discovery::list(call, &self).await;
         }
-        let began = Instant::now();
-        let uri = self.resolve(call, asked)?;
-        match call.gateway.read(call.caller, &uri, call.ask()).await {
-            Ok(reading) if reading.reply.needs_input => Ok(Outcome::needs_input(reading.reply)),
-            Ok(reading) => {
-                debug!(
-                    uri = uri.as_str(),
-                    by = reading.by.as_str(),
-                    ms = ms(began),
-                    "get_resource"
-                );
-                if let Some(said) = failures::reported_as_text(&reading) {
-                    let error = SourceError::Refused { code: 0, message: said, data: None };
-                    return Err(failures::of_source(call, &uri, &reading.source, &error));
-                }
-                answer::give(call, &self, &uri, &reading)
-            }
-            Err(error) => {
-                debug!(uri = uri.as_str(), %error, ms = ms(began), "get_resource");
-                Err(failures::explain(call, &uri, &error).await)
-            }
+        if self.grep.is_some() && self.offset > 0 {
+            let message = "`offset` cannot be used with `grep`; narrow the pattern instead";
+            return Err(Failure::arguments(message).with("field", "offset"));
         }
+        let began = Instant::now();
+        let view = call.gateway.view(call.caller).await;
+        let uri = self.resolve(&view, asked)?;
+        let read = call.gateway.read(call.caller, &uri, call.ask()).await;
+        let by = read.as_ref().map_or("none", |reading| reading.by.as_str());
+        debug!(uri = failures::shown(uri.as_str()), by, ms = ms(began), "get_resource");
+        let reading = match read {
+            Ok(reading) => reading,
+            Err(error) => return Err(failures::explain(call, &uri, &error).await),
+        };
+        if reading.reply.needs_input {
+            return Ok(Outcome::needs_input(reading.reply));
+        }
+        if let Some(said) = meaning::reported_as_text(view.snapshot(), &reading) {
+            let error = SourceError::Refused { code: 0, message: said, data: None };
+            return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
+        }
+        answer::give(call, &self, &uri, &reading)
     }
 }
 
 impl GetResource {
     /// The public name that is meant.
-    fn resolve(&self, call: &Call<'_>, asked: &str) -> Result<PublicUri, Failure> {
-        let view = call.gateway.current_view(call.caller);
-        let server = self.server.as_deref().map(str::trim).filter(|server| !server.is_empty());
-        if let Some(server) = server {
-            let id = SourceId::of_anyone(server).filter(|id| view.snapshot().member(id).is_some());
-            let Some(id) = id else { return Err(failures::unknown_server(&view, server)) };
-            let qualified = naming::split_qualified(asked).is_some_and(|(own, _)| own == id);
-            let is_own = view
-                .snapshot()
-                .resource(asked)
-                .is_some_and(|entry| view.snapshot().owner(entry.member).id() == &id);
-            if !qualified && !is_own {
-                return Ok(naming::qualify(&id, asked));
-            }
+    fn resolve(&self, view: &View, asked: &str) -> Result<PublicUri, Failure> {
+        let id = self.server(view)?;
+        if asked.contains(char::is_control) && view.resource(asked).is_none() {
+            let what = "the URI holds a control character; percent-encode it";
+            return Err(failures::malformed(view, what));
         }
-        // `auth/status` is how some models write `auth://status`.
-        if !asked.contains(':')
-            && let Some((scheme, rest)) = asked.split_once('/')
-        {
-            let whole = format!("{scheme}://{rest}");
-            if view.snapshot().resource(&whole).is_some() {
-                return Ok(PublicUri::new(whole));
-            }
+        let asked = spelt(view, asked);
+        let Some(id) = id else { return Ok(asked) };
+        let is_qualified =
+            naming::split_qualified(asked.as_str()).is_some_and(|(own, _)| own == id);
+        let is_own = view
+            .resource(asked.as_str())
+            .is_some_and(|entry| view.snapshot().owner(entry.member).id() == &id);
+        if is_qualified || is_own {
+            return Ok(asked);
         }
-        Ok(PublicUri::new(asked))
+        Ok(naming::qualify(&id, asked.as_str()))
+    }
+
+    /// The server that is to be asked, if one was named.
+    fn server(&self, view: &View) -> Result<Option<SourceId>, Failure> {
+        let Some(server) = &self.server else { return Ok(None) };
+        let id = SourceId::of_anyone(server).filter(|id| view.snapshot().member(id).is_some());
+        id.map(Some).ok_or_else(|| failures::unknown_server(view, server))
     }
 
     /// How much may be given.
     fn size(&self, call: &Call<'_>) -> usize {
         self.max_size.min(call.settings.max_answer)
     }
+}
+
+/// An argument, if it says anything.
+fn given(text: Option<String>) -> Option<String> {
+    text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// `auth/status` is how some models write `auth://status`.
+fn spelt(view: &View, asked: &str) -> PublicUri {
+    if !asked.contains(':')
+        && let Some((scheme, rest)) = asked.split_once('/')
+    {
+        let whole = format!("{scheme}://{rest}");
+        if view.resource(&whole).is_some() {
+            return PublicUri::new(whole);
+        }
+    }
+    PublicUri::new(asked)
 }
 
 fn ms(since: Instant) -> f64 {

@@ -15,6 +15,8 @@ const MAX_LOOKED_AT: usize = 200_000;
 const MAX_COMPARED: usize = 100;
 /// How much of a name is looked at.
 const MAX_BYTES: usize = 256;
+/// How many letters may be wrong in a name that is almost right.
+const MAX_SLIPS: usize = 3;
 /// The table of letter pairs, in bits.
 const PAIRS: usize = 1 << 12;
 
@@ -39,6 +41,14 @@ pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
         .collect();
     compared.sort_unstable();
     compared.into_iter().take(SHOWN).map(|(_, uri)| uri.to_owned()).collect()
+}
+
+/// A listed resource that is spelt almost so.
+pub(super) fn very_near(view: &View, asked: &str) -> Option<String> {
+    let near = nearest(view, asked).into_iter().next()?;
+    let distance = strsim::osa_distance(&head(asked).to_lowercase(), &head(&near).to_lowercase());
+    let is_resource = view.resource(&near).is_some();
+    (is_resource && distance <= MAX_SLIPS).then_some(near)
 }
 
 fn head(text: &str) -> &str {

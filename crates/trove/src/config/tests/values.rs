@@ -112,6 +112,7 @@ fn flags_beat_the_file() {
 
 const SHOWN: &str = r#"
 # state: /home/ann/.local/state/trove (default)
+# tool prefix: "guide" (default)
 
 [servers.fs]
 command = "npx"
@@ -170,10 +171,12 @@ local_roles = []  # file
 
 [bridge]
 mode = "never"  # flag
+max_answer_bytes = 1048576  # default
 
 [tools]
 toolsets = ["resources", "health", "guide", "flags"]  # file
 descriptions = "short"  # file
+mask_error_details = false  # default
 
 [code]
 enabled = false  # file

@@ -1,0 +1,167 @@
+//! What a Source gave for a read, and in which form each part of it can be shown.
+//!
+//! Nothing is dropped: what is neither text nor base64 is shown as the server wrote it.
+
+use std::borrow::Cow;
+
+use base64::{
+    Engine as _,
+    alphabet::STANDARD as ALPHABET,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+use super::Format;
+use crate::{
+    content::{self, Kind},
+    json::{self, Object},
+};
+
+/// Base64 as servers write it: with padding or without.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &ALPHABET,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+const ODD: &str = "neither text nor base64; shown as the server wrote it";
+const GARBLED: &str =
+    "some bytes are not text and show as \u{fffd}; ask with format \"binary\" for them";
+
+/// One of the contents of a read.
+pub(super) struct Content<'a> {
+    pub(super) uri: Cow<'a, str>,
+    pub(super) mime: Option<Cow<'a, str>>,
+    payload: Payload<'a>,
+}
+
+enum Payload<'a> {
+    Text {
+        text: Cow<'a, str>,
+        /// The same as a JSON string, as it stands in the answer.
+        literal: &'a str,
+    },
+    /// What base64 held.
+    Blob(Vec<u8>),
+    /// Neither; the whole content as it was written.
+    Odd(&'a str),
+}
+
+/// How a content is shown.
+pub(super) enum Form<'a> {
+    /// As text.
+    Text(Text<'a>),
+    /// As base64.
+    Bytes(Cow<'a, [u8]>),
+    /// In a few words about it.
+    Described(&'a [u8], Kind),
+}
+
+/// A text to be shown.
+pub(super) struct Text<'a> {
+    pub(super) text: Cow<'a, str>,
+    /// The text as a JSON string, where there is one already.
+    pub(super) literal: Option<&'a str>,
+    pub(super) mime: Option<Cow<'a, str>>,
+    /// The encoding it was decoded from.
+    pub(super) encoding: Option<&'static str>,
+    /// What a reader should know of it.
+    pub(super) note: Option<&'static str>,
+}
+
+/// The contents of a result; nothing when it has none that could be counted.
+pub(super) fn of(body: &str) -> Option<Vec<Content<'_>>> {
+    let object = Object::parse_valid(body)?;
+    let items = json::items(object.get_original("contents")?)?;
+    Some(items.into_iter().map(content).collect())
+}
+
+fn content(item: &str) -> Content<'_> {
+    let odd = Content { uri: Cow::Borrowed(""), mime: None, payload: Payload::Odd(item) };
+    let Some(object) = Object::parse_valid(item) else { return odd };
+    let text_of = |key: &str| object.get_original(key).and_then(json::string);
+    let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
+    let payload = match text {
+        // A text that is no Unicode, such as half of a surrogate pair, has no bytes to cut.
+        Some(literal) => match json::string(literal) {
+            Some(text) => Payload::Text { text, literal },
+            None => Payload::Odd(item),
+        },
+        None => match text_of("blob").and_then(|blob| decoded(&blob)) {
+            Some(bytes) => Payload::Blob(bytes),
+            None => Payload::Odd(item),
+        },
+    };
+    Content { uri: text_of("uri").unwrap_or_default(), mime: text_of("mimeType"), payload }
+}
+
+fn decoded(blob: &str) -> Option<Vec<u8>> {
+    if !blob.contains(char::is_whitespace) {
+        return BASE64.decode(blob).ok();
+    }
+    let compact: String = blob.chars().filter(|c| !c.is_whitespace()).collect();
+    BASE64.decode(compact).ok()
+}
+
+impl Content<'_> {
+    /// How it is shown when asked for in `format`; a search always looks at text.
+    pub(super) fn form(&self, format: Format, searches: bool) -> Form<'_> {
+        let as_bytes = format == Format::Binary && !searches;
+        let text = |text, literal, note| Text {
+            text,
+            literal,
+            mime: self.mime.clone(),
+            encoding: None,
+            note,
+        };
+        match &self.payload {
+            Payload::Text { text, .. } if as_bytes => Form::Bytes(Cow::Borrowed(text.as_bytes())),
+            Payload::Text { text: words, literal } => {
+                Form::Text(text(Cow::Borrowed(words.as_ref()), Some(*literal), None))
+            }
+            Payload::Odd(item) => Form::Text(text(Cow::Borrowed(*item), None, Some(ODD))),
+            Payload::Blob(bytes) if as_bytes => Form::Bytes(Cow::Borrowed(bytes.as_slice())),
+            Payload::Blob(bytes) => {
+                let kind = content::sniff(self.mime.as_deref(), &self.uri, bytes);
+                if !kind.is_text() {
+                    return Form::Described(bytes, kind);
+                }
+                let decoded = content::decode_text(bytes, kind.charset);
+                Form::Text(Text {
+                    mime: Some(kind.mime),
+                    encoding: Some(decoded.encoding),
+                    ..text(decoded.text, None, decoded.had_errors.then_some(GARBLED))
+                })
+            }
+        }
+    }
+
+    /// Its type, as far as it can be told.
+    pub(super) fn type_in(&self, format: Format) -> Option<String> {
+        match &self.payload {
+            Payload::Blob(bytes) if format == Format::Binary => {
+                let kind = content::sniff(self.mime.as_deref(), &self.uri, bytes);
+                Some(kind.mime.into_owned())
+            }
+            _ => self.mime.as_ref().map(|mime| mime.clone().into_owned()),
+        }
+    }
+}
+
+impl Form<'_> {
+    /// Its size in bytes.
+    pub(super) fn size(&self) -> usize {
+        match self {
+            Form::Text(text) => text.text.len(),
+            Form::Bytes(bytes) => bytes.len(),
+            Form::Described(bytes, _) => bytes.len(),
+        }
+    }
+
+    /// How many offsets it takes up among several: at least one, so that following
+    /// `next_offset` passes everything once and always gets on.
+    pub(super) fn places(&self) -> usize {
+        match self {
+            Form::Text(_) | Form::Bytes(_) => self.size().max(1),
+            Form::Described(..) => 1,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! Contents in the form that was asked for, cut to size.
+//!
+//! Windows put together in order are the whole. Several contents are one sequence: a
+//! window may end in one and the next begin there.
+
+use aws_lc_rs::digest::{SHA256, digest};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::{Value, json};
+
+use super::{
+    Call, Failure, Format, GetResource,
+    contents::{Content, Form, Text},
+};
+use crate::{
+    content::{self, GrepLimits, Kind},
+    json::{Json, Object, quote},
+};
+
+/// The most images that travel with one answer.
+const MAX_IMAGES: usize = 8;
+/// The most of a part's URI and type that is repeated.
+const MAX_URI: usize = 4096;
+const MAX_MIME: usize = 256;
+/// What a part takes beside its URI and its type: braces, quotes and names.
+const PART: usize = 40;
+
+/// What goes under `data`, and what is said of it.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) data: String,
+    pub(super) mime: Option<String>,
+    pub(super) size: usize,
+    pub(super) next_offset: Option<usize>,
+    pub(super) encoding: Option<&'static str>,
+    pub(super) sha256: Option<String>,
+    /// How many lines matched, and how many of those are shown.
+    pub(super) matched: Option<(usize, usize)>,
+    pub(super) reported_failure: bool,
+    pub(super) note: Option<&'static str>,
+    /// Content blocks.
+    pub(super) images: Vec<String>,
+}
+
+impl Shown {
+    /// Whether there is more than is shown.
+    pub(super) fn is_cut(&self) -> bool {
+        self.next_offset.is_some() || self.matched.is_some_and(|(all, given)| given < all)
+    }
+}
+
+/// All contents of a read, as asked.
+pub(super) fn show(
+    call: &Call<'_>,
+    asked: &GetResource,
+    contents: &[Content<'_>],
+) -> Result<Shown, Failure> {
+    let mut shown = match contents {
+        [one] => show_one(call, asked, one)?,
+        several => show_several(call, asked, several)?,
+    };
+    if shown.matched.is_some() && shown.is_cut() {
+        shown.note = Some("more lines match than are shown; narrow the pattern or raise `maxSize`");
+    }
+    if let Some(mime) = &mut shown.mime {
+        cut(mime, MAX_MIME);
+    }
+    Ok(shown)
+}
+
+fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<Shown, Failure> {
+    let max = asked.size(call);
+    let shown = match one.form(asked.format, asked.grep.is_some()) {
+        Form::Text(text) => show_text(asked, &text, max)?,
+        Form::Bytes(bytes) => {
+            let mime = one.type_in(asked.format);
+            Shown { mime, ..show_bytes(&bytes, asked.offset, max) }
+        }
+        Form::Described(_, kind) if asked.format != Format::Auto || asked.grep.is_some() => {
+            return Err(is_binary(&kind));
+        }
+        Form::Described(bytes, kind) => {
+            let image = image_block(bytes, &kind, call.settings.max_answer);
+            Shown {
+                data: described(bytes, &kind, max),
+                size: bytes.len(),
+                images: image.into_iter().collect(),
+                mime: Some(kind.mime.into_owned()),
+                ..Shown::default()
+            }
+        }
+    };
+    Ok(shown)
+}
+
+fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, Failure> {
+    let whole = text.text.as_ref();
+    let shown = Shown {
+        size: whole.len(),
+        mime: text.mime.as_ref().map(|mime| mime.clone().into_owned()),
+        encoding: text.encoding,
+        note: text.note,
+        ..Shown::default()
+    };
+    if let Some(pattern) = &asked.grep {
+        let found = grep(whole, pattern, max)?;
+        let matched = Some((found.matched, found.shown));
+        return Ok(Shown { data: quote(&found.text), matched, ..shown });
+    }
+    let is_whole = asked.offset == 0 && whole.len() <= max;
+    let is_json = is_json(text.mime.as_deref(), whole);
+    let wants_json = asked.format == Format::Json || (asked.format == Format::Auto && is_json);
+    if wants_json && is_whole {
+        match Json::parse(whole.trim().to_owned()) {
+            Ok(json) => {
+                let reported_failure = json.get("success").is_some_and(|s| s.as_str() == "false");
+                return Ok(Shown { data: json.as_str().to_owned(), reported_failure, ..shown });
+            }
+            Err(_) if asked.format == Format::Json => return Err(not_json()),
+            Err(_) => {}
+        }
+    }
+    let window = content::window(whole, asked.offset, max);
+    let data = match text.literal {
+        Some(literal) if window.text.len() == whole.len() => literal.to_owned(),
+        _ => quote(window.text),
+    };
+    let note = (wants_json && !is_whole)
+        .then_some("part of a JSON text; put the parts together to parse it");
+    let sha256 = window.next_offset.map(|_| sha256(whole.as_bytes()));
+    let next_offset = window.next_offset;
+    Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
+}
+
+fn grep(text: &str, pattern: &str, max: usize) -> Result<content::GrepResult, Failure> {
+    content::grep(text, pattern, GrepLimits::within(max))
+        .map_err(|error| Failure::arguments(format!("`grep`: {error}")).with("field", "grep"))
+}
+
+fn is_json(mime: Option<&str>, text: &str) -> bool {
+    let essence = mime.map(|mime| mime.split(';').next().unwrap_or(mime).trim());
+    match essence {
+        Some(mime) => {
+            mime.eq_ignore_ascii_case("application/json")
+                || mime.to_ascii_lowercase().ends_with("+json")
+        }
+        None => text.trim_start().starts_with(['{', '[']),
+    }
+}
+
+fn not_json() -> Failure {
+    let message = "`format` is json, but the resource is not JSON";
+    Failure::arguments(message).with("field", "format").suggest("Ask with format \"text\".")
+}
+
+fn is_binary(kind: &Kind) -> Failure {
+    Failure::arguments(format!("the resource is binary ({})", kind.mime))
+        .with("field", "format")
+        .suggest("Ask with format \"auto\" for a description, or \"binary\" for base64.")
+}
+
+/// A few words about a binary, in at most about `max` bytes.
+fn described(bytes: &[u8], kind: &Kind, max: usize) -> String {
+    let mut told = content::summarise(bytes, kind);
+    let mut text = told.to_string();
+    while text.len() > max {
+        let Some(Value::Array(entries)) = told.get_mut("entries") else { break };
+        if entries.is_empty() {
+            break;
+        }
+        entries.truncate(entries.len() / 2);
+        told["truncated"] = json!(true);
+        text = told.to_string();
+    }
+    text
+}
+
+/// An image that clients can show, if it is not too large to travel.
+fn image_block(bytes: &[u8], kind: &Kind, max: usize) -> Option<String> {
+    let content::Form::Image(format) = kind.form else { return None };
+    if bytes.len() > max {
+        return None;
+    }
+    let base64 = STANDARD.encode(bytes);
+    Some(format!(r#"{{"type":"image","data":"{base64}","mimeType":"{}"}}"#, format.mime()))
+}
+
+fn show_bytes(bytes: &[u8], offset: usize, max: usize) -> Shown {
+    let window = content::base64_window(bytes, offset, max);
+    Shown {
+        data: quote(&window.base64),
+        size: bytes.len(),
+        next_offset: window.next_offset,
+        encoding: Some("base64"),
+        sha256: Some(sha256(bytes)),
+        ..Shown::default()
+    }
+}
+
+/// Several contents, or none.
+fn show_several(
+    call: &Call<'_>,
+    asked: &GetResource,
+    contents: &[Content<'_>],
+) -> Result<Shown, Failure> {
+    let mut all = Several::new(call, asked);
+    for content in contents {
+        all.add(content)?;
+    }
+    Ok(Shown {
+        data: format!("[{}]", all.parts.join(",")),
+        mime: Some("application/json".to_owned()),
+        size: all.size,
+        next_offset: all.next_offset,
+        encoding: (asked.format == Format::Binary).then_some("base64"),
+        matched: all.matched,
+        note: contents.is_empty().then_some("the server gave no contents for it"),
+        images: all.images,
+        ..Shown::default()
+    })
+}
+
+/// Contents put one after another until the room is used up.
+struct Several<'a> {
+    asked: &'a GetResource,
+    max: usize,
+    /// The room for images, and for everything else.
+    image_room: usize,
+    room: usize,
+    /// The offset at which the next content begins.
+    at: usize,
+    size: usize,
+    next_offset: Option<usize>,
+    matched: Option<(usize, usize)>,
+    parts: Vec<String>,
+    images: Vec<String>,
+}
+
+impl Several<'_> {
+    fn new<'a>(call: &Call<'_>, asked: &'a GetResource) -> Several<'a> {
+        let max = asked.size(call);
+        Several {
+            asked,
+            max,
+            image_room: call.settings.max_answer,
+            room: max,
+            at: 0,
+            size: 0,
+            next_offset: None,
+            matched: asked.grep.as_ref().map(|_| (0, 0)),
+            parts: Vec::new(),
+            images: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, content: &Content<'_>) -> Result<(), Failure> {
+        let form = content.form(self.asked.format, self.asked.grep.is_some());
+        let begin = self.at;
+        self.size += form.size();
+        self.at += form.places();
+        if let Some(pattern) = &self.asked.grep {
+            return self.search(content, &form, pattern);
+        }
+        let is_before = self.asked.offset >= self.at;
+        if is_before || self.next_offset.is_some() {
+            return Ok(());
+        }
+        let frame =
+            PART + content.uri.len().min(MAX_URI) + content.mime.as_ref().map_or(0, |m| m.len());
+        let left = self.room.saturating_sub(frame);
+        let is_first = self.parts.is_empty();
+        if left == 0 && !is_first {
+            self.next_offset = Some(begin);
+            return Ok(());
+        }
+        let offset = self.asked.offset.saturating_sub(begin);
+        let piece = match &form {
+            Form::Text(text) => {
+                let window = content::window(&text.text, offset, left.max(1));
+                let cost = window.text.len();
+                Piece { key: "text", data: quote(window.text), next: window.next_offset, cost }
+            }
+            Form::Bytes(bytes) => {
+                let window = content::base64_window(bytes, offset, left);
+                let cost = window.base64.len();
+                Piece { key: "data", data: quote(&window.base64), next: window.next_offset, cost }
+            }
+            Form::Described(bytes, kind) => {
+                let data = described(bytes, kind, self.max);
+                if data.len() > left && !is_first {
+                    self.next_offset = Some(begin);
+                    return Ok(());
+                }
+                self.add_image(bytes, kind);
+                Piece { key: "data", cost: data.len(), data, next: None }
+            }
+        };
+        self.next_offset = piece.next.map(|next| begin + next);
+        self.room = left.saturating_sub(piece.cost);
+        self.parts.push(part(content, &form, piece));
+        Ok(())
+    }
+
+    /// Contents without a match, and binaries, are left out.
+    fn search(
+        &mut self,
+        content: &Content<'_>,
+        form: &Form<'_>,
+        pattern: &str,
+    ) -> Result<(), Failure> {
+        let Form::Text(text) = form else { return Ok(()) };
+        let found = grep(&text.text, pattern, self.room)?;
+        if let Some((matched, shown)) = &mut self.matched {
+            (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
+        }
+        if found.shown > 0 {
+            self.room = self.room.saturating_sub(found.text.len());
+            let piece = Piece { key: "text", data: quote(&found.text), next: None, cost: 0 };
+            self.parts.push(part(content, form, piece));
+        }
+        Ok(())
+    }
+
+    fn add_image(&mut self, bytes: &[u8], kind: &Kind) {
+        if self.images.len() < MAX_IMAGES
+            && let Some(block) = image_block(bytes, kind, self.image_room)
+        {
+            self.image_room -= bytes.len();
+            self.images.push(block);
+        }
+    }
+}
+
+/// What is shown of one content among several.
+struct Piece {
+    key: &'static str,
+    data: String,
+    next: Option<usize>,
+    cost: usize,
+}
+
+fn part(content: &Content<'_>, form: &Form<'_>, piece: Piece) -> String {
+    let mut out = Object::new();
+    let mut uri = content.uri.clone().into_owned();
+    cut(&mut uri, MAX_URI);
+    out.set_str("uri", &uri);
+    let mime = match form {
+        Form::Text(text) => text.mime.as_ref().map(|mime| mime.clone().into_owned()),
+        Form::Described(_, kind) => Some(kind.mime.clone().into_owned()),
+        Form::Bytes(_) => content.type_in(Format::Binary),
+    };
+    if let Some(mut mime) = mime {
+        cut(&mut mime, MAX_MIME);
+        out.set_str("mimeType", &mime);
+    }
+    out.set(piece.key, piece.data);
+    if let Form::Text(Text { note: Some(note), .. }) = form {
+        out.set_str("note", note);
+    }
+    out.to_text()
+}
+
+fn cut(text: &mut String, most: usize) {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.push('…');
+    }
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
