@@ -1,11 +1,13 @@
 //! Writes the files that are made from the program itself, and checks they are fresh.
 //!
-//! A generated file is what one run of `trove` prints; it is never edited by hand.
+//! A generated file is what one run of `trove` prints, or what a tool says about itself; it
+//! is never edited by hand.
 
-use std::fs;
+use std::{collections::BTreeMap, fs, path::Path};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use trove_core::tools::{self, TOOLS};
 
 use crate::steps;
 
@@ -17,35 +19,62 @@ pub(crate) struct Options {
 }
 
 /// A file below the root, and the arguments of the `trove` run that prints it.
-struct Generated {
-    path: &'static str,
-    arguments: &'static [&'static str],
-}
+const PRINTED: [(&str, &[&str]); 1] =
+    [("docs/reference/config.schema.json", &["config", "schema"])];
 
-const GENERATED: [Generated; 1] =
-    [Generated { path: "docs/reference/config.schema.json", arguments: &["config", "schema"] }];
+/// Where the documents of the tools are, and their committed schemas.
+const DOCUMENTS: &str = "docs/reference/tools";
+const SCHEMAS: &str = "crates/trove-core/tests/it/snapshots/tools";
 
 pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
+    let mut fresh: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (path, arguments) in PRINTED {
+        fresh.insert(path.to_owned(), Some(printed_by_trove(arguments)?));
+    }
+    for tool in TOOLS {
+        fresh.insert(format!("{DOCUMENTS}/{}.md", tool.name), Some(tools::document(tool)));
+        let schema: serde_json::Value = serde_json::from_str(tools::listed(tool).as_str())?;
+        let schema = format!("{}\n", serde_json::to_string_pretty(&schema)?);
+        fresh.insert(format!("{SCHEMAS}/{}.json", tool.name), Some(schema));
+    }
+    // What is left of a tool that is gone is not wanted any more.
+    for folder in [DOCUMENTS, SCHEMAS] {
+        for path in present_in(folder)? {
+            fresh.entry(path).or_insert(None);
+        }
+    }
     let mut stale = Vec::new();
-    for file in &GENERATED {
-        let path = steps::root().join(file.path);
-        let fresh = printed_by_trove(file.arguments)?;
-        if fs::read_to_string(&path).is_ok_and(|present| present == fresh) {
+    for (path, fresh) in fresh {
+        let file = steps::root().join(&path);
+        if fs::read_to_string(&file).ok() == fresh {
             continue;
         }
         if options.check {
-            stale.push(file.path);
-            continue;
+            stale.push(path);
+        } else {
+            write(&file, fresh).with_context(|| format!("cannot write {path}"))?;
+            eprintln!("wrote {path}");
         }
-        let folder = path.parent().context("a generated file lies in a folder")?;
-        fs::create_dir_all(folder)?;
-        fs::write(&path, fresh).with_context(|| format!("cannot write {}", file.path))?;
-        eprintln!("wrote {}", file.path);
     }
     if !stale.is_empty() {
         bail!("not what the program prints: {}; run `cargo xtask generate`", stale.join(", "));
     }
     Ok(())
+}
+
+fn present_in(folder: &str) -> anyhow::Result<Vec<String>> {
+    let Ok(entries) = fs::read_dir(steps::root().join(folder)) else { return Ok(Vec::new()) };
+    let mut paths = Vec::new();
+    for entry in entries {
+        paths.push(format!("{folder}/{}", entry?.file_name().to_string_lossy()));
+    }
+    Ok(paths)
+}
+
+fn write(file: &Path, text: Option<String>) -> anyhow::Result<()> {
+    let Some(text) = text else { return Ok(fs::remove_file(file)?) };
+    fs::create_dir_all(file.parent().context("a generated file lies in a folder")?)?;
+    Ok(fs::write(file, text)?)
 }
 
 fn printed_by_trove(arguments: &[&str]) -> anyhow::Result<String> {

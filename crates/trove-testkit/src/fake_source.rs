@@ -16,7 +16,7 @@ use trove_core::{
     source::{Abilities, Ask, Operation, Reply},
 };
 
-/// A Source that answers `id|uri` to every read of what it lists.
+/// A Source that answers `id|uri` to every read it was not told to answer otherwise.
 pub struct FakeSource {
     id: SourceId,
     is_builtin: bool,
@@ -34,10 +34,14 @@ struct State {
     resources: BTreeMap<String, String>,
     templates: Vec<String>,
     tools: Vec<String>,
+    answers: BTreeMap<String, Result<String, SourceError>>,
+    otherwise: Option<SourceError>,
+    completions: Option<Vec<String>>,
     listing_fails: bool,
     read_takes: Duration,
     freshness: Option<Freshness>,
     is_down: bool,
+    completing_takes: Duration,
 }
 
 impl FakeSource {
@@ -80,6 +84,40 @@ impl FakeSource {
     pub fn add(&self, uri: &str) {
         let entry = serde_json::json!({ "uri": uri, "name": uri });
         self.state().resources.insert(uri.to_owned(), entry.to_string());
+    }
+
+    /// Lists one resource more, described as the test likes; it must have a `uri`.
+    pub fn add_entry(&self, entry: &serde_json::Value) {
+        let uri = entry["uri"].as_str().expect("an entry has a URI").to_owned();
+        self.state().resources.insert(uri, entry.to_string());
+    }
+
+    /// Makes a read of `uri` give this result, written as it is.
+    pub fn give(&self, uri: &str, result: impl Into<String>) {
+        self.state().answers.insert(uri.to_owned(), Ok(result.into()));
+    }
+
+    /// Makes a read of `uri` give one text of a type.
+    pub fn give_text(&self, uri: &str, mime: &str, text: &str) {
+        let content = serde_json::json!({ "uri": uri, "mimeType": mime, "text": text });
+        self.give(uri, serde_json::json!({ "contents": [content] }).to_string());
+    }
+
+    /// Makes a read of `uri` fail.
+    pub fn fail(&self, uri: &str, error: SourceError) {
+        self.state().answers.insert(uri.to_owned(), Err(error));
+    }
+
+    /// Makes every read fail that the test said nothing about.
+    pub fn fail_others(&self, error: SourceError) {
+        self.state().otherwise = Some(error);
+    }
+
+    /// Offers these values for every variable, after a time.
+    pub fn complete_with(&self, values: &[&str], takes: Duration) {
+        let mut state = self.state();
+        state.completions = Some(values.iter().map(|value| (*value).to_owned()).collect());
+        state.completing_takes = takes;
     }
 
     /// Lists one resource less.
@@ -135,12 +173,23 @@ impl FakeSource {
     }
 
     fn answer(&self, operation: &Operation) -> Result<Reply, SourceError> {
+        let state = self.state();
         let body = match operation {
+            Operation::Read { uri } if state.answers.contains_key(uri.as_str()) => {
+                let text = state.answers[uri.as_str()].clone()?;
+                return Ok(Reply::plain(Json::parse(text).expect("a test writes JSON")));
+            }
+            Operation::Read { .. } if state.otherwise.is_some() => {
+                return Err(state.otherwise.clone().unwrap_or(SourceError::NotFound));
+            }
+            Operation::Complete { .. } if state.completions.is_some() => {
+                serde_json::json!({ "completion": { "values": state.completions } })
+            }
             Operation::Read { uri } => serde_json::json!({
                 "contents": [{ "uri": uri.as_str(), "text": format!("{}|{uri}", self.id) }],
             }),
             Operation::CallTool { .. } => {
-                let uris: Vec<String> = self.state().resources.keys().cloned().collect();
+                let uris: Vec<String> = state.resources.keys().cloned().collect();
                 let links = uris.iter().map(
                     |uri| serde_json::json!({ "type": "resource_link", "uri": uri, "name": uri }),
                 );
@@ -177,7 +226,10 @@ impl Source for FakeSource {
         _ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
-        let takes = self.state().read_takes;
+        let takes = match operation {
+            Operation::Complete { .. } => self.state().completing_takes,
+            _ => self.state().read_takes,
+        };
         Box::pin(async move {
             tokio::time::sleep(takes).await;
             if self.state().is_down {

@@ -66,6 +66,7 @@ impl Default for Settings {
 /// The tools that are offered, over a gateway.
 pub struct Tools {
     gateway: Arc<Gateway>,
+    table: &'static [ToolSpec],
     offered: ArcSwap<Offered>,
     /// What discovery showed last, kept as long as the catalogue stays.
     pub(super) discoveries: super::get_resource::Discoveries,
@@ -133,11 +134,7 @@ impl Call<'_> {
 impl Tools {
     /// The tools these settings offer.
     pub fn new(gateway: Arc<Gateway>, settings: Settings) -> Arc<Tools> {
-        let tools = Arc::new(Tools {
-            gateway: gateway.clone(),
-            offered: ArcSwap::from_pointee(Offered::new(settings)),
-            discoveries: super::get_resource::Discoveries::default(),
-        });
+        let tools = Arc::new(Tools::of(gateway.clone(), settings, TOOLS));
         let book: Weak<Tools> = Arc::downgrade(&tools);
         gateway.publish_tools(book);
         tools
@@ -146,9 +143,18 @@ impl Tools {
     /// Every tool there is, whatever the settings offer to clients: for the command line.
     pub fn all(gateway: Arc<Gateway>) -> Tools {
         let settings = Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() };
+        Tools::of(gateway, settings, TOOLS)
+    }
+
+    pub(super) fn of(
+        gateway: Arc<Gateway>,
+        settings: Settings,
+        table: &'static [ToolSpec],
+    ) -> Tools {
         Tools {
             gateway,
-            offered: ArcSwap::from_pointee(Offered::new(settings)),
+            table,
+            offered: ArcSwap::from_pointee(Offered::new(settings, table)),
             discoveries: super::get_resource::Discoveries::default(),
         }
     }
@@ -156,7 +162,7 @@ impl Tools {
     /// Puts other settings in force.
     pub fn configure(&self, settings: Settings) {
         if self.offered.load().settings != settings {
-            self.offered.store(Arc::new(Offered::new(settings)));
+            self.offered.store(Arc::new(Offered::new(settings, self.table)));
         }
     }
 
@@ -318,10 +324,10 @@ impl Offered {
         })
     }
 
-    fn new(settings: Settings) -> Offered {
+    fn new(settings: Settings, table: &'static [ToolSpec]) -> Offered {
         let mut tools = Vec::new();
         let mut by_name = HashMap::new();
-        for spec in TOOLS.iter().filter(|spec| settings.toolsets.contains(&spec.toolset)) {
+        for spec in table.iter().filter(|spec| settings.toolsets.contains(&spec.toolset)) {
             let finish = |name: &str| match spec.prefix {
                 Prefix::Shared if !settings.prefix.is_empty() => {
                     format!("{}_{name}", settings.prefix)
@@ -339,6 +345,11 @@ impl Offered {
         }
         Offered { settings, tools, by_name }
     }
+}
+
+/// A tool as `tools/list` shows it unless the settings say otherwise, under its bare name.
+pub fn listed(spec: &ToolSpec) -> Json {
+    entry(spec, spec.name, &(spec.schema)(), Descriptions::Short)
 }
 
 /// A tool as `tools/list` shows it.

@@ -21,6 +21,8 @@ mod outcome;
 mod per_server;
 mod prompts;
 mod schema;
+#[cfg(test)]
+mod tests;
 
 use std::future::Future;
 
@@ -29,7 +31,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use call::{Call, Settings, Tools};
+pub use call::{Call, Settings, Tools, listed};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
 pub use offer::{BridgeMode, CLIENTS_DATE};

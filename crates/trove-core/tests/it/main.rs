@@ -2,8 +2,10 @@
 
 mod about;
 mod access;
+mod bridge;
 mod changes;
 mod guide;
 mod kept;
 mod names;
 mod templates;
+mod tools;

@@ -1,0 +1,190 @@
+//! Without a URI: what there is, never cut in silence.
+
+use std::collections::HashMap;
+
+use serde_json::{Value, json};
+
+use super::{Bridge, client, nobody, somebody, source, text_of};
+
+fn entries(data: &Value) -> Vec<&Value> {
+    data.as_object().unwrap().values().flat_map(|all| all.as_array().unwrap()).collect()
+}
+
+/// Every URI of a whole walk, and how often it came.
+async fn walk(bridge: &Bridge, mut arguments: Value) -> HashMap<String, usize> {
+    let mut seen = HashMap::new();
+    loop {
+        let object = bridge.ok(arguments.clone()).await;
+        let shown = entries(&object["data"]);
+        assert_eq!(object["shown"], shown.len());
+        for entry in shown {
+            *seen.entry(text_of(&entry["uri"]).to_owned()).or_default() += 1;
+        }
+        match object.get("cursor") {
+            Some(cursor) => arguments["cursor"] = cursor.clone(),
+            None => return seen,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_small_catalogue_is_listed_whole_by_category() {
+    let srv = trove_testkit::fake_source::FakeSource::new(
+        "srv",
+        &["docs://b", "file:///a", "https://x.example/"],
+    );
+    let srv = std::sync::Arc::new(srv.with_templates(&["docs://{id}/{+path}"]));
+    srv.add_entry(&json!({ "uri": "docs://a", "name": "A\u{1b}", "description": "d".repeat(1000), "annotations": {"priority": 0.9} }));
+    let bridge = Bridge::over(&[&srv]).await;
+    let object = bridge.ok(json!({})).await;
+    assert_eq!(
+        (&object["uri"], &object["resource_name"]),
+        (&json!(""), &json!("Available Resources"))
+    );
+    assert_eq!(object["mime_type"], "application/json");
+    assert!(object.get("cursor").is_none() && object["total"] == object["shown"]);
+    let categories: Vec<&String> = object["data"].as_object().unwrap().keys().collect();
+    assert_eq!(categories, ["docs", "info", "srv"], "files and pages stand under their server");
+    let docs = object["data"]["docs"].as_array().unwrap();
+    assert_eq!(docs[0]["uri"], "docs://a", "the best-ranked first");
+    assert_eq!(docs[0]["name"], "A\\u{1b}");
+    assert!(text_of(&docs[0]["description"]).len() < 300);
+    let template = docs.iter().find(|entry| entry["is_template"] == true).unwrap();
+    assert_eq!(template["template_variables"], json!(["id", "path"]));
+    for entry in entries(&object["data"]) {
+        for key in ["uri", "name", "description", "category", "server"] {
+            assert!(entry[key].is_string(), "{entry}");
+        }
+        assert_eq!(entry["requires_admin"], false);
+    }
+    assert_eq!(bridge.ok(json!({ "uri": "  " })).await["data"], object["data"]);
+}
+
+#[tokio::test]
+async fn every_entry_comes_once_however_many_there_are() {
+    for count in [199, 201, 10_000] {
+        let srv = source("srv", &[]);
+        for n in 0..count {
+            let scheme = ["a", "b", "c", "d"][n % 4];
+            srv.add(&format!("{scheme}://{n}"));
+        }
+        let few = source("few", &["rare://1", "rare://2"]);
+        let bridge = Bridge::over(&[&srv, &few]).await;
+        let object = bridge.ok(json!({})).await;
+        let total = count + 2 + 3;
+        assert_eq!(object["total"], total);
+        if total > 200 {
+            assert_eq!(object["shown"], 200);
+            assert!(text_of(&object["message"]).contains("cursor"));
+            let counted: u64 =
+                object["categories"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+            assert_eq!(counted, total as u64, "the counts are whole");
+            assert_eq!(
+                object["data"]["rare"].as_array().unwrap().len(),
+                2,
+                "a small category is not crowded out"
+            );
+        }
+        let seen = walk(&bridge, json!({})).await;
+        assert_eq!(seen.len(), total);
+        assert!(seen.values().all(|times| *times == 1));
+    }
+}
+
+#[tokio::test]
+async fn a_catalogue_that_changes_between_pages_loses_nothing_that_stays() {
+    let srv = source("srv", &[]);
+    for n in 1000..1600 {
+        srv.add(&format!("x://{n}"));
+    }
+    let bridge = Bridge::over(&[&srv]).await;
+    let first = bridge.ok(json!({})).await;
+    let mut seen: Vec<String> =
+        entries(&first["data"]).iter().map(|entry| text_of(&entry["uri"]).to_owned()).collect();
+    srv.add("x://0001");
+    srv.remove("x://1300");
+    use trove_core::{Source as _, resource::ListsChanged, source::SourceEvent};
+    let feed = bridge.gateway.gateway.feed();
+    feed.report(srv.id(), SourceEvent::ListsChanged(ListsChanged::ALL)).await;
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !bridge.gateway.names().await.contains(&"x://0001".to_owned()) {
+        assert!(std::time::Instant::now() < deadline);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    seen.extend(walk(&bridge, json!({ "cursor": first["cursor"] })).await.into_keys());
+    for n in (1000..1600).filter(|n| *n != 1300) {
+        assert!(seen.contains(&format!("x://{n}")), "{n} is lost");
+    }
+}
+
+#[tokio::test]
+async fn a_foreign_cursor_is_refused() {
+    let bridge = Bridge::over(&[]).await;
+    let failure = bridge.failure(json!({ "cursor": "nonsense" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["field"]),
+        (&json!("InvalidArguments"), &json!("cursor"))
+    );
+}
+
+#[tokio::test]
+async fn one_server_can_be_listed_alone() {
+    let (a, b) = (source("a", &["x://1", "y://2"]), source("b", &["z://3"]));
+    let bridge = Bridge::over(&[&a, &b]).await;
+    let object = bridge.ok(json!({ "server": "a" })).await;
+    assert_eq!((&object["total"], entries(&object["data"]).len()), (&json!(2), 2));
+    let failure = bridge.failure(json!({ "server": "c" })).await;
+    assert_eq!(failure["field"], "server");
+}
+
+#[tokio::test]
+async fn what_needs_a_role_is_marked_or_absent_and_no_number_betrays_it() {
+    let srv = source("srv", &[]);
+    for n in 0..300 {
+        srv.add(&format!("docs://{n}"));
+        srv.add(&format!("admin://{n}"));
+    }
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[("admin://*", "admin", true)]);
+    let shown = bridge.ok(json!({})).await;
+    let admin = shown["data"]["admin"].as_array().unwrap();
+    assert!(admin.iter().all(|entry| entry["requires_admin"] == true));
+    assert!(shown["data"]["docs"][0]["requires_admin"] == false);
+    bridge.allow(&[("admin://*", "admin", false)]);
+    let hidden = bridge.ok(json!({})).await;
+    assert!(!hidden.to_string().contains("admin://"), "{hidden}");
+    assert_eq!(hidden["total"], 303);
+    assert!(hidden["categories"].get("admin").is_none());
+    assert!(walk(&bridge, json!({})).await.keys().all(|uri| !uri.starts_with("admin")));
+    let boss = bridge.object_for(&somebody(&["admin"]), json!({})).await;
+    assert_eq!(boss["total"], 603);
+    assert!(
+        boss["data"]["admin"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| entry["requires_admin"] == false)
+    );
+}
+
+#[tokio::test]
+async fn a_client_that_reads_resources_itself_is_shown_templates_only() {
+    let srv = trove_testkit::fake_source::FakeSource::new("srv", &["docs://a"]);
+    let srv = std::sync::Arc::new(srv.with_templates(&["note://{id}"]));
+    let bridge = Bridge::over(&[&srv]).await;
+    for name in ["claude-code", "gemini-cli-mcp-client"] {
+        let object = bridge.object_for(&client(name), json!({})).await;
+        let found = entries(&object["data"]);
+        assert!(found.iter().all(|entry| entry["is_template"] == true), "{object}");
+        assert_eq!((&object["total"], found.len()), (&json!(2), 2));
+        assert!(text_of(&object["message"]).contains("templates"), "it is said why");
+        // It can still read anything.
+        let read = bridge.object_for(&client(name), json!({ "uri": "docs://a" })).await;
+        assert_eq!(read["success"], true);
+    }
+    for name in ["zed", "Zed", "nobody-knows"] {
+        let object = bridge.object_for(&client(name), json!({})).await;
+        assert_eq!(object["total"], 5, "{name}");
+    }
+    assert_eq!(bridge.object_for(&nobody(), json!({})).await["total"], 5);
+}

@@ -1,0 +1,302 @@
+//! Every class of failure, with what it must say and what it suggests.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use trove_core::{Json, SourceError, tools::Settings};
+use trove_testkit::fake_source::FakeSource;
+
+use super::{Bridge, nobody, somebody, source, suggests, text_of};
+
+fn refused(code: i64, message: &str) -> SourceError {
+    SourceError::Refused { code, message: message.to_owned(), data: None }
+}
+
+fn templated(templates: &[&str]) -> Arc<FakeSource> {
+    let srv = FakeSource::new("srv", &["docs://intro"]).with_templates(templates);
+    srv.fail_others(refused(-32002, "Resource not found"));
+    Arc::new(srv)
+}
+
+#[tokio::test]
+async fn an_unknown_uri_names_all_that_are_valid_and_the_nearest() {
+    let srv = source("srv", &["docs://intro", "docs://setup"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "dcos://intro" })).await;
+    assert_eq!(failure["error"], "InvalidURI");
+    assert!(suggests(&failure, "Did you mean docs://intro?"), "{failure}");
+    let valid: Vec<&str> = failure["valid_uris"].as_array().unwrap().iter().map(text_of).collect();
+    assert!(valid.contains(&"docs://setup") && valid.contains(&"info://tools/{name}"), "{failure}");
+    assert_eq!(failure["total"], valid.len());
+    assert_eq!(failure["retryable"], false);
+}
+
+#[tokio::test]
+async fn in_a_large_catalogue_the_ten_nearest_are_named() {
+    let srv = source("srv", &[]);
+    for n in 0..10_000 {
+        srv.add(&format!("docs://chapter/{n}/section"));
+    }
+    srv.add("docs://chapter/index");
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "doc://chapter/indx" })).await;
+    let valid = failure["valid_uris"].as_array().unwrap();
+    assert_eq!((valid.len(), &valid[0]), (10, &json!("docs://chapter/index")));
+    assert!(failure["total"].as_u64().unwrap() > 10_000);
+}
+
+#[tokio::test]
+async fn a_template_without_its_value_is_shown_with_an_example_and_known_values() {
+    let srv = templated(&["metadata://templates/{name}", "meta://{a}/x/{b}"]);
+    srv.complete_with(&["alpha", "beta"], Duration::ZERO);
+    let bridge = Bridge::over(&[&srv]).await;
+    for uri in ["metadata://templates/", "metadata://templates", "srv+metadata://templates/"] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], "MissingTemplateVariable", "{uri}: {failure}");
+        assert_eq!(failure["missing_variables"], json!(["name"]));
+        assert_eq!(failure["template"], "metadata://templates/{name}");
+        assert_eq!(failure["known_values"], json!(["alpha", "beta"]));
+        assert_eq!(failure["example"], "metadata://templates/alpha");
+        assert!(suggests(&failure, "metadata://templates/alpha"), "{failure}");
+    }
+    let failure = bridge.failure(json!({ "uri": "meta:///x/" })).await;
+    assert_eq!(failure["missing_variables"], json!(["a", "b"]), "{failure}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow_to_offer_values_does_not_hold_up_the_failure() {
+    let srv = templated(&["metadata://templates/{name}"]);
+    srv.complete_with(&["alpha"], Duration::from_secs(3600));
+    let bridge = Bridge::over(&[&srv]).await;
+    let began = tokio::time::Instant::now();
+    let failure = bridge.failure(json!({ "uri": "metadata://templates/" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["known_values"]),
+        (&json!("MissingTemplateVariable"), &json!([]))
+    );
+    assert!(began.elapsed() < Duration::from_secs(10));
+}
+
+#[tokio::test]
+async fn a_value_that_breaks_its_rule_is_told_the_rule() {
+    let srv = templated(&["note://{id}", "file:///tree/{+path}", "code://{lang:3}"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    for (uri, variable, says) in [
+        ("note://{id}", "id", "brace"),
+        ("note://a b", "id", "percent-encode"),
+        ("note://%zz", "id", "%25"),
+        ("file:///tree/../../etc/passwd", "path", ".."),
+        ("file:///tree/..%2f..%2fetc", "path", ".."),
+        ("code://rust", "lang", "at most 3"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], "InvalidTemplateVariable", "{uri}: {failure}");
+        assert_eq!(failure["variable"], variable, "{uri}");
+        assert!(text_of(&failure["rule"]).contains(says), "{uri}: {failure}");
+        assert!(failure["example"].is_string() && failure["template"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn a_misspelt_resource_beside_a_template_is_named_too() {
+    let srv = templated(&["docs://{id}/part"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "docs://intr0/" })).await;
+    assert!(suggests(&failure, "docs://intro"), "{failure}");
+}
+
+#[tokio::test]
+async fn nothing_behind_a_template_names_template_and_value() {
+    let forms: [(&str, SourceError); 5] = [
+        ("number", refused(-32002, "Resource not found")),
+        (
+            "data",
+            SourceError::Refused {
+                code: -32602,
+                message: "Invalid".into(),
+                data: Some(Json::parse(r#"{"uri":"note://data"}"#).unwrap()),
+            },
+        ),
+        ("words", refused(-32602, "Resource note://words does not exist")),
+        ("zero", refused(0, "Unknown resource: note://zero")),
+        ("own", SourceError::NotFound),
+    ];
+    let srv = templated(&["note://{id}"]);
+    for (id, error) in &forms {
+        srv.fail(&format!("note://{id}"), error.clone());
+    }
+    // Servers that answer with success and an error for a text.
+    srv.give_text("note://text", "text/plain", "Error: Resource not found: note://text");
+    srv.give_text("note://guide", "text/plain", "Category 'guide' not found in project");
+    srv.give_text("note://docs", "text/plain", "No matching content found for 'docs'");
+    let bridge = Bridge::over(&[&srv]).await;
+    for id in ["number", "data", "words", "zero", "own", "text", "guide", "docs"] {
+        let failure = bridge.failure(json!({ "uri": format!("note://{id}") })).await;
+        assert_eq!(failure["error"], "NotFound", "{id}: {failure}");
+        assert_eq!(
+            (&failure["template"], &failure["values"]["id"]),
+            (&json!("note://{id}"), &json!(id))
+        );
+        assert!(text_of(&failure["message"]).contains(id) && failure["retryable"] == false);
+        assert!(suggests(&failure, "get_resource without `uri`"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_text_that_speaks_of_errors_is_data() {
+    let srv = templated(&["log://{id}", "listed://{id}"]);
+    srv.add("listed://a");
+    let said = "Error: Resource not found: listed://a";
+    srv.give_text("listed://a", "text/plain", said);
+    srv.give_text("log://today", "text/plain", "error: file not found in /tmp");
+    srv.give_text("log://two", "text/plain", "Error: 'two' not found\nanother line");
+    srv.give_text("log://json", "application/json", r#"{"error": "'json' not found"}"#);
+    let long = format!("Error: 'long' not found {}", "x".repeat(500));
+    srv.give_text("log://long", "text/plain", &long);
+    let bridge = Bridge::over(&[&srv]).await;
+    assert_eq!(bridge.data(json!({ "uri": "listed://a" })).await, said);
+    assert_eq!(bridge.data(json!({ "uri": "srv+listed://a" })).await, said, "by any name");
+    for uri in ["log://today", "log://two", "log://json", "log://long"] {
+        bridge.ok(json!({ "uri": uri })).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_listed_and_gone_is_not_found() {
+    let srv = templated(&[]);
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "docs://intro" })).await;
+    assert_eq!(failure["error"], "NotFound");
+    let failure = bridge.failure(json!({ "uri": "docs://unlisted" })).await;
+    assert_eq!(failure["error"], "InvalidURI", "no template promised it: {failure}");
+    assert!(failure["valid_uris"].is_array() && failure["details"]["source"] == "srv");
+}
+
+#[tokio::test]
+async fn who_lacks_a_role_is_told_which_and_where_to_see_his_own() {
+    let srv = source("srv", &["admin://keys", "docs://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[("admin://*", "admin", true)]);
+    let failure = bridge.failure(json!({ "uri": "admin://keys" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["required_roles"]),
+        (&json!("Unauthorized"), &json!(["admin"]))
+    );
+    assert!(suggests(&failure, "auth://status") && suggests(&failure, "requires_admin=false"));
+    assert!(text_of(&failure["message"]).contains("admin") && failure["instruction"].is_string());
+    let admin = bridge.object_for(&somebody(&["admin"]), json!({ "uri": "admin://keys" })).await;
+    assert_eq!(admin["data"], "srv|admin://keys");
+}
+
+#[tokio::test]
+async fn what_is_hidden_fails_as_what_is_absent() {
+    let srv = source("srv", &["admin://keys", "docs://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[("admin://*", "admin", false)]);
+    let hidden = bridge.failure(json!({ "uri": "admin://keys" })).await;
+    let absent = bridge.failure(json!({ "uri": "badmin://keys" })).await;
+    assert_eq!(hidden["error"], "InvalidURI");
+    let spelt = |failure: &Value| failure.to_string().replace("badmin", "admin");
+    assert_eq!(spelt(&hidden), spelt(&absent));
+}
+
+#[tokio::test]
+async fn the_servers_own_refusal_is_reported_as_such() {
+    let srv = source("srv", &["x://1", "x://2", "x://3", "x://4"]);
+    srv.fail("x://1", refused(401, "no"));
+    srv.fail("x://2", refused(-32603, "403 Forbidden"));
+    srv.fail("x://3", refused(-32603, "Access denied - path outside allowed directories"));
+    srv.fail("x://4", SourceError::Unavailable { state: "HTTP status 401: who are you".into() });
+    let bridge = Bridge::over(&[&srv]).await;
+    for n in 1..=4 {
+        let failure = bridge.failure(json!({ "uri": format!("x://{n}") })).await;
+        assert_eq!(
+            (&failure["error"], &failure["retryable"]),
+            (&json!("Unauthorized"), &json!(false)),
+            "{n}"
+        );
+        assert!(suggests(&failure, "credentials") && failure["details"]["cause"].is_string());
+    }
+}
+
+#[tokio::test]
+async fn a_failing_server_is_retryable_only_where_waiting_helps() {
+    let cases: [(SourceError, &str, bool); 9] = [
+        (SourceError::TimedOut { waited: Duration::from_secs(30) }, "ResourceExecutionError", true),
+        (SourceError::Lost, "ResourceExecutionError", true),
+        (
+            SourceError::Unavailable { state: "still connecting".into() },
+            "ResourceExecutionError",
+            true,
+        ),
+        (
+            SourceError::Unavailable { state: "`npx` is not on the PATH".into() },
+            "ResourceExecutionError",
+            false,
+        ),
+        (refused(-32603, "boom"), "ResourceExecutionError", false),
+        (refused(-32601, "Method not found"), "ResourceExecutionError", false),
+        (SourceError::TooLarge { limit: 7 }, "TooLarge", false),
+        (SourceError::Busy { limit: 9 }, "Busy", true),
+        (refused(-32800, "Request cancelled"), "Cancelled", true),
+    ];
+    let srv = source("srv", &["x://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    for (error, class, retryable) in cases {
+        srv.fail("x://a", error.clone());
+        let failure = bridge.failure(json!({ "uri": "x://a" })).await;
+        assert_eq!(
+            (&failure["error"], &failure["retryable"]),
+            (&json!(class), &json!(retryable)),
+            "{error:?}"
+        );
+        match class {
+            "ResourceExecutionError" => {
+                assert_eq!(failure["details"]["source"], "srv");
+                assert!(
+                    suggests(&failure, "health_check") && failure["exception_type"].is_string()
+                );
+            }
+            "Cancelled" => {}
+            _ => assert!(failure["limit"].is_number(), "{failure}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn in_production_the_cause_stays_with_those_who_run_the_gateway() {
+    let srv = source("srv", &["x://a"]);
+    srv.fail("x://a", refused(-32603, "password hunter2 at /srv/secret"));
+    let settings = Settings { mask_error_details: true, ..Settings::default() };
+    let bridge = Bridge::with(&[&srv], settings).await;
+    let result = bridge.result(&nobody(), json!({ "uri": "x://a" })).await;
+    assert!(!result.to_string().contains("hunter2"), "{result}");
+    assert_eq!(result["structuredContent"]["error"], "ResourceExecutionError");
+}
+
+#[tokio::test]
+async fn several_owners_are_named_with_the_uris_that_work() {
+    let (a, b) = (source("a", &["x://1"]), source("b", &["x://1"]));
+    let bridge = Bridge::over(&[&a, &b]).await;
+    let failure = bridge.failure(json!({ "uri": "x://1" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["candidates"]),
+        (&json!("AmbiguousURI"), &json!(["a+x://1", "b+x://1"]))
+    );
+    assert!(suggests(&failure, "a+x://1") && suggests(&failure, "`server`"));
+    for uri in failure["candidates"].as_array().unwrap() {
+        bridge.ok(json!({ "uri": uri })).await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_gives_no_contents_at_all_has_failed() {
+    let srv = source("srv", &["x://a"]);
+    srv.give("x://a", r#"{"content":[]}"#);
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "x://a" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["retryable"]),
+        (&json!("ResourceExecutionError"), &json!(false))
+    );
+}

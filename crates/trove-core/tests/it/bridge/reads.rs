@@ -1,0 +1,238 @@
+//! What a read gives: the payload once, equal to the native one.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde_json::json;
+use trove_core::{Json, source::Ask};
+
+use super::{Bridge, nobody, source, text_of};
+
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0";
+
+#[tokio::test]
+async fn text_is_text_and_says_whose_it_is() {
+    let srv = source("srv", &[]);
+    srv.add_entry(&json!({
+        "uri": "docs://a", "name": "A paper\u{202e}", "mimeType": "text/markdown",
+        "annotations": { "lastModified": "2026-01-02T03:04:05Z" },
+    }));
+    srv.give("docs://a", r##"{"contents":[{"uri":"docs://a","text":"# Ä\n\u0001"}]}"##);
+    let bridge = Bridge::over(&[&srv]).await;
+    let object = bridge.ok(json!({ "uri": "  docs://a " })).await;
+    assert_eq!(object["uri"], "docs://a");
+    assert_eq!(object["data"], "# Ä\n\u{1}");
+    assert_eq!(object["resource_name"], "A paper\\u{202e}");
+    assert_eq!(object["mime_type"], "text/markdown");
+    assert_eq!((&object["server"], &object["size"]), (&json!("srv"), &json!(6)));
+    let metadata = &object["metadata"];
+    assert_eq!(metadata["lastModified"], "2026-01-02T03:04:05Z");
+    assert_eq!((&metadata["cached"], &metadata["truncated"]), (&json!(false), &json!(false)));
+    assert!(text_of(&object["timestamp"]).ends_with('Z'));
+}
+
+#[tokio::test]
+async fn json_is_kept_as_it_was_written() {
+    let srv = source("srv", &["data://a"]);
+    let written = r#"{"n":1.0,"e":1e3,"big":123456789012345678901234567890,"x-odd":[null, -0.0],"a":"\u00e4"}"#;
+    srv.give_text("data://a", "application/json; charset=utf-8", written);
+    let bridge = Bridge::over(&[&srv]).await;
+    let arguments = Json::of(&json!({ "uri": "data://a" }));
+    let reply =
+        bridge.tools.call(&nobody(), "get_resource", Some(&arguments), Ask::default()).await;
+    let data = reply.unwrap().body.get("structuredContent").unwrap().get("data").unwrap();
+    assert_eq!(data.as_str(), written);
+    let as_text = bridge.data(json!({ "uri": "data://a", "format": "text" })).await;
+    assert_eq!(as_text, written);
+}
+
+#[tokio::test]
+async fn what_is_not_json_is_said_so_when_json_is_asked_for() {
+    let srv = source("srv", &["x://a", "x://b"]);
+    srv.give_text("x://a", "text/plain", "hello");
+    srv.give_text("x://b", "application/json", "{broken");
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "x://a", "format": "json" })).await;
+    assert_eq!(failure["error"], "InvalidArguments");
+    assert_eq!(bridge.data(json!({ "uri": "x://b" })).await, "{broken");
+}
+
+#[tokio::test]
+async fn a_failure_that_arrives_as_a_success_stays_data_and_is_marked() {
+    let srv = source("srv", &["x://a", "x://b"]);
+    srv.give_text("x://a", "application/json", r#"{"success": false, "error": "nope"}"#);
+    srv.give_text("x://b", "application/json", r#"{"success": true}"#);
+    let bridge = Bridge::over(&[&srv]).await;
+    let object = bridge.ok(json!({ "uri": "x://a" })).await;
+    assert_eq!(object["data"]["error"], "nope");
+    assert_eq!(object["metadata"]["reported_failure"], true);
+    let fine = bridge.ok(json!({ "uri": "x://b" })).await;
+    assert!(fine["metadata"].get("reported_failure").is_none());
+}
+
+#[tokio::test]
+async fn a_binary_is_described_or_given_as_base64() {
+    let srv = source("srv", &["bin://a"]);
+    let blob = STANDARD.encode([0, 159, 146, 150, 0, 1]);
+    let body = json!({"contents": [{"uri": "bin://a", "blob": blob}]});
+    srv.give("bin://a", body.to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    let object = bridge.ok(json!({ "uri": "bin://a" })).await;
+    assert_eq!((&object["data"]["kind"], &object["data"]["size"]), (&json!("binary"), &json!(6)));
+    assert_eq!(text_of(&object["data"]["sha256"]).len(), 64);
+    let object = bridge.ok(json!({ "uri": "bin://a", "format": "binary" })).await;
+    assert_eq!(
+        (&object["data"], &object["metadata"]["encoding"]),
+        (&json!(blob), &json!("base64"))
+    );
+    for arguments in
+        [json!({"uri": "bin://a", "format": "text"}), json!({"uri": "bin://a", "grep": "x"})]
+    {
+        let failure = bridge.failure(arguments).await;
+        assert!(text_of(&failure["message"]).contains("binary"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn images_that_clients_can_show_travel_as_images() {
+    let srv = source("srv", &[]);
+    let images: [(&str, &[u8]); 4] = [
+        ("image/png", PNG),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\0\x10JFIF\0"),
+        ("image/gif", b"GIF89a\x02\0\x03\0\0\0\0"),
+        ("image/webp", b"RIFF\x1a\0\0\0WEBPVP8 \0\0\0\0"),
+    ];
+    for (n, (_, bytes)) in images.iter().enumerate() {
+        let uri = format!("img://{n}");
+        srv.add(&uri);
+        // Whatever it is declared to be.
+        let content = json!({"uri": uri, "mimeType": "application/octet-stream", "blob": STANDARD.encode(bytes)});
+        srv.give(&uri, json!({ "contents": [content] }).to_string());
+    }
+    let bridge = Bridge::over(&[&srv]).await;
+    for (n, (mime, bytes)) in images.iter().enumerate() {
+        let result = bridge.result(&nobody(), json!({ "uri": format!("img://{n}") })).await;
+        let block = &result["content"][1];
+        assert_eq!((&block["type"], &block["mimeType"]), (&json!("image"), &json!(mime)));
+        assert_eq!(block["data"], STANDARD.encode(bytes));
+        assert_eq!(result["structuredContent"]["data"]["kind"], "image");
+    }
+    let png = bridge.data(json!({ "uri": "img://0" })).await;
+    assert_eq!((&png["width"], &png["height"]), (&json!(2), &json!(3)));
+}
+
+#[tokio::test]
+async fn several_contents_are_all_given_in_order() {
+    let srv = source("srv", &["many://a", "many://none"]);
+    let contents = json!([
+        {"uri": "many://a/1", "mimeType": "text/plain", "text": "one"},
+        {"uri": "many://a/2", "blob": STANDARD.encode(PNG)},
+        {"uri": "many://a/3", "mimeType": "application/json", "text": "{\"n\": 1.0}"},
+        {"uri": "many://a/4", "blob": "not base64!"},
+        {"uri": "many://a/5", "blob": "dGV4dA"},
+    ]);
+    srv.give("many://a", json!({ "contents": contents }).to_string());
+    srv.give("many://none", r#"{"contents":[]}"#);
+    let bridge = Bridge::over(&[&srv]).await;
+    let result = bridge.result(&nobody(), json!({ "uri": "many://a" })).await;
+    let object = &result["structuredContent"];
+    let data = object["data"].as_array().unwrap();
+    assert_eq!(data[0], contents[0]);
+    assert_eq!(
+        (&data[1]["data"]["kind"], &data[1]["mimeType"]),
+        (&json!("image"), &json!("image/png"))
+    );
+    assert_eq!(data[2], contents[2]);
+    assert!(text_of(&data[3]["text"]).contains("not base64!") && data[3]["note"].is_string());
+    assert_eq!(data[4]["text"], "text");
+    assert_eq!(result["content"][1]["type"], "image", "{result}");
+    assert_eq!(object["metadata"]["truncated"], false);
+    let none = bridge.ok(json!({ "uri": "many://none" })).await;
+    assert_eq!((&none["data"], &none["size"]), (&json!([]), &json!(0)));
+    assert!(none["metadata"]["note"].is_string(), "an empty read is explained");
+}
+
+#[tokio::test]
+async fn grep_gives_matching_lines_with_numbers_of_every_text() {
+    let srv = source("srv", &["log://a", "log://many"]);
+    srv.give_text("log://a", "text/plain", "one\ntwo\nthree\nfour\nfive\nsix\nseven\n");
+    let contents = json!([{"uri": "log://1", "text": "a\nfive"}, {"uri": "log://2", "blob": "AAEC"}, {"uri": "log://3", "text": "b"}]);
+    srv.give("log://many", json!({ "contents": contents }).to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    let object = bridge.ok(json!({ "uri": "log://a", "grep": "^f" })).await;
+    assert_eq!(object["data"], "2-two\n3-three\n4:four\n5:five\n6-six\n7-seven\n");
+    assert_eq!((&object["metadata"]["matched_lines"], &object["size"]), (&json!(2), &json!(34)));
+    let several = bridge.ok(json!({ "uri": "log://many", "grep": "five" })).await;
+    assert_eq!(several["data"].as_array().unwrap().len(), 1, "{several}");
+    assert_eq!(several["metadata"]["matched_lines"], 1);
+    let cut = bridge.ok(json!({ "uri": "log://a", "grep": "e", "maxSize": 12 })).await;
+    assert_eq!(cut["metadata"]["truncated"], true, "{cut}");
+    assert!(cut["metadata"]["note"].is_string());
+    for (pattern, says) in [("(", "regular expression"), (&"x".repeat(2000)[..], "1024")] {
+        let failure = bridge.failure(json!({ "uri": "log://a", "grep": pattern })).await;
+        assert_eq!(
+            (&failure["error"], &failure["field"]),
+            (&json!("InvalidArguments"), &json!("grep"))
+        );
+        assert!(text_of(&failure["message"]).contains(says), "{failure}");
+    }
+    let failure = bridge.failure(json!({ "uri": "log://a", "grep": "e", "offset": 3 })).await;
+    assert_eq!(failure["field"], "offset");
+}
+
+#[tokio::test]
+async fn arguments_may_be_spelt_in_snake_case_and_empty_ones_mean_nothing() {
+    let srv = source("srv", &["docs://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    let data = bridge.data(json!({ "uri": "docs://a", "max_size": 3 })).await;
+    assert_eq!(data, "srv");
+    let arguments = json!({
+        "uri": "docs://a", "server": "", "grep": "", "cursor": "", "format": "auto", "offset": 0, "maxSize": 32768.0,
+    });
+    assert_eq!(bridge.data(arguments).await, "srv|docs://a");
+    let failure = bridge.failure(json!({ "url": "docs://a" })).await;
+    assert_eq!(failure["error"], "InvalidArguments");
+    assert!(text_of(&failure["message"]).contains("did you mean `uri`"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_slash_may_stand_for_the_sign_of_a_scheme_where_one_resource_fits() {
+    let srv = source("srv", &["secret://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    assert_eq!(bridge.ok(json!({ "uri": "info/health" })).await["uri"], "info://health");
+    assert_eq!(bridge.ok(json!({ "uri": "secret/a", "server": "srv" })).await["uri"], "secret://a");
+    bridge.failure(json!({ "uri": "info/nothing" })).await;
+    // What is hidden is not even spelt.
+    bridge.allow(&[("secret://*", "admin", false)]);
+    let hidden = bridge.failure(json!({ "uri": "secret/a" })).await.to_string();
+    let absent = bridge.failure(json!({ "uri": "secret/b" })).await.to_string();
+    assert_eq!(hidden.replace("secret/a", "secret/b"), absent);
+}
+
+#[tokio::test]
+async fn every_answer_carries_a_mark_that_no_content_can_know() {
+    let srv = source("srv", &["docs://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    let mut seen = std::collections::HashSet::new();
+    for _ in 0..5 {
+        let result = bridge.result(&nobody(), json!({ "uri": "docs://a" })).await;
+        let nonce = text_of(&result["structuredContent"]["metadata"]["nonce"]).to_owned();
+        let frame = text_of(&result["content"].as_array().unwrap().last().unwrap()["text"]);
+        assert!(frame.contains(&nonce) && frame.contains("\"srv\""), "{frame}");
+        assert!(seen.insert(nonce), "a mark came twice");
+    }
+}
+
+#[tokio::test]
+async fn a_server_may_be_named_and_settles_a_collision() {
+    let (a, b) = (source("a", &["x://1", "x://a"]), source("b", &["x://1"]));
+    let bridge = Bridge::over(&[&a, &b]).await;
+    assert_eq!(bridge.data(json!({ "uri": "x://1", "server": "b" })).await, "b|x://1");
+    assert_eq!(bridge.data(json!({ "uri": "a+x://1" })).await, "a|x://1");
+    assert_eq!(bridge.data(json!({ "uri": "a+x://1", "server": "a" })).await, "a|x://1");
+    assert_eq!(bridge.ok(json!({ "uri": "x://a", "server": "a" })).await["uri"], "x://a");
+    let failure = bridge.failure(json!({ "uri": "x://1", "server": "c" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["field"]),
+        (&json!("InvalidArguments"), &json!("server"))
+    );
+    assert!(failure["allowed"].as_array().unwrap().contains(&json!("b")), "{failure}");
+}

@@ -1,0 +1,275 @@
+//! The table of tools keeps its own rules, and every example in it works.
+
+use std::{
+    collections::HashSet,
+    io::Write,
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+use serde_json::Value;
+use trove_core::{
+    Caller, Gateway, Json,
+    caller::Door,
+    source::Ask,
+    tools::{BridgeMode, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed},
+};
+
+fn value(json: &Json) -> Value {
+    serde_json::from_str(json.as_str()).unwrap()
+}
+
+fn entries() -> impl Iterator<Item = (&'static trove_core::tools::ToolSpec, Value)> {
+    TOOLS.iter().map(|spec| (spec, value(&listed(spec))))
+}
+
+#[test]
+fn names_and_aliases_are_unique_and_fit_every_client() {
+    let mut seen = HashSet::new();
+    for spec in TOOLS {
+        for name in [spec.name].iter().chain(spec.aliases) {
+            assert!(seen.insert(*name), "{name} twice");
+            let mut letters = name.bytes();
+            assert!(letters.next().is_some_and(|b| b.is_ascii_lowercase()), "{name}");
+            assert!(
+                letters.all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_'),
+                "{name}"
+            );
+            // With the longest prefix and a server's key of twelve before it.
+            assert!(name.len() >= 3 && "mcp__".len() + 12 + 2 + 21 + name.len() <= 64, "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_server_cannot_take_the_name_of_a_tool_without_a_prefix() {
+    for spec in TOOLS.iter().filter(|spec| spec.prefix == Prefix::None) {
+        for name in [spec.name].iter().chain(spec.aliases) {
+            assert!(trove_core::catalogue::naming::is_own_tool(name), "{name} is not reserved");
+        }
+    }
+}
+
+#[test]
+fn descriptions_are_short_and_begin_with_a_line_that_stands_alone() {
+    for (spec, entry) in entries() {
+        let description = entry["description"].as_str().unwrap();
+        assert!(!description.is_empty() && description.len() <= 1500, "{}", spec.name);
+        let first = description.lines().next().unwrap();
+        assert!(first.chars().count() <= 50 && first.ends_with('.'), "{}: {first}", spec.name);
+    }
+}
+
+#[test]
+fn schemas_are_flat_closed_and_documented() {
+    for (spec, entry) in entries() {
+        let schema = entry["inputSchema"].as_object().unwrap();
+        let known = ["type", "properties", "required", "additionalProperties"];
+        assert!(
+            schema.keys().all(|key| known.contains(&key.as_str())),
+            "{}: {schema:?}",
+            spec.name
+        );
+        assert_eq!(
+            (&schema["type"], &schema["additionalProperties"]),
+            (&Value::from("object"), &Value::from(false))
+        );
+        for (name, property) in schema["properties"].as_object().unwrap() {
+            check_property(spec.name, name, property);
+        }
+        let text = entry["inputSchema"].to_string();
+        for word in ["$ref", "$defs", "anyOf", "oneOf", "allOf", "null", "\"format\":\"", "x-"] {
+            assert!(!text.contains(word), "{}: {word} in {text}", spec.name);
+        }
+    }
+}
+
+#[track_caller]
+fn check_property(tool: &str, name: &str, property: &Value) {
+    assert!(name.len() <= 64 && !name.is_empty());
+    let description = property["description"].as_str().unwrap_or_default();
+    assert!(description.len() > 3 && !description.contains('\n'), "{tool}.{name} is undocumented");
+    match property["type"].as_str().unwrap_or_default() {
+        "string" | "boolean" => {}
+        "integer" | "number" => {
+            assert!(property.get("minimum").is_some(), "{tool}.{name} has no bounds")
+        }
+        "array" => assert_eq!(property["items"]["type"], "string", "{tool}.{name}"),
+        other => panic!("{tool}.{name} is a {other:?}"),
+    }
+}
+
+#[test]
+fn annotations_say_what_the_effect_is_and_what_destroys_asks_first() {
+    for (spec, entry) in entries() {
+        let hint = |key: &str| entry["annotations"][key].as_bool().unwrap();
+        assert_eq!(hint("readOnlyHint"), spec.effect == Effect::Reads, "{}", spec.name);
+        assert_eq!(hint("destructiveHint"), spec.effect == Effect::Destroys, "{}", spec.name);
+        assert_eq!(spec.consent.is_some(), spec.effect == Effect::Destroys, "{}", spec.name);
+        let description = entry["description"].as_str().unwrap();
+        let asks = description.contains("REQUIRES EXPLICIT USER INSTRUCTION");
+        assert_eq!(asks, spec.effect == Effect::Destroys, "{}", spec.name);
+        if let Some(word) = spec.consent {
+            assert_eq!(
+                entry["inputSchema"]["properties"]["explicit_action"]["enum"],
+                serde_json::json!([word])
+            );
+        }
+    }
+}
+
+#[test]
+fn no_schema_changes_unseen() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots/tools");
+    for (spec, entry) in entries() {
+        let committed = std::fs::read_to_string(folder.join(format!("{}.json", spec.name)));
+        let committed: Value =
+            serde_json::from_str(&committed.unwrap_or_default()).unwrap_or_default();
+        assert_eq!(
+            committed, entry,
+            "{} changed; if that is meant, run `cargo xtask generate`",
+            spec.name
+        );
+    }
+}
+
+#[test]
+fn documents_have_their_four_parts_in_order() {
+    for spec in TOOLS {
+        let text = document(spec);
+        let parts = ["# ", "## JSON Schema\n\n```json", "## Usage\n\n```", "## Examples\n"];
+        let places: Vec<Option<usize>> = parts.iter().map(|part| text.find(part)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}: {text}", spec.name);
+        assert!(!spec.examples.is_empty(), "{} has no example", spec.name);
+    }
+}
+
+/// A token is at least three characters of English or JSON, so this counts too many.
+fn most_tokens(text: &str) -> usize {
+    text.len().div_ceil(3)
+}
+
+#[tokio::test]
+async fn the_list_that_is_shown_by_default_is_small() {
+    let tools = Tools::new(Gateway::start("test", None).await, Settings::default());
+    let list = tools.list(&Caller::behind(Door::Http));
+    let names: Vec<String> = list.iter().filter_map(|entry| entry.get_str("name")).collect();
+    assert_eq!(names, ["get_resource", "health_check"]);
+    let text: String = list.iter().map(Json::as_str).collect();
+    assert!(most_tokens(&text) <= 1500, "{} tokens", most_tokens(&text));
+}
+
+#[tokio::test]
+async fn every_example_works() {
+    let tools = Tools::all(Gateway::start("test", None).await);
+    let prefixed = |spec: &trove_core::tools::ToolSpec| match spec.prefix {
+        Prefix::Shared => format!("guide_{}", spec.name),
+        Prefix::None => spec.name.to_owned(),
+    };
+    for spec in TOOLS {
+        for example in spec.examples {
+            let arguments = Json::parse(example.arguments).expect(example.arguments);
+            let answer = tools
+                .call(&Caller::local(), &prefixed(spec), Some(&arguments), Ask::default())
+                .await
+                .expect("it is in the table");
+            let answer = value(&answer.body);
+            assert_eq!(answer["isError"], false, "{}: {}: {answer}", spec.name, example.arguments);
+            assert_eq!(answer["structuredContent"]["success"], true, "{}", spec.name);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_example_tools_are_offered_only_when_asked_for() {
+    let gateway = Gateway::start("test", None).await;
+    let tools = Tools::new(gateway, Settings::default());
+    let caller = Caller::local();
+    assert!(!tools.has("guide_example_echo"));
+    let toolsets = vec![Toolset::Example];
+    tools.configure(Settings { toolsets, prefix: String::new(), ..Settings::default() });
+    assert_eq!(tools.list(&caller).len(), 1);
+    assert!(tools.has("example_echo") && !tools.has("guide_example_echo"));
+    let arguments = Json::parse(r#"{"text":"a","times":2}"#).unwrap();
+    let answer = tools.call(&caller, "example_echo", Some(&arguments), Ask::default()).await;
+    let answer = value(&answer.unwrap().body);
+    assert_eq!(answer["structuredContent"]["value"]["said"], "a a");
+}
+
+#[tokio::test]
+async fn who_needs_no_bridge_is_not_shown_it_but_may_use_it() {
+    let gateway = Gateway::start("test", None).await;
+    let tools = Tools::new(gateway, Settings::default());
+    let codex =
+        Caller { client: Some("codex-mcp-client".to_owned()), ..Caller::behind(Door::Http) };
+    let names: Vec<String> = tools.list(&codex).iter().filter_map(|e| e.get_str("name")).collect();
+    assert_eq!(names, ["health_check"]);
+    assert!(tools.call(&codex, "get_resource", None, Ask::default()).await.is_some());
+    tools.configure(Settings { bridge: BridgeMode::Always, ..Settings::default() });
+    assert_eq!(tools.list(&codex).len(), 2);
+    tools.configure(Settings { bridge: BridgeMode::Never, ..Settings::default() });
+    assert_eq!(tools.list(&Caller::behind(Door::Http)).len(), 1);
+}
+
+/// Everything that is logged on this thread.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn every_call_is_logged_once_in_the_same_words() {
+    let tools = Tools::all(Gateway::start("test", None).await);
+    let log = Log::default();
+    let writer = log.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+        .without_time()
+        .with_target(false)
+        .with_ansi(false)
+        .with_writer(move || writer.clone())
+        .finish();
+    let guard = tracing::subscriber::set_default(subscriber);
+    let arguments = Json::parse(r#"{"text":"a word of mine"}"#).unwrap();
+    tools.call(&Caller::local(), "guide_example_echo", Some(&arguments), Ask::default()).await;
+    let wrong = Json::parse(r#"{"text":7}"#).unwrap();
+    tools.call(&Caller::local(), "guide_example_echo", Some(&wrong), Ask::default()).await;
+    drop(guard);
+    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| line.contains("Tool ")).collect();
+    assert_eq!(
+        lines,
+        [
+            "TRACE Tool called: example_echo",
+            "TRACE Tool example_echo completed successfully",
+            "TRACE Tool called: example_echo",
+            "ERROR Tool example_echo failed: InvalidArguments",
+        ]
+    );
+    assert!(!text.contains("a word of mine"), "arguments are not for logs: {text}");
+}
+
+#[tokio::test]
+async fn the_document_of_a_tool_is_a_resource() {
+    use trove_testkit::gateway_box::text_of;
+    let gateway = Gateway::start("test", None).await;
+    let tools = Tools::new(gateway.clone(), Settings::default());
+    let read = async |uri: &str| gateway.read(&Caller::local(), &uri.into(), Ask::default()).await;
+    let text = text_of(&read("info://tools/get_resource").await.unwrap().reply.body);
+    assert_eq!(text, document(&TOOLS[0]));
+    // What is not offered is not described.
+    assert!(read("info://tools/example_echo").await.is_err());
+    tools.configure(Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() });
+    assert!(read("info://tools/example_echo").await.is_ok());
+    assert!(read("info://tools/nothing").await.is_err());
+}
