@@ -181,6 +181,11 @@ impl Trove {
         Client::connect_as(kind, version, &self.pipe, &self.url).await
     }
 
+    /// A client that calls itself something.
+    pub(crate) async fn client_named(&self, name: &str, kind: Kind) -> Client {
+        Client::introduce(name, kind, "2025-11-25", &self.pipe, &self.url).await
+    }
+
     /// A client for tests that do not care which.
     pub(crate) async fn any_client(&self) -> Client {
         self.client(Kind::HTTP_MODERN).await

@@ -7,6 +7,7 @@
 mod kit;
 
 // What a client sees: all of it, unchanged, in its own era.
+mod bridge;
 mod eras;
 mod fidelity;
 mod guide;

@@ -5,10 +5,12 @@
 //! Every server meets one client and every client meets one server; the doors and the
 //! protocol eras are spread over the rows. The peers are described in tests/peers.
 
+pub(crate) mod bridge;
 pub(crate) mod compare;
 pub(crate) mod drivers;
 pub(crate) mod processes;
 pub(crate) mod servers;
+mod walk;
 
 use drivers::Client::{Inspector, PyFastmcp, PyMcp, TsV1, TsV2};
 use drivers::Era::{Legacy, Modern};

@@ -49,6 +49,8 @@ pub(crate) struct Client {
     pub(crate) transcript: Arc<Transcript>,
     way: Way,
     version: String,
+    /// What it calls itself.
+    name: String,
     /// Up to where notifications have been waited for.
     heard: Mutex<usize>,
 }
@@ -115,6 +117,17 @@ impl Client {
         pipe: &Arc<Pipe>,
         url: &str,
     ) -> Client {
+        Client::introduce("it", kind, version, pipe, url).await
+    }
+
+    /// Meets Trove under a name.
+    pub(crate) async fn introduce(
+        name: &str,
+        kind: Kind,
+        version: &str,
+        pipe: &Arc<Pipe>,
+        url: &str,
+    ) -> Client {
         let (way, transcript) = match kind.door {
             Door::Stdio => (Way::Pipe(pipe.clone()), pipe.transcript.clone()),
             Door::Http => {
@@ -124,7 +137,8 @@ impl Client {
             }
         };
         let heard = Mutex::new(transcript.len());
-        let mut client = Client { kind, transcript, way, version: version.to_owned(), heard };
+        let version = version.to_owned();
+        let mut client = Client { kind, transcript, way, version, name: name.to_owned(), heard };
         if kind.era == Era::Legacy {
             client.initialize().await;
         }
@@ -135,7 +149,7 @@ impl Client {
         let version = self.version.clone();
         let params = json!({
             "protocolVersion": version, "capabilities": {},
-            "clientInfo": { "name": "it", "version": "1" },
+            "clientInfo": { "name": self.name, "version": "1" },
         });
         if let Way::Http { http, url, session } = &mut self.way {
             let body = request(next_id(), "initialize", &params.to_string());
@@ -238,7 +252,8 @@ impl Client {
         if self.kind.era == Era::Modern && method != "initialize" {
             meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
             meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
-            meta["io.modelcontextprotocol/clientInfo"] = json!({ "name": "it", "version": "1" });
+            let info = json!({ "name": self.name, "version": "1" });
+            meta["io.modelcontextprotocol/clientInfo"] = info;
         }
         if meta == json!({}) {
             return params.to_owned();

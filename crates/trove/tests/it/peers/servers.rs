@@ -135,7 +135,12 @@ impl Server {
         let (docs, config) = (text(&files.path().join("docs")), text(&files.path().join("config")));
         let start = "from mcp_guide.main import main; main()";
         let argv = ["-c", start, "-d", &docs, "-c", &config].map(str::to_owned);
-        Self { until: Until::Tool("get_content"), ..Self::python("guide", &argv) }.keeping(files)
+        let mut server = Self::python("guide", &argv);
+        if let Reach::Stdio { variables, .. } = &mut server.reach {
+            // By it the server tells in which project it is.
+            variables.push(("PWD", docs.clone()));
+        }
+        Self { until: Until::Tool("get_content"), ..server }.keeping(files)
     }
 
     pub(crate) fn quilt() -> Self {
