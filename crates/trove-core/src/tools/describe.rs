@@ -42,7 +42,7 @@ pub fn document(spec: &ToolSpec) -> String {
 }
 
 fn document_of(spec: &ToolSpec, schema: &Value) -> String {
-    let mut out = format!("# {}\n\n{}\n", spec.name, words(schema));
+    let mut out = format!("# {}\n\n{}\n", spec.name, words(schema).replace('\n', "\n\n"));
     let _ = write!(
         out,
         "\nToolset `{}`; it {} {}.\n",

@@ -12,7 +12,7 @@ use trove_core::{
     Caller, Gateway, Json,
     caller::Door,
     source::Ask,
-    tools::{BridgeMode, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed},
+    tools::{BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed},
 };
 
 fn value(json: &Json) -> Value {
@@ -194,6 +194,13 @@ async fn the_example_tools_are_offered_only_when_asked_for() {
     let answer = tools.call(&caller, "example_echo", Some(&arguments), Ask::default()).await;
     let answer = value(&answer.unwrap().body);
     assert_eq!(answer["structuredContent"]["value"]["said"], "a a");
+}
+
+#[test]
+fn the_page_on_clients_is_as_old_as_the_table() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/bridge.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(*CLIENTS_DATE), "docs/bridge.md is not of {}", *CLIENTS_DATE);
 }
 
 #[tokio::test]

@@ -45,7 +45,7 @@ pub(super) struct GetResource {
     /// A URI as listed, a filled template, or `server+uri`. Absent: list what there is.
     #[serde(default)]
     uri: String,
-    /// The server to ask, where several have the URI.
+    /// The server to ask, where several have the URI; without `uri`, the one to list.
     #[serde(default)]
     server: Option<String>,
     /// `auto`: JSON parsed, text as text, binaries described; `binary`: base64.
