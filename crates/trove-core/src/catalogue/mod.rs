@@ -1,6 +1,7 @@
 //! The catalogue: one current [`Snapshot`], written by one task, read by everybody.
 
 pub mod naming;
+mod owned;
 pub mod page;
 pub mod rewrite;
 pub mod shelf;

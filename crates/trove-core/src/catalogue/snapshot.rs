@@ -7,13 +7,12 @@ use std::{collections::HashMap, sync::Arc};
 
 use super::{
     naming,
-    route::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, Matching, RouteError},
+    route::{Matching, RouteError},
 };
 use crate::{
     json::{Json, Object},
     resource::{Freshness, Listing, ListsChanged, Named, Scope, Template},
     source::{Abilities, Source, SourceId},
-    template::Bindings,
     uri::{LocalUri, PublicUri, scheme},
 };
 
@@ -162,33 +161,6 @@ impl Snapshot {
     /// A listed resource by the name our clients see.
     pub fn resource(&self, uri: &str) -> Option<&ResourceEntry> {
         self.by_uri.get(uri).map(|&n| &self.resources[n as usize])
-    }
-
-    /// What the Source `id` lists as `local`.
-    pub fn listed(&self, id: &SourceId, local: &str) -> Option<&ResourceEntry> {
-        let is_it = |entry: &&ResourceEntry| {
-            entry.local.as_str() == local && self.owner(entry.member).id() == id
-        };
-        self.resource(local)
-            .filter(is_it)
-            .or_else(|| self.resource(naming::qualify(id, local).as_str()).filter(is_it))
-    }
-
-    /// The template of the Source `id` that `local` fits, with its values.
-    pub fn template_of(&self, id: &SourceId, local: &str) -> Option<(&TemplateEntry, Bindings)> {
-        if local.len() > MAX_MATCHED_BYTES {
-            return None;
-        }
-        let member = *self.by_id.get(id)?;
-        let own = self.templates.iter().filter(|entry| entry.member == member);
-        let near = own.filter_map(|entry| {
-            let compiled = entry.template.compiled.as_ref()?;
-            local.starts_with(compiled.literal_prefix()).then_some((entry, compiled))
-        });
-        let fits = near.take(MAX_ATTEMPTS).filter_map(|(entry, compiled)| {
-            compiled.matches(local).map(|values| (compiled.specificity(), entry, values))
-        });
-        fits.max_by_key(|(specificity, ..)| *specificity).map(|(_, entry, values)| (entry, values))
     }
 
     /// The Source of an entry.

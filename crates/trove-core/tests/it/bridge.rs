@@ -38,7 +38,7 @@ impl Bridge {
     /// Rules, each with a pattern, the one role it takes, and whether the rest know of it.
     fn allow(&self, rules: &[(&str, &str, bool)]) {
         let rule = |(pattern, role, visible): &(&str, &str, bool)| {
-            Rule::new(pattern, vec![(*role).to_owned()], *visible).unwrap()
+            Rule::new(pattern, vec![(*role).to_owned()], *visible).expect("as the test made it")
         };
         let policy = Policy::new(rules.iter().map(rule).collect());
         self.gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
@@ -48,9 +48,12 @@ impl Bridge {
     async fn result(&self, caller: &Caller, arguments: Value) -> Value {
         let arguments = Json::of(&arguments);
         let reply = self.tools.call(caller, "get_resource", Some(&arguments), Ask::default()).await;
-        let result: Value = serde_json::from_str(reply.unwrap().body.as_str()).unwrap();
-        let text: Value =
-            serde_json::from_str(result["content"][0]["text"].as_str().unwrap()).unwrap();
+        let result: Value = serde_json::from_str(reply.expect("as the test made it").body.as_str())
+            .expect("as the test made it");
+        let text: Value = serde_json::from_str(
+            result["content"][0]["text"].as_str().expect("as the test made it"),
+        )
+        .expect("as the test made it");
         assert_eq!(text, result["structuredContent"], "the text is the object");
         result
     }
@@ -60,13 +63,11 @@ impl Bridge {
         self.result(caller, arguments).await["structuredContent"].clone()
     }
 
-    #[track_caller]
-    fn ok(&self, arguments: Value) -> impl Future<Output = Value> {
-        async move {
-            let object = self.object_for(&nobody(), arguments.clone()).await;
-            assert_eq!(object["success"], true, "{arguments}: {object}");
-            object
-        }
+    /// The object of a call that succeeds.
+    async fn ok(&self, arguments: Value) -> Value {
+        let object = self.object_for(&nobody(), arguments.clone()).await;
+        assert_eq!(object["success"], true, "{arguments}: {object}");
+        object
     }
 
     async fn data(&self, arguments: Value) -> Value {
@@ -86,11 +87,11 @@ impl Bridge {
             (&json!(true), &json!(false)),
             "{object}"
         );
-        let actions = object["suggested_actions"].as_array().unwrap();
+        let actions = object["suggested_actions"].as_array().expect("as the test made it");
         assert!(!actions.is_empty() && actions.iter().all(Value::is_string), "{object}");
         assert!(object["retryable"].is_boolean() && object["message"].is_string(), "{object}");
-        let error = object["error"].as_str().unwrap();
-        let code = object["error_type"].as_str().unwrap();
+        let error = object["error"].as_str().expect("as the test made it");
+        let code = object["error_type"].as_str().expect("as the test made it");
         assert_eq!(code.replace('_', ""), error.to_lowercase(), "{object}");
         object
     }
@@ -119,6 +120,6 @@ fn text_of(value: &Value) -> &str {
 
 /// Whether one of the suggested actions says this.
 fn suggests(failure: &Value, words: &str) -> bool {
-    let actions = failure["suggested_actions"].as_array().unwrap();
+    let actions = failure["suggested_actions"].as_array().expect("as the test made it");
     actions.iter().any(|action| text_of(action).contains(words))
 }

@@ -12,11 +12,13 @@ use trove_core::{
     Caller, Gateway, Json,
     caller::Door,
     source::Ask,
-    tools::{BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed},
+    tools::{
+        BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed,
+    },
 };
 
 fn value(json: &Json) -> Value {
-    serde_json::from_str(json.as_str()).unwrap()
+    serde_json::from_str(json.as_str()).expect("as the test made it")
 }
 
 fn entries() -> impl Iterator<Item = (&'static trove_core::tools::ToolSpec, Value)> {
@@ -224,7 +226,7 @@ struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        self.0.lock().expect("as the test made it").extend_from_slice(bytes);
         Ok(bytes.len())
     }
 

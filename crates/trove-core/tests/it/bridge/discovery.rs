@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use super::{Bridge, client, nobody, somebody, source, text_of};
 
 fn entries(data: &Value) -> Vec<&Value> {
-    data.as_object().unwrap().values().flat_map(|all| all.as_array().unwrap()).collect()
+    data.as_object()
+        .expect("as the test made it")
+        .values()
+        .flat_map(|all| all.as_array().expect("as the test made it"))
+        .collect()
 }
 
 /// Every URI of a whole walk, and how often it came.

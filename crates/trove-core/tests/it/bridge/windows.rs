@@ -23,7 +23,11 @@ async fn walk(bridge: &Bridge, mut arguments: Value) -> Vec<Value> {
 }
 
 fn run<T>(work: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(work)
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("as the test made it")
+        .block_on(work)
 }
 
 /// One of several contents: a text, or bytes.
