@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Task, index::lookup};
+use super::{index::lookup, task::Task};
 use crate::{
     json::{Json, Object},
     source::SourceError,

@@ -3,12 +3,12 @@
 //! Contents are never kept: each answer is read from disk, within bounds. What is left
 //! out of an answer is always said in it.
 
-use std::sync::Arc;
+use std::{os::fd::OwnedFd, sync::Arc};
 
 use serde_json::Value;
 
 use super::{
-    Document, Flags, KnowledgeError, media,
+    Document, Flags, KnowledgeError, matter, media,
     render::{Scene, render},
     select::{Selection, narrower},
     store::OpenError,
@@ -89,6 +89,10 @@ pub(super) fn gather(
     dir_of: impl Fn(&str) -> String,
 ) -> Result<Content, KnowledgeError> {
     let mut content = Content { pieces: Vec::new(), left_out: 0, cut: 0, notes: selection.notes };
+    let root = scene.store.open_root().map_err(|error| KnowledgeError::Unreadable {
+        what: "the folder of the guide".into(),
+        why: error.to_string(),
+    })?;
     let is_alone = selection.documents.len() == 1;
     let (mut bytes, mut unmet) = (0, None);
     for (n, document) in selection.documents.iter().enumerate() {
@@ -102,7 +106,7 @@ pub(super) fn gather(
             content.notes.insert(0, cut(&content, document));
             break;
         }
-        match piece(scene, document, &dir_of(&document.category)) {
+        match piece(scene, &root, document, &dir_of(&document.category)) {
             Ok(piece) => {
                 bytes += piece.body.len() as u64;
                 content.pieces.push(piece);
@@ -178,30 +182,36 @@ fn is_met(wanted: &Value, value: Option<&Value>) -> bool {
     }
 }
 
-fn piece(scene: &Scene<'_>, document: &Arc<Document>, dir: &str) -> Result<Piece, KnowledgeError> {
+fn piece(
+    scene: &Scene<'_>,
+    root: &OwnedFd,
+    document: &Arc<Document>,
+    dir: &str,
+) -> Result<Piece, KnowledgeError> {
     let file = &document.file;
     let what = || format!("{}/{}", document.category, document.path);
-    let (bytes, _) =
-        scene.store.read(&file.path, MAX_DOCUMENT_BYTES).map_err(|error| match error {
-            OpenError::TooLarge(size) => {
-                KnowledgeError::TooLarge { what: what(), size, limit: MAX_DOCUMENT_BYTES }
-            }
-            OpenError::Missing => {
-                KnowledgeError::not_found(format!("{}: it is gone", what()), Vec::new())
-            }
-            other => KnowledgeError::Unreadable { what: what(), why: other.to_string() },
-        })?;
+    let read = scene.store.read_below(root, &file.path, MAX_DOCUMENT_BYTES);
+    let (bytes, stamp) = read.map_err(|error| match error {
+        OpenError::TooLarge(size) => {
+            KnowledgeError::TooLarge { what: what(), size, limit: MAX_DOCUMENT_BYTES }
+        }
+        OpenError::Missing => {
+            KnowledgeError::not_found(format!("{}: it is gone", what()), Vec::new())
+        }
+        other => KnowledgeError::Unreadable { what: what(), why: other.to_string() },
+    })?;
     if !media::is_text(file.media) {
         return Ok(Piece { document: document.clone(), body: Body::Blob(bytes), note: None });
     }
     let (mut text, note) = media::text(bytes);
-    // The file may have changed since it was looked at: where it begins is asked of it.
-    if file.media == media::MARKDOWN {
-        let read = super::matter::read(&text);
-        if read.length > 0 {
-            text.drain(..read.length);
-        }
-    }
+    // A file that changed since it was looked at is asked itself where it begins.
+    let front = match stamp == file.stamp {
+        true if file.matter.is_none() => 0,
+        true => matter::split(&text).map_or(0, |(_, length)| length),
+        false if file.media == media::MARKDOWN => matter::read(&text).length,
+        false => 0,
+    };
+    text.drain(..front);
     if file.is_template {
         text = render(scene, (&document.category, dir, &document.path), &text)?;
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{Task, address, matter, media, store::Store};
+use super::{address, matter, media, store::Store, task::Task};
 
 /// How many categories and collections are shown.
 const MAX_SHOWN: usize = 50;

@@ -17,9 +17,12 @@ use super::{
     scan::Scan,
     settings::{CategorySettings, Groups},
     skills::{self, Skill},
-    store::Store,
+    store::{Stamp, Store},
 };
 
+/// How many threads look into files at once, and how many files are worth one.
+const MAX_LOOKERS: usize = 4;
+const MIN_SHARE: usize = 100;
 /// The most that is said about what is odd.
 const MAX_PROBLEMS: usize = 50;
 
@@ -171,17 +174,38 @@ fn files(
     touched: &HashSet<String>,
 ) -> HashMap<Arc<str>, Arc<FileFacts>> {
     let mut files = HashMap::with_capacity(scan.files.len());
-    let Ok(root) = store.open_root() else { return files };
-    for (path, stamp) in &scan.files {
+    let mut others: Vec<&(Arc<str>, Stamp)> = Vec::new();
+    for file @ (path, stamp) in &scan.files {
         let known = before.files.get(path).filter(|known| known.stamp == *stamp);
-        let known = known.filter(|_| !touched.contains(&**path));
-        let facts = match known {
-            Some(known) => known.clone(),
-            None => Arc::new(FileFacts::of(store, &root, path.clone(), *stamp)),
-        };
+        match known.filter(|_| !touched.contains(&**path)) {
+            Some(known) => drop(files.insert(known.path.clone(), known.clone())),
+            None => others.push(file),
+        }
+    }
+    for facts in look_into(store, &others) {
         files.insert(facts.path.clone(), facts);
     }
     files
+}
+
+/// Looks into files, many at once by several threads: most of the time goes by waiting for
+/// the disk.
+fn look_into(store: &Store, files: &[&(Arc<str>, Stamp)]) -> Vec<Arc<FileFacts>> {
+    let Ok(root) = store.open_root() else { return Vec::new() };
+    let look = |files: &[&(Arc<str>, Stamp)]| -> Vec<Arc<FileFacts>> {
+        let of =
+            |(path, stamp): &&(Arc<str>, Stamp)| FileFacts::of(store, &root, path.clone(), *stamp);
+        files.iter().map(of).map(Arc::new).collect()
+    };
+    let share = files.len().div_ceil(MAX_LOOKERS);
+    if share < MIN_SHARE {
+        return look(files);
+    }
+    std::thread::scope(|scope| {
+        let shares: Vec<_> = files.chunks(share).map(|share| scope.spawn(|| look(share))).collect();
+        // A share that broke is as if its files were not there.
+        shares.into_iter().flat_map(|share| share.join().unwrap_or_default()).collect()
+    })
 }
 
 /// A name as it is, else in another case if only one is meant.

@@ -21,6 +21,7 @@ mod media;
 mod multipart;
 mod name;
 mod pattern;
+mod plan;
 mod render;
 mod scan;
 mod select;
@@ -28,13 +29,14 @@ mod serve;
 mod settings;
 mod skills;
 mod store;
+mod task;
 mod watch;
 mod write;
 
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -64,9 +66,8 @@ use crate::{
     uri::LocalUri,
 };
 use index::Index;
-use render::Scene;
-use select::{Selection, View};
 use store::Store;
+use task::Task;
 
 /// How many events may wait for whoever passes them on.
 const MAX_WAITING_EVENTS: usize = 256;
@@ -262,23 +263,37 @@ impl Knowledge {
             let lists = ListsChanged { resources: true, ..ListsChanged::default() };
             self.tell(SourceEvent::ListsChanged(lists)).await;
         }
-        for uri in self.changed(index) {
+        for uri in self.changed(index).await {
             self.tell(SourceEvent::Updated(uri)).await;
         }
     }
 
     /// Watched resources that are not what they were.
-    fn changed(&self, index: Arc<Index>) -> Vec<LocalUri> {
+    async fn changed(&self, index: Arc<Index>) -> Vec<LocalUri> {
+        let uris: Vec<LocalUri> = self.watched().keys().cloned().collect();
+        if uris.is_empty() {
+            return uris;
+        }
         let task = self.task(None, index);
-        let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
+        let prints = tokio::task::spawn_blocking(move || {
+            let of = |uri: LocalUri| (serve::print(&task, uri.as_str()), uri);
+            uris.into_iter().map(of).collect::<Vec<_>>()
+        });
         let mut changed = Vec::new();
-        for (uri, known) in watched.iter_mut() {
-            let now = serve::print(&task, uri.as_str());
+        let prints = prints.await.unwrap_or_default();
+        let mut watched = self.watched();
+        for (now, uri) in prints {
+            // Whoever stopped watching meanwhile wants to hear nothing.
+            let Some(known) = watched.get_mut(&uri) else { continue };
             if std::mem::replace(known, now) != now {
-                changed.push(uri.clone());
+                changed.push(uri);
             }
         }
         changed
+    }
+
+    fn watched(&self) -> MutexGuard<'_, HashMap<LocalUri, u64>> {
+        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn tell(&self, event: SourceEvent) {
@@ -340,64 +355,4 @@ pub struct CollectionInfo {
     pub members: Vec<String>,
     /// Why it cannot be read, if so.
     pub problem: Option<String>,
-}
-
-/// One question on its way: everything it needs, so that it can be answered on any thread.
-struct Task {
-    index: Arc<Index>,
-    settings: Arc<Settings>,
-    flags: Arc<dyn Flags>,
-    project: Option<String>,
-    date: String,
-    visible: Visible,
-}
-
-/// How several documents become one answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Format {
-    Mime,
-    Plain,
-    Parts,
-}
-
-impl Task {
-    fn project(&self) -> Option<(&str, &ProjectSettings)> {
-        let name = self.project.as_deref()?;
-        self.settings.groups.projects.get_key_value(name).map(|(name, p)| (name.as_str(), p))
-    }
-
-    fn view(&self) -> View<'_> {
-        View { index: &self.index, project: self.project().map(|(_, project)| project) }
-    }
-
-    fn gather(&self, mut selection: Selection) -> Result<Content, KnowledgeError> {
-        selection.documents.retain(|document| self.visible.allows(document.uri()));
-        let store = Store::new(&self.settings.root);
-        let unnamed = ProjectSettings::default();
-        let named = self.project.as_deref().map(|name| (name, &unnamed));
-        let scene = Scene {
-            store: &store,
-            flags: self.flags.clone(),
-            project: self.project().or(named),
-            date: &self.date,
-        };
-        let dir_of = |name: &str| {
-            self.index
-                .categories
-                .get(name)
-                .map_or_else(String::new, |category| category.dir.clone())
-        };
-        content::gather(&scene, selection, self.settings.max_documents, dir_of)
-    }
-
-    fn format(&self) -> Format {
-        const FLAG: &str = "content-format";
-        let own = || self.project().and_then(|(_, project)| project.flags.get(FLAG).cloned());
-        let value = self.flags.flag(self.project.as_deref(), FLAG).or_else(own);
-        match value.as_ref().and_then(Value::as_str) {
-            Some("plain") => Format::Plain,
-            Some("parts") => Format::Parts,
-            _ => Format::Mime,
-        }
-    }
 }

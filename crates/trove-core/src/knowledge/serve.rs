@@ -1,23 +1,22 @@
 //! Knowledge as a Source: lists, reads, completes, watches, skills.
 
-use std::sync::PoisonError;
-
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Content, Format, Knowledge, KnowledgeError, Piece, Task,
+    Body, Content, Knowledge, KnowledgeError, Piece,
     address::{self, Address, HELP},
     complete, help, multipart,
     skills::{self, Place},
     store::Store,
+    task::{Format, Task},
 };
 use crate::{
     json::Json,
     project::ProjectName,
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
-    source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId},
+    source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId, Visible},
     uri::LocalUri,
 };
 
@@ -90,20 +89,21 @@ impl Source for Knowledge {
 
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
         Box::pin(async move {
-            let task = self.task(None, self.indexed().await);
-            let print = print(&task, uri.as_str());
+            let asked = uri.as_str().to_owned();
+            let all = Visible::default();
+            let print = self.work(None, all, move |task| Ok(print(task, &asked))).await;
+            let print = print.map_err(|error| error.for_uri(uri.as_str()))?;
             if print == 0 {
                 // The same words as a read of it would have.
                 self.read(uri.as_str(), Ask::default()).await?;
             }
-            let mut watched = self.watched.lock().unwrap_or_else(PoisonError::into_inner);
-            watched.insert(uri.clone(), print);
+            self.watched().insert(uri.clone(), print);
             Ok(())
         })
     }
 
     fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner).remove(uri);
+        self.watched().remove(uri);
         Box::pin(async {})
     }
 }

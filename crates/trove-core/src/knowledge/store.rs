@@ -80,7 +80,17 @@ impl Store {
 
     /// A whole file of at most `limit` bytes, and its state.
     pub(super) fn read(&self, path: &str, limit: u64) -> Result<(Vec<u8>, Stamp), OpenError> {
-        let (file, stamp) = open_file(&self.open_root()?, path)?;
+        self.read_below(&self.open_root()?, path, limit)
+    }
+
+    /// The same, for whoever reads many.
+    pub(super) fn read_below(
+        &self,
+        root: &OwnedFd,
+        path: &str,
+        limit: u64,
+    ) -> Result<(Vec<u8>, Stamp), OpenError> {
+        let (file, stamp) = open_file(root, path)?;
         if stamp.size > limit {
             return Err(OpenError::TooLarge(stamp.size));
         }

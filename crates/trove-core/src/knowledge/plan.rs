@@ -1,0 +1,218 @@
+//! A change of categories and collections being worked out: what will hold, and what is
+//! to be written down for it. Nothing is written here.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Edit, Expression, Groups, KnowledgeError, ProjectSettings, collection, name,
+    pattern::Patterns,
+    settings::{CategorySettings, CollectionSettings},
+};
+
+/// A change being worked out.
+pub(super) struct Plan {
+    pub(super) groups: Groups,
+    /// Every category there is, whether written down or found as a folder.
+    pub(super) known: Vec<String>,
+    pub(super) edits: Vec<Edit>,
+    pub(super) make_folder: Option<String>,
+}
+
+impl Plan {
+    pub(super) fn of(groups: Groups, known: Vec<String>) -> Plan {
+        Plan { groups, known, edits: Vec::new(), make_folder: None }
+    }
+
+    /// Writes down every category that so far was simply a folder: once one is written
+    /// down, only those that are written down count.
+    pub(super) fn name_categories(&mut self) {
+        if self.groups.categories.is_some() {
+            return;
+        }
+        let all = self.known.iter().map(|name| (name.clone(), CategorySettings::folder(name)));
+        let all: BTreeMap<String, CategorySettings> = all.collect();
+        let edits = all.iter().map(|(name, c)| Edit::SetCategory(name.clone(), c.clone()));
+        self.edits.extend(edits);
+        self.groups.categories = Some(all);
+    }
+
+    pub(super) fn categories(&mut self) -> &mut BTreeMap<String, CategorySettings> {
+        self.groups.categories.get_or_insert_default()
+    }
+
+    pub(super) fn category(&mut self, name: &str) -> Result<CategorySettings, KnowledgeError> {
+        let found = self.categories().get(name).cloned();
+        found.ok_or_else(|| {
+            let near = name::near(name, self.known.iter().map(String::as_str));
+            KnowledgeError::not_found(format!("the category `{name}`"), near)
+        })
+    }
+
+    pub(super) fn collection(&self, name: &str) -> Result<CollectionSettings, KnowledgeError> {
+        let all = &self.groups.collections;
+        all.get(name).cloned().ok_or_else(|| {
+            let near = name::near(name, all.keys().map(String::as_str));
+            KnowledgeError::not_found(format!("the collection `{name}`"), near)
+        })
+    }
+
+    pub(super) fn set_category(&mut self, name: &str, category: CategorySettings) {
+        self.edits.retain(|edit| !matches!(edit, Edit::SetCategory(known, _) if known == name));
+        self.edits.push(Edit::SetCategory(name.to_owned(), category.clone()));
+        self.categories().insert(name.to_owned(), category);
+    }
+
+    pub(super) fn set_collection(
+        &mut self,
+        name: &str,
+        collection: CollectionSettings,
+    ) -> Result<(), KnowledgeError> {
+        if collection.members.is_empty() {
+            return Err(bad_change("a collection needs at least one member, as in `lang/python`"));
+        }
+        let is_known = |part: &str| {
+            self.known.iter().any(|known| known.eq_ignore_ascii_case(part))
+                || self.groups.collections.keys().any(|known| known.eq_ignore_ascii_case(part))
+        };
+        for part in collection::read(&collection)?.iter().flat_map(|member| &member.parts) {
+            if !is_known(&part.name) && part.name != name {
+                let all = self.known.iter().chain(self.groups.collections.keys());
+                let near = name::near(&part.name, all.map(String::as_str));
+                return Err(KnowledgeError::ContextNotFound { name: part.name.clone(), near });
+            }
+            Patterns::new(part.patterns.iter().map(String::as_str))?;
+        }
+        self.edits.push(Edit::SetCollection(name.to_owned(), collection.clone()));
+        self.groups.collections.insert(name.to_owned(), collection);
+        Ok(())
+    }
+
+    pub(super) fn rename_category(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
+        name::check_name(to)?;
+        if self.categories().contains_key(to) {
+            return Err(exists(format!("the category `{to}`")));
+        }
+        if let Some(category) = self.categories().remove(from) {
+            self.categories().insert(to.to_owned(), category);
+        }
+        self.edits.push(Edit::RenameCategory(from.to_owned(), to.to_owned()));
+        self.rename_members(from, to)?;
+        self.rename_in_projects(
+            from,
+            to,
+            |project| &mut project.categories,
+            Edit::SetProjectCategories,
+        );
+        Ok(())
+    }
+
+    pub(super) fn rename_collection(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
+        name::check_name(to)?;
+        if self.groups.collections.contains_key(to) {
+            return Err(exists(format!("the collection `{to}`")));
+        }
+        if let Some(collection) = self.groups.collections.remove(from) {
+            self.groups.collections.insert(to.to_owned(), collection);
+        }
+        self.edits.push(Edit::RenameCollection(from.to_owned(), to.to_owned()));
+        // Where a category has the same name, it is the category that members mean.
+        if !self.known.iter().any(|known| known == from) {
+            self.rename_members(from, to)?;
+        }
+        self.rename_in_projects(
+            from,
+            to,
+            |project| &mut project.collections,
+            Edit::SetProjectCollections,
+        );
+        Ok(())
+    }
+
+    /// Puts the new name wherever a member has the old one.
+    fn rename_members(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
+        for (name, collection) in &mut self.groups.collections {
+            let mut is_other = false;
+            for member in &mut collection.members {
+                // One that cannot be read is left for whoever mends it.
+                let Ok(mut expression) = Expression::parse(member) else { continue };
+                let mut names =
+                    expression.parts.iter_mut().filter(|part| part.name == from).peekable();
+                if names.peek().is_some() {
+                    names.for_each(|part| to.clone_into(&mut part.name));
+                    *member = expression.to_string();
+                    is_other = true;
+                }
+            }
+            if is_other {
+                self.edits.push(Edit::SetCollection(name.clone(), collection.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn rename_in_projects(
+        &mut self,
+        from: &str,
+        to: &str,
+        pick: impl Fn(&mut ProjectSettings) -> &mut Option<Vec<String>>,
+        edit: impl Fn(String, Vec<String>) -> Edit,
+    ) {
+        for (name, project) in &mut self.groups.projects {
+            let Some(picked) = pick(project) else { continue };
+            if picked.iter().any(|picked| picked == from) {
+                picked.iter_mut().filter(|p| *p == from).for_each(|p| to.clone_into(p));
+                self.edits.push(edit(name.clone(), picked.clone()));
+            }
+        }
+    }
+
+    pub(super) fn refuse_if_named(&self, what: &str, wanted: &str) -> Result<(), KnowledgeError> {
+        let names = |collection: &CollectionSettings| {
+            let members = collection::read(collection).unwrap_or_default();
+            members.iter().flat_map(|member| &member.parts).any(|part| part.name == wanted)
+        };
+        let all = self.groups.collections.iter();
+        let by: Vec<String> = all
+            .filter(|(name, collection)| *name != wanted && names(collection))
+            .map(|(name, _)| format!("the collection `{name}`"))
+            .collect();
+        if by.is_empty() {
+            Ok(())
+        } else {
+            Err(KnowledgeError::InUse { what: what.to_owned(), by })
+        }
+    }
+
+    /// No change may leave a collection that leads back to itself.
+    pub(super) fn check(&self) -> Result<(), KnowledgeError> {
+        let named = self.groups.categories.as_ref();
+        let is_category = |name: &str| match named {
+            Some(categories) => categories.contains_key(name),
+            None => self.known.iter().any(|known| known == name),
+        };
+        let touched: Vec<&str> = self
+            .edits
+            .iter()
+            .filter_map(|edit| match edit {
+                Edit::SetCollection(name, _) | Edit::RenameCollection(_, name) => {
+                    Some(name.as_str())
+                }
+                _ => None,
+            })
+            .collect();
+        for (name, collection) in collection::all(&self.groups.collections, is_category) {
+            if let Some(why) = collection.problem().filter(|_| touched.contains(&&*name)) {
+                return Err(bad_change(&format!("the collection `{name}` cannot be so: {why}")));
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(super) fn exists(what: String) -> KnowledgeError {
+    KnowledgeError::Exists { what }
+}
+
+pub(super) fn bad_change(why: &str) -> KnowledgeError {
+    KnowledgeError::BadChange { why: why.to_owned() }
+}
