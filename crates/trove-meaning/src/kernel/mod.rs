@@ -50,6 +50,30 @@ enum Kind {
     Avx512,
 }
 
+impl Kind {
+    #[cfg(target_arch = "x86_64")]
+    fn detected() -> Vec<Self> {
+        let has_avx2 = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("popcnt");
+        let has_avx512 = is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vnni");
+        let kinds = [
+            (has_avx2, Self::Avx2),
+            (has_avx2 && is_x86_feature_detected!("avxvnni"), Self::AvxVnni),
+            (has_avx2 && has_avx512, Self::Avx512),
+        ];
+        kinds.into_iter().filter(|(is_there, _)| *is_there).map(|(_, kind)| kind).collect()
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn detected() -> Vec<Self> {
+        Vec::new()
+    }
+}
+
 /// Rows in eight bits, as [`Isa::quantise`] lays them: six together, step by step, the
 /// last places unused where fewer are left.
 #[derive(Clone, Copy)]
@@ -87,8 +111,8 @@ macro_rules! dispatch {
     ($isa:expr, $function:ident($($argument:expr),*)) => {
         match $isa.0 {
             Kind::Portable => portable::$function($($argument),*),
-            // SAFETY: `Isa::all` gives out this kind only where the processor has the
-            // features its functions were compiled for.
+            // SAFETY: `Kind::detected` names this kind only where the processor has the
+            // features its functions were compiled for, and no kind is made elsewhere.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 => unsafe { x86::avx2::$function($($argument),*) },
             // SAFETY: as above.
@@ -110,26 +134,7 @@ impl Isa {
     /// All this processor has, slowest first.
     pub(crate) fn all() -> Vec<Self> {
         let mut all = vec![Self(Kind::Portable)];
-        #[cfg(target_arch = "x86_64")]
-        {
-            let has_avx2 = is_x86_feature_detected!("avx2")
-                && is_x86_feature_detected!("fma")
-                && is_x86_feature_detected!("popcnt");
-            if has_avx2 {
-                all.push(Self(Kind::Avx2));
-            }
-            if has_avx2 && is_x86_feature_detected!("avxvnni") {
-                all.push(Self(Kind::AvxVnni));
-            }
-            if has_avx2
-                && is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512vnni")
-            {
-                all.push(Self(Kind::Avx512));
-            }
-        }
+        all.extend(Kind::detected().into_iter().map(Self));
         all
     }
 
@@ -220,7 +225,7 @@ impl Isa {
 /// The functions that need no instruction by name: what `math` has, compiled for the
 /// features of one variant.
 macro_rules! compile_math {
-    ($fused:literal $(, $features:literal)?) => {
+    ($fused:expr $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernel) fn quantise(
             rows: &[f32],
@@ -242,7 +247,7 @@ macro_rules! compile_math {
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernel) fn gelu(rows: &mut [f32], factors: &[f32]) {
             for row in rows.chunks_exact_mut(factors.len()) {
-                crate::math::gelu::<$fused>(row, factors);
+                crate::math::gelu::<{ $fused }>(row, factors);
             }
         }
 
@@ -255,13 +260,13 @@ macro_rules! compile_math {
         ) {
             let width = gain.len();
             for (row, other) in rows.chunks_exact_mut(width).zip(others.chunks_exact(width)) {
-                crate::math::add_and_norm::<$fused>(row, other, gain, shift);
+                crate::math::add_and_norm::<{ $fused }>(row, other, gain, shift);
             }
         }
 
         $(#[target_feature(enable = $features)])?
         pub(in crate::kernel) fn soften(row: &mut [f32], scale: f32) -> f32 {
-            crate::math::soften::<$fused>(row, scale)
+            crate::math::soften::<{ $fused }>(row, scale)
         }
 
         $(#[target_feature(enable = $features)])?

@@ -1,10 +1,10 @@
 //! Registers of 256 bits, with and without the instruction for products of bytes.
 //!
 //! Both variants are one text: they differ in how four products of bytes are added to a
-//! sum, and in how many sums the sixteen registers leave room for.
+//! sum, and in how many rows the sixteen registers leave room for.
 
 macro_rules! narrow {
-    ($name:ident, $features:literal, $registers:literal, $offset:expr, $dot:item) => {
+    ($name:ident, $features:literal, $rows:literal, $offset:expr, $dot:item) => {
         pub(in crate::kernel) mod $name {
             use std::arch::x86_64::*;
 
@@ -15,8 +15,11 @@ macro_rules! narrow {
 
             const BYTES: usize = 32;
             const FLOATS: usize = 8;
-            /// Channels whose sums are in registers at one time.
-            const CHANNELS: usize = $registers * FLOATS;
+            /// Registers side by side: as many bytes as come into the cache together.
+            const WIDE: usize = 2;
+            /// Channels and rows whose sums are in registers at one time.
+            const CHANNELS: usize = WIDE * FLOATS;
+            const HEIGHT: usize = $rows;
             /// What [`dot`] leaves in for each integer of a row, to be taken out.
             const LEFT_IN: i32 = $offset;
 
@@ -52,11 +55,13 @@ macro_rules! narrow {
                 for (tile, (integers, scales)) in
                     tiles.zip(left.scales.chunks_exact(ROWS)).enumerate()
                 {
-                    let mut sums = [[_mm256_setzero_si256(); $registers]; ROWS];
+                    let mut sums = [[_mm256_setzero_si256(); WIDE]; ROWS];
                     for (sums, scale) in sums.iter_mut().zip(scales) {
-                        *sums = [_mm256_set1_epi32(-LEFT_IN * scale.sum); $registers];
+                        *sums = [_mm256_set1_epi32(-LEFT_IN * scale.sum); WIDE];
                     }
-                    add_products(integers, panel, inside, &mut sums);
+                    for (part, sums) in sums.as_chunks_mut().0.iter_mut().enumerate() {
+                        add_products((integers, part), (panel, inside), sums);
+                    }
                     // The last places of the last tile hold no row, and have none to go to.
                     let rows = out[tile * ROWS * channels..].chunks_exact_mut(channels);
                     for ((sums, scale), row) in sums.iter().zip(scales).zip(rows) {
@@ -75,20 +80,19 @@ macro_rules! narrow {
             #[inline]
             #[target_feature(enable = $features)]
             fn add_products(
-                integers: &[i8],
-                panel: &[u8],
-                inside: usize,
-                sums: &mut [[__m256i; $registers]; ROWS],
+                (integers, part): (&[i8], usize),
+                (panel, inside): (&[u8], usize),
+                sums: &mut [[__m256i; WIDE]; HEIGHT],
             ) {
                 let steps = integers.as_chunks::<ROWS_STEP>().0.iter();
                 for (rows, weights) in steps.zip(panel.as_chunks::<PANEL_STEP>().0) {
-                    let weights = &weights.as_chunks::<BYTES>().0[inside / FLOATS..][..$registers];
-                    for (wide, weights) in weights.iter().enumerate() {
-                        let weights = load_bytes(weights);
-                        for (sums, row) in sums.iter_mut().zip(rows.as_chunks().0) {
-                            let number = _mm256_set1_epi32(joined(row));
-                            sums[wide] = dot(sums[wide], weights, number);
-                        }
+                    let rows = &rows.as_chunks().0[part * HEIGHT..][..HEIGHT];
+                    let weights = &weights.as_chunks::<BYTES>().0[inside / FLOATS..][..WIDE];
+                    let weights = [load_bytes(&weights[0]), load_bytes(&weights[1])];
+                    for (sums, row) in sums.iter_mut().zip(rows) {
+                        let number = _mm256_set1_epi32(joined(row));
+                        sums[0] = dot(sums[0], weights[0], number);
+                        sums[1] = dot(sums[1], weights[1], number);
                     }
                 }
             }
@@ -186,7 +190,7 @@ macro_rules! narrow {
 narrow!(
     avx2,
     "avx2,fma,popcnt",
-    1,
+    3,
     0,
     // Two products of a byte and a magnitude fit sixteen bits only if both are signed, so
     // the 128 comes off first and nothing is left in.
@@ -202,7 +206,7 @@ narrow!(
 narrow!(
     avx_vnni,
     "avx2,fma,popcnt,avxvnni",
-    2,
+    6,
     OFFSET,
     fn dot(sums: __m256i, stored: __m256i, signed: __m256i) -> __m256i {
         _mm256_dpbusd_avx_epi32(sums, stored, signed)
