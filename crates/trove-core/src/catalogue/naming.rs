@@ -17,7 +17,16 @@ const MAX_DECODINGS: usize = 4;
 
 /// Names of tools of our own that no prefix sets apart: a tool of a server that has one of
 /// them is shown under a longer name.
-pub const RESERVED_TOOLS: [&str; 3] = ["get_resource", "read_resource", "health_check"];
+pub const RESERVED_TOOLS: [&str; 8] = [
+    "get_resource",
+    "read_resource",
+    "discover_resources",
+    "search_resources",
+    "resource_summary",
+    "health_check",
+    "guide",
+    "find_information",
+];
 
 /// Whether a tool or prompt of that name would stand in the place of ours.
 pub fn is_own_tool(name: &str) -> bool {
