@@ -62,6 +62,12 @@ pub enum Command {
     Ls(Wait),
     /// Read one resource
     Read(Read),
+    /// Find resources by what you want to know
+    Find(Find),
+    /// Search resources for words that must all be there
+    Search(Search),
+    /// Count resources by server and type
+    Summary(Summary),
     /// Show the state of every server
     Status(Wait),
     /// Show which commands a project's or another client's file would run, and let them
@@ -158,6 +164,99 @@ pub struct Read {
     /// With --json: auto, json, text or binary
     #[arg(long, value_name = "FORM", requires = "json")]
     pub format: Option<String>,
+}
+
+/// Which of what was found, and how to print it.
+#[derive(Debug, Clone, Args)]
+pub struct Hits {
+    #[command(flatten)]
+    pub wait: Wait,
+    /// Only this server; may be given again
+    #[arg(long = "server", value_name = "ID")]
+    pub servers: Vec<String>,
+    /// Only this type, such as text/markdown or 'text/*'; may be given again
+    #[arg(long = "type", value_name = "MIME")]
+    pub types: Vec<String>,
+    /// How many to show
+    #[arg(long, value_name = "COUNT", default_value_t = 20)]
+    pub max: usize,
+    /// Go on where an earlier answer ended
+    #[arg(long, value_name = "CURSOR")]
+    pub cursor: Option<String>,
+    /// Show a piece of each under it
+    #[arg(long)]
+    pub preview: bool,
+}
+
+/// `trove find`.
+#[derive(Debug, Clone, Args)]
+pub struct Find {
+    /// What you want to know, in your own words; nothing: everything, the best first
+    pub query: Vec<String>,
+    #[command(flatten)]
+    pub hits: Hits,
+    /// Leave out what is less relevant, from 0 to 1
+    #[arg(long, value_name = "SCORE")]
+    pub threshold: Option<f64>,
+}
+
+/// `trove search`.
+#[derive(Debug, Clone, Args)]
+pub struct Search {
+    /// The terms, all of which must hold; a term may be a quoted phrase
+    #[arg(value_name = "TERM", required = true)]
+    pub terms: Vec<String>,
+    #[command(flatten)]
+    pub hits: Hits,
+    /// Where to look
+    #[arg(long, value_enum, default_value_t = SearchIn::All)]
+    pub scope: SearchIn,
+    /// Find misspelt words too
+    #[arg(long)]
+    pub fuzzy: bool,
+    /// Only what changed on or after this date, such as 2026-11-01
+    #[arg(long, value_name = "DATE")]
+    pub after: Option<String>,
+    /// Only what changed on or before this date
+    #[arg(long, value_name = "DATE")]
+    pub before: Option<String>,
+}
+
+/// Where terms are sought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SearchIn {
+    /// Everywhere
+    All,
+    /// In names, titles and URIs
+    Name,
+    /// In descriptions
+    Description,
+    /// In contents
+    Content,
+}
+
+/// `trove summary`.
+#[derive(Debug, Clone, Args)]
+pub struct Summary {
+    #[command(flatten)]
+    pub wait: Wait,
+    /// How to group
+    #[arg(long, value_enum, default_value_t = Grouping::Server)]
+    pub by: Grouping,
+    /// Add sizes, how much is indexed, and how the cache does
+    #[arg(long)]
+    pub stats: bool,
+}
+
+/// How a summary is grouped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Grouping {
+    /// By server
+    Server,
+    /// By type
+    Type,
+    /// All in one
+    None,
 }
 
 /// `trove approve`.

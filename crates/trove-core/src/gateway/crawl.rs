@@ -121,8 +121,15 @@ impl Crawler {
         self.feed().await;
         loop {
             let worked = self.read_some().await;
+            if !worked {
+                self.gateway.progress.note_rest();
+            }
             let rest = if worked { Duration::ZERO } else { REST };
             match tokio::time::timeout(rest, changes.recv()).await {
+                // Not every other Snapshot is worth telling clients of.
+                Err(_) if !self.gateway.progress.is_fed_with(&self.gateway.current()) => {
+                    self.feed().await;
+                }
                 Err(_) => {}
                 Ok(Ok(Change::Lists(_)) | Err(RecvError::Lagged(_))) => self.feed().await,
                 Ok(Ok(Change::Updated { source, uri })) => {
@@ -160,6 +167,7 @@ impl Crawler {
                 }
             }
         }
+        self.gateway.progress.note_fed(snapshot);
     }
 
     /// Reads the contents that are wanted most; false when there is nothing to do.

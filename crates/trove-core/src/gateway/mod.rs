@@ -12,6 +12,7 @@ mod facts;
 mod fetch;
 mod figures;
 mod find;
+mod progress;
 mod resources;
 mod settle;
 mod views;
@@ -80,6 +81,7 @@ pub struct Gateway {
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     last_asked: crawl::LastAsked,
+    progress: progress::Progress,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
@@ -113,6 +115,7 @@ impl Gateway {
             search: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             last_asked: crawl::LastAsked::default(),
+            progress: progress::Progress::default(),
             settings: ArcSwap::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),

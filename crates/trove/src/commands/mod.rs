@@ -4,14 +4,17 @@
 mod approve;
 mod config;
 mod doctor;
+mod find;
 mod flag;
 mod import;
 mod init;
 mod install;
 mod ls;
 mod read;
+mod search;
 mod serve;
 mod status;
+mod summary;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
@@ -102,6 +105,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
         Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
+        Command::Find(command) => find::find(&cli.global, &command),
+        Command::Search(command) => search::search(&cli.global, &command),
+        Command::Summary(command) => summary::summary(&cli.global, &command),
         Command::Status(wait) => status::status(&cli.global, wait),
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
         Command::Flag(command) => flag::flag(&cli.global, &command),
@@ -129,6 +135,9 @@ impl Command {
                 output.json
             }
             Command::Read(read) => read.wait.output.json,
+            Command::Find(find) => find.hits.wait.output.json,
+            Command::Search(search) => search.hits.wait.output.json,
+            Command::Summary(summary) => summary.wait.output.json,
             Command::Approve(approve) => approve.output.json,
             Command::Flag(command) => command.place().output.json,
             Command::Import(import) => import.output.json,
