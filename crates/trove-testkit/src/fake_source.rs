@@ -13,13 +13,14 @@ use futures_util::future::BoxFuture;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     resource::{Freshness, Listing, Named, Resource, Template},
-    source::{Abilities, Ask, Operation, Reply},
+    source::{Abilities, Ask, Indexing, Operation, Reply},
 };
 
 /// A Source that answers `id|uri` to every read it was not told to answer otherwise.
 pub struct FakeSource {
     id: SourceId,
     is_builtin: bool,
+    indexing: Indexing,
     state: Mutex<State>,
     /// How often it was listed.
     pub listings: AtomicUsize,
@@ -51,6 +52,7 @@ impl FakeSource {
         let source = FakeSource {
             id: SourceId::new(id).expect("a valid id"),
             is_builtin: false,
+            indexing: Indexing::Content,
             state: Mutex::new(state),
             listings: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
@@ -65,6 +67,12 @@ impl FakeSource {
     /// The same as a part of the gateway.
     pub fn builtin(mut self) -> FakeSource {
         self.is_builtin = true;
+        self
+    }
+
+    /// The same with so much of it to be searched.
+    pub fn indexed_as(mut self, indexing: Indexing) -> FakeSource {
+        self.indexing = indexing;
         self
     }
 
@@ -177,7 +185,8 @@ impl FakeSource {
         let body = match operation {
             Operation::Read { uri } if state.answers.contains_key(uri.as_str()) => {
                 let text = state.answers[uri.as_str()].clone()?;
-                return Ok(Reply::plain(Json::parse(text).expect("a test writes JSON")));
+                let reply = Reply::plain(Json::parse(text).expect("a test writes JSON"));
+                return Ok(Reply { freshness: state.freshness, ..reply });
             }
             Operation::Read { .. } if state.otherwise.is_some() => {
                 return Err(state.otherwise.clone().unwrap_or(SourceError::NotFound));
@@ -209,6 +218,10 @@ impl Source for FakeSource {
 
     fn is_builtin(&self) -> bool {
         self.is_builtin
+    }
+
+    fn indexing(&self) -> Indexing {
+        self.indexing
     }
 
     fn abilities(&self) -> Abilities {

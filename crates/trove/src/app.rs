@@ -39,6 +39,8 @@ pub struct Live {
     upstreams: Arc<Upstreams>,
     knowledge: Arc<Knowledge>,
     folder: PathBuf,
+    /// Whether this run finds by meaning; that is settled at the start.
+    is_semantic: bool,
     pub(crate) admission: Admission,
 }
 
@@ -47,9 +49,12 @@ impl Live {
     pub(crate) async fn apply(&self, loaded: &Loaded) {
         let config = &loaded.config;
         self.gateway.set_access(access(config));
-        self.gateway.set_cache_ttl(config.cache_ttl.value);
+        self.gateway.set_cache_ttl(config.discovery.cache_ttl.value);
+        self.gateway
+            .crawl_settings
+            .set(config.discovery.max_content_bytes.value, config.discovery.parallel.value);
         self.tools.configure(tool_settings(config));
-        let (server, security) = describe::settings(config);
+        let (server, security) = describe::settings(config, self.is_semantic);
         self.gateway.publish_settings(server, security);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
         self.admission.apply(loaded).await;
@@ -95,18 +100,20 @@ impl App {
         let board = gateway.board().clone();
         let keeping = (state.clone(), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);
+        let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
             gateway: gateway.clone(),
             tools,
             upstreams,
             knowledge: knowledge.clone(),
             folder: workspace,
+            is_semantic,
             admission,
         });
         live.apply(loaded).await;
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
-        attach_search(&gateway, index, true, &stop, &mut doors);
+        attach_search(&gateway, index, is_semantic, &stop, &mut doors);
         App { gateway, knowledge, flags, live, state, stop, doors }
     }
 

@@ -1,12 +1,15 @@
 //! What `config://` tells: the settings and the constants that are enforced.
 
-use trove_core::about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport};
+use trove_core::{
+    about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport},
+    tools::COVERAGE_THRESHOLD,
+};
 use trove_mcp::{bounds, protocol_versions};
 
 use crate::config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _};
 
-/// What holds by this configuration.
-pub(crate) fn settings(config: &Config) -> (ServerSettings, SecuritySettings) {
+/// What holds by this configuration, and whether this run finds by meaning.
+pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, SecuritySettings) {
     let timeout = config.upstreams.iter().map(|upstream| upstream.timeout).max();
     let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT).as_secs();
     let server = ServerSettings {
@@ -17,7 +20,8 @@ pub(crate) fn settings(config: &Config) -> (ServerSettings, SecuritySettings) {
             Transport { kind: "http", auth: config.http.auth.as_str() },
         ],
         protocol_versions: protocol_versions().to_vec(),
-        search: SearchSettings::default(),
+        // Whether there is an index, the gateway knows best.
+        search: SearchSettings { semantic: is_semantic, ..SearchSettings::default() },
         toolsets: config.toolsets.iter().map(|set| set.as_str()).collect(),
         ..ServerSettings::default()
     };
@@ -25,6 +29,7 @@ pub(crate) fn settings(config: &Config) -> (ServerSettings, SecuritySettings) {
         // Nothing can be run, so nothing is allowed.
         blocked_modules: vec!["*"],
         dangerous_builtins: vec!["*"],
+        coverage_threshold: COVERAGE_THRESHOLD,
         max_resource_bytes: bounds::MAX_MESSAGE_BYTES,
         max_response_bytes: config.max_answer_bytes.value,
         request_timeout_seconds: timeout,

@@ -24,6 +24,41 @@ pub struct Health {
     pub resources: usize,
     /// Templates of all Sources.
     pub templates: usize,
+    /// The search index.
+    pub index: IndexHealth,
+}
+
+/// The state of the search index, as far as the caller may know of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct IndexHealth {
+    /// `absent` where there is none (yet), `indexing` while contents are missing, else `ready`.
+    pub state: &'static str,
+    /// How many resources it knows; told where no rule hides any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entries: Option<usize>,
+    /// Resources whose content is indexed.
+    pub indexed: usize,
+    /// Resources whose content is to be indexed.
+    pub indexable: usize,
+    /// How many vectors it has; told where no rule hides any resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<usize>,
+    /// How many bytes it takes; told where no rule hides any resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+}
+
+impl Default for IndexHealth {
+    fn default() -> IndexHealth {
+        IndexHealth {
+            state: "absent",
+            entries: None,
+            indexed: 0,
+            indexable: 0,
+            vectors: None,
+            bytes: None,
+        }
+    }
 }
 
 /// The state of one Source.
@@ -81,6 +116,7 @@ impl Health {
             uptime_seconds: started.elapsed().as_secs(),
             resources: all.values().map(|s| s.counts.resources).sum(),
             templates: all.values().map(|s| s.counts.templates).sum(),
+            index: IndexHealth::default(),
             sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),
         }
     }

@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 use futures_util::future::BoxFuture;
 use serde::Serialize;
 
-pub use health::{Health, SourceHealth};
+pub use health::{Health, IndexHealth, SourceHealth};
 pub use settings::{
     CacheSettings, CallerStatus, Collision, RateLimits, RuleShown, SearchSettings,
     SecuritySettings, ServerSettings, Transport,

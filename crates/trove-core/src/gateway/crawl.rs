@@ -56,6 +56,14 @@ pub struct CrawlSettings {
     pub parallel: AtomicUsize,
 }
 
+impl CrawlSettings {
+    /// Holds from the next content on.
+    pub fn set(&self, max_content_bytes: usize, parallel: usize) {
+        self.max_content_bytes.store(max_content_bytes, Ordering::Relaxed);
+        self.parallel.store(parallel, Ordering::Relaxed);
+    }
+}
+
 impl Default for CrawlSettings {
     fn default() -> CrawlSettings {
         CrawlSettings {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Gateway;
 use crate::{
     about::{
-        CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health, Item, MAX_SHOWN,
-        RuleShown, SecuritySettings, ServerSettings, ToolBook,
+        CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health, IndexHealth, Item,
+        MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, ToolBook,
     },
     access::{Rule, Standing},
     caller::Caller,
@@ -21,7 +21,26 @@ impl Gateway {
         let mut health = Health::of(self.version, self.started, &self.board);
         (health.resources, health.templates) = (view.resource_count(), view.template_count());
         health.count(|id| view.counts_of(id));
+        health.index = self.index_health(caller);
         health
+    }
+
+    fn index_health(&self, caller: &Caller) -> IndexHealth {
+        let (Some(search), Some(coverage)) = (self.search(), self.coverage(caller)) else {
+            return IndexHealth::default();
+        };
+        let status = search.status();
+        // What all of it counts would tell of what is hidden.
+        let is_open = self.access().policy.is_empty();
+        let is_ready = coverage.indexed >= coverage.indexable;
+        IndexHealth {
+            state: if is_ready { "ready" } else { "indexing" },
+            entries: is_open.then_some(status.entries),
+            indexed: coverage.indexed,
+            indexable: coverage.indexable,
+            vectors: is_open.then_some(status.vectors),
+            bytes: is_open.then_some(status.bytes),
+        }
     }
 }
 
@@ -98,7 +117,9 @@ impl Facts for Gateway {
             max_bytes: super::MAX_CACHE_BYTES,
             max_entry_bytes: super::MAX_CACHED_ANSWER,
         };
-        ServerSettings { version: self.version, cache, ..self.settings.load().0.clone() }
+        let mut settings = self.settings.load().0.clone();
+        settings.search.enabled = self.search().is_some();
+        ServerSettings { version: self.version, cache, ..settings }
     }
 
     fn security(&self, caller: &Caller) -> SecuritySettings {

@@ -3,6 +3,7 @@
 use super::Gateway;
 use crate::{
     metrics::{Page, Shape},
+    search::Everything,
     status::State,
 };
 
@@ -13,7 +14,21 @@ impl Gateway {
         self.metrics.write(&mut page);
         self.cache.stats().write(&mut page);
         self.write_catalogue(&mut page);
+        self.write_index(&mut page);
         page.finish()
+    }
+
+    fn write_index(&self, page: &mut Page) {
+        let Some(search) = self.search() else { return };
+        let (status, coverage) = (search.status(), search.coverage(&Everything));
+        page.gauge("trove_index_entries", "Resources the index knows.", status.entries);
+        page.gauge("trove_index_indexed", "Resources whose content is indexed.", coverage.indexed);
+        let told = "Resources whose content is to be indexed.";
+        page.gauge("trove_index_indexable", told, coverage.indexable);
+        page.gauge("trove_index_vectors", "Vectors the index has.", status.vectors);
+        page.gauge("trove_index_bytes", "Bytes the index takes.", status.bytes);
+        let told = "KiB that wait to be written to the index.";
+        page.gauge("trove_index_queued_kib", told, status.queued_kib);
     }
 
     fn write_catalogue(&self, page: &mut Page) {

@@ -46,6 +46,10 @@ pub struct Settings {
     pub max_answer: usize,
     /// How relevant a resource must be to be found, from 0 to 1.
     pub relevance_threshold: f32,
+    /// Whether answers may show a piece of a content.
+    pub has_previews: bool,
+    /// Whether logs tell what was asked for.
+    pub logs_queries: bool,
 }
 
 impl Default for Settings {
@@ -59,6 +63,8 @@ impl Default for Settings {
             mask_error_details: false,
             max_answer: 1024 * 1024,
             relevance_threshold: 0.3,
+            has_previews: true,
+            logs_queries: false,
         }
     }
 }

@@ -176,13 +176,15 @@ impl Tool for DiscoverResources {
             with_coverage: true,
             ..Query::everything()
         };
+        let with_content = self.include_content && call.settings.has_previews;
         let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        log(call, query.unwrap_or_default(), &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found
             .hits
             .hits
             .iter()
-            .map(|hit| shown(hit, down.contains(&hit.key.source), self.include_content))
+            .map(|hit| shown(hit, down.contains(&hit.key.source), with_content))
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found)));
@@ -204,6 +206,7 @@ impl Tool for SearchResources {
     ];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let text = self.search_terms.join(" ");
         let scope = match self.search_scope {
             SearchScope::Name => Scope::Name,
             SearchScope::Description => Scope::Description,
@@ -224,6 +227,7 @@ impl Tool for SearchResources {
             ..Query::terms(self.search_terms)
         };
         let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        log(call, &text, &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found
             .hits
@@ -231,7 +235,7 @@ impl Tool for SearchResources {
             .iter()
             .map(|hit| {
                 let mut one = shown(hit, down.contains(&hit.key.source), false);
-                one["highlights"] = highlights(hit);
+                one["highlights"] = highlights(hit, call.settings.has_previews);
                 one["matchedTerms"] = json!(hit.matched_terms);
                 one
             })
@@ -337,6 +341,13 @@ fn stats(call: &Call<'_>, bytes: u64) -> Value {
     })
 }
 
+/// What was asked for is whoever asks's own affair, unless the settings say otherwise.
+fn log(call: &Call<'_>, text: &str, found: &Found) {
+    let query = if call.settings.logs_queries { escape_line(text) } else { "".into() };
+    let ms = found.hits.took.as_millis();
+    tracing::debug!(length = text.len(), total = found.hits.total, ms, query = %query, "search");
+}
+
 /// What both answers share.
 fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
     let hits = &found.hits;
@@ -381,8 +392,9 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
     one
 }
 
-fn highlights(hit: &Hit) -> Value {
-    let all = hit.highlights.iter().map(|highlight| {
+fn highlights(hit: &Hit, with_content: bool) -> Value {
+    let shown = hit.highlights.iter().filter(|one| with_content || one.field != "content");
+    let all = shown.map(|highlight| {
         let mut one =
             json!({ "field": highlight.field, "snippet": escape_line(&highlight.snippet) });
         put(&mut one, "offset", highlight.offset);

@@ -35,6 +35,7 @@ impl Tool for HealthCheck {
         }
         object.set("resources", health.resources.to_string());
         object.set("templates", health.templates.to_string());
+        object.set("index", Json::of(&health.index).as_str().to_owned());
         object.set("sources", Json::of(&health.sources).as_str().to_owned());
         Ok(Outcome::flat(object))
     }

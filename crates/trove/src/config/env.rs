@@ -35,6 +35,12 @@ pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 pub const MCP_TOOL_PREFIX: &str = "MCP_TOOL_PREFIX";
 /// Whether the example tools are offered.
 pub const MCP_INCLUDE_EXAMPLE_TOOLS: &str = "MCP_INCLUDE_EXAMPLE_TOOLS";
+/// How long contents are believed where their server does not say, in milliseconds.
+pub const RESOURCE_DISCOVERY_CACHE_TTL: &str = "RESOURCE_DISCOVERY_CACHE_TTL";
+/// Contents with more bytes are not indexed.
+pub const RESOURCE_DISCOVERY_MAX_CONTENT_SIZE: &str = "RESOURCE_DISCOVERY_MAX_CONTENT_SIZE";
+/// How many contents are read for the index at a time.
+pub const RESOURCE_DISCOVERY_PARALLEL_REQUESTS: &str = "RESOURCE_DISCOVERY_PARALLEL_REQUESTS";
 
 /// All of them.
 pub const VARIABLES: &[EnvVar] = &[
@@ -59,6 +65,12 @@ pub const VARIABLES: &[EnvVar] = &[
                   nothing if set to nothing.",
     },
     EnvVar { name: MCP_INCLUDE_EXAMPLE_TOOLS, meaning: "`true` offers the example tools too." },
+    EnvVar { name: RESOURCE_DISCOVERY_CACHE_TTL, meaning: "`discovery.cache_ttl_ms`." },
+    EnvVar { name: RESOURCE_DISCOVERY_MAX_CONTENT_SIZE, meaning: "`discovery.max_content_size`." },
+    EnvVar {
+        name: RESOURCE_DISCOVERY_PARALLEL_REQUESTS,
+        meaning: "`discovery.parallel_requests`.",
+    },
 ];
 
 /// The most a file named by a variable may hold.

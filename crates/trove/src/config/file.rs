@@ -158,6 +158,24 @@ section! {
         /// How long contents are believed where their server does not say, in milliseconds.
         #[schemars(extend("default" = 300000))]
         cache_ttl_ms: Key<u64>,
+        /// Contents with more bytes are found by name and description only.
+        #[schemars(extend("default" = 1048576))]
+        max_content_size: Key<u64>,
+        /// How many contents are read for the index at a time.
+        #[schemars(extend("default" = 5, "minimum" = 1, "maximum" = 64))]
+        parallel_requests: Key<u64>,
+        /// Whether answers may show a piece of a content.
+        #[schemars(extend("default" = true))]
+        content_previews: Key<bool>,
+        /// How relevant a resource must be to be found, unless the question says otherwise.
+        #[schemars(extend("default" = 0.3, "minimum" = 0, "maximum" = 1))]
+        relevance_threshold: Key<f64>,
+        /// Whether resources are also found by what they mean; takes effect at the next start.
+        #[schemars(extend("default" = true))]
+        semantic: Key<bool>,
+        /// Whether logs tell what was asked for, not only how long the question was.
+        #[schemars(extend("default" = false))]
+        log_queries: Key<bool>,
     }
 }
 

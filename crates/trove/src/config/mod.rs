@@ -18,12 +18,13 @@ pub use schema::schema;
 pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{
-    BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule, Setting,
-    Toolset,
+    BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, Origin, Overrides, PolicyRule,
+    Setting, Share, Toolset,
 };
 pub(crate) use show::is_secretive;
 pub use show::{show, show_text};
 
+mod discovery;
 pub mod env;
 mod file;
 mod guide;
@@ -170,8 +171,11 @@ fn contents(
     if let Some(found) = import::recognise(format, &root, path, around.cwd) {
         let here = Surroundings { folder: around.cwd, ..*around };
         let upstreams = import::upstreams(&found, around.folder, &here, problems);
+        let discovery = root.get("resourceDiscovery");
+        let discovery = discovery.and_then(|node| discovery::of_client(node, problems));
+        let file = ConfigFile { discovery: discovery.unwrap_or_default(), ..ConfigFile::default() };
         let (client, entry_errors) = (Some(found.client), problems.errors());
-        return Contents { upstreams, client, entry_errors, ..Contents::default() };
+        return Contents { file, upstreams, client, entry_errors };
     }
     if format != tree::Format::Toml {
         let hint = format!("servers are sought under {}", import::KNOWN_KEYS);

@@ -128,6 +128,16 @@ impl Read for u64 {
     }
 }
 
+impl Read for f64 {
+    fn read(node: &Node, section: &str, problems: &mut Problems) -> Option<f64> {
+        match node.value {
+            Value::Float(number) => Some(number),
+            Value::Integer(number) => Some(number as f64),
+            _ => expected(node, section, ("a number", "write it without quotes"), problems),
+        }
+    }
+}
+
 impl<T: Word> Read for T {
     fn read(node: &Node, section: &str, problems: &mut Problems) -> Option<T> {
         let word = String::read(node, section, problems)?;

@@ -6,13 +6,13 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
-    time::Duration,
 };
 
 use trove_core::access::audit::{KEPT_FILES, MAX_FILE_BYTES};
 use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
 
 use super::{
+    discovery::discovery,
     env::{
         EnvLookup, HostScope, MCP_INCLUDE_EXAMPLE_TOOLS, MCP_TOOL_PREFIX, TROVE_HOME, non_empty,
         state_folder,
@@ -34,7 +34,6 @@ const DEFAULT_MAX_ANSWER: usize = 1024 * 1024;
 const DEFAULT_TOOL_PREFIX: &str = "guide";
 /// With the longest tool name it stays within the 60 that the strictest client allows.
 const MAX_TOOL_PREFIX: usize = 20;
-const DEFAULT_CACHE_TTL: Duration = Duration::from_secs(300);
 const DEFAULT_TOOLSETS: [Toolset; 4] =
     [Toolset::Resources, Toolset::Health, Toolset::Guide, Toolset::Flags];
 
@@ -70,7 +69,6 @@ pub(super) fn resolve(
     problems: &mut Problems,
 ) -> Config {
     let flags = around.flags.clone();
-    let cache_ttl = file.discovery.cache_ttl_ms.take().map(Duration::from_millis);
     let http = http(file.http, &flags, problems);
     let max_answer = file.bridge.max_answer_bytes.take();
     let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
@@ -84,7 +82,7 @@ pub(super) fn resolve(
         guide_root: guide_root(&file.guide.root, around, problems),
         guide_max_documents: guide::max_documents(&file.guide.max_documents, problems),
         guide_groups: guide::groups(file.guide, around, problems),
-        cache_ttl: pick(None, cache_ttl, DEFAULT_CACHE_TTL),
+        discovery: discovery(file.discovery, around, problems),
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
         local_roles: pick(None, file.auth.local_roles.take(), Vec::new()),
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),

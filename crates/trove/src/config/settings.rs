@@ -28,8 +28,8 @@ pub struct Config {
     pub guide_max_documents: Setting<usize>,
     /// Its categories, collections and projects.
     pub guide_groups: knowledge::Groups,
-    /// How long contents are believed where their Source does not say.
-    pub cache_ttl: Setting<Duration>,
+    /// How resources are found and kept.
+    pub discovery: Discovery,
     /// Who may read what.
     pub policy: Vec<PolicyRule>,
     /// The roles of whoever starts us over stdio or on the command line.
@@ -61,6 +61,46 @@ pub struct Http {
     pub addr: Setting<SocketAddr>,
     /// How a client proves who it is.
     pub auth: Setting<HttpAuth>,
+}
+
+/// How resources are found and kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discovery {
+    /// How long contents are believed where their Source does not say.
+    pub cache_ttl: Setting<Duration>,
+    /// Contents with more bytes are not indexed.
+    pub max_content_bytes: Setting<usize>,
+    /// How many contents are read for the index at a time.
+    pub parallel: Setting<usize>,
+    /// Whether answers may show a piece of a content.
+    pub has_previews: Setting<bool>,
+    /// How relevant a resource must be to be found.
+    pub relevance_threshold: Setting<Share>,
+    /// Whether meaning joins the ranking.
+    pub is_semantic: Setting<bool>,
+    /// Whether logs tell what was asked for.
+    pub logs_queries: Setting<bool>,
+}
+
+/// A share from 0 to 1, in thousandths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(u16);
+
+impl Share {
+    /// Of so many thousandths, at most all.
+    pub const fn of_thousandths(thousandths: u16) -> Share {
+        Share(if thousandths > 1000 { 1000 } else { thousandths })
+    }
+
+    /// From 0 to 1, and nothing else.
+    pub fn new(share: f64) -> Option<Share> {
+        (0.0..=1.0).contains(&share).then(|| Share((share * 1000.0).round() as u16))
+    }
+
+    /// From 0 to 1.
+    pub fn get(self) -> f64 {
+        f64::from(self.0) / 1000.0
+    }
 }
 
 /// The record of who asked for what.

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
 
-use super::{Config, Origin, file, guide, read::Word};
+use super::{Config, Origin, discovery, file, guide, read::Word};
 
 const MASK: &str = "***";
 
@@ -56,13 +56,19 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 17] {
+fn origins(config: &Config) -> [(&'static str, Origin); 23] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
         ("guide.root", config.guide_root.origin),
         ("guide.max_documents", config.guide_max_documents.origin),
-        ("discovery.cache_ttl_ms", config.cache_ttl.origin),
+        ("discovery.cache_ttl_ms", config.discovery.cache_ttl.origin),
+        ("discovery.max_content_size", config.discovery.max_content_bytes.origin),
+        ("discovery.parallel_requests", config.discovery.parallel.origin),
+        ("discovery.content_previews", config.discovery.has_previews.origin),
+        ("discovery.relevance_threshold", config.discovery.relevance_threshold.origin),
+        ("discovery.semantic", config.discovery.is_semantic.origin),
+        ("discovery.log_queries", config.discovery.logs_queries.origin),
         ("auth.local_roles", config.local_roles.origin),
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
@@ -93,7 +99,7 @@ fn in_force(config: &Config) -> Value {
         "servers": servers,
         "http": { "addr": config.http.addr.value, "auth": config.http.auth.as_str() },
         "guide": guide::shown(config),
-        "discovery": { "cache_ttl_ms": millis(config.cache_ttl.value) },
+        "discovery": discovery::shown(&config.discovery),
         "policy": policy,
         "auth": { "local_roles": config.local_roles.value },
         "bridge": {

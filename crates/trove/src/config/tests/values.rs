@@ -59,7 +59,7 @@ fn the_whole_contract_is_understood() {
     assert_eq!((origin, client), (Some(folder.path().join("trove.toml")), None));
     assert_eq!(config.guide_root.value, folder.path().join("guide"));
     assert_eq!(config.http.addr.to_string(), "127.0.0.1:7420");
-    assert_eq!(config.cache_ttl.value, Duration::from_secs(300));
+    assert_eq!(config.discovery.cache_ttl.value, Duration::from_secs(300));
     assert_eq!(config.policy[0].pattern, "admin://*");
 
     let [fs, wiki, old] = &config.upstreams[..] else { panic!("three servers") };
