@@ -15,6 +15,7 @@ mod memory;
 mod outside;
 mod reads;
 mod report;
+mod retrieval;
 mod samples;
 mod start;
 
@@ -42,6 +43,12 @@ pub(crate) struct Options {
     /// Measure reads with the `mcp-load` and `mcp-upstream` of this folder too
     #[arg(long, value_name = "DIR")]
     harness: Option<PathBuf>,
+    /// Only measure how well search finds, on the labelled sets of this folder and our own
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["quick", "check", "accept", "harness", "filter"])]
+    retrieval: Option<PathBuf>,
+    /// What else `retrieval-bench run` is told, such as which encoder to use
+    #[arg(last = true, requires = "retrieval")]
+    retrieval_options: Vec<String>,
 }
 
 type Measure = fn(&Lab, &Options) -> anyhow::Result<Section>;
@@ -60,6 +67,9 @@ const MEASUREMENTS: [(&str, Measure); 7] = [
 pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
     if options.check {
         return lookups::check();
+    }
+    if let Some(sets) = &options.retrieval {
+        return retrieval::measure(sets, &options.retrieval_options);
     }
     let machine = Machine::describe()?;
     lookups::require_valgrind()?;

@@ -2,6 +2,8 @@
 
 pub mod bench;
 pub mod conformance;
+pub mod corpus;
 pub mod fake_source;
 pub mod gateway_box;
+pub mod retrieval;
 pub mod toy;

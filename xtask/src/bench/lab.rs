@@ -239,6 +239,11 @@ pub(super) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     Ok(programs)
 }
 
+/// Builds one program of the test kit for release.
+pub(super) fn build_one(name: &str) -> anyhow::Result<PathBuf> {
+    build()?.remove(name).with_context(|| format!("{name} was not built"))
+}
+
 fn entry(upstream: &Upstream) -> Value {
     match upstream {
         Upstream::Command(command) => json!({ "command": command[0], "args": command[1..] }),

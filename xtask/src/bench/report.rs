@@ -52,7 +52,7 @@ impl Table {
         self.rows.push(cells.into());
     }
 
-    fn render(&self) -> String {
+    pub(super) fn render(&self) -> String {
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule = vec!["---".to_owned(); self.header.len()];
         let rows: String = self.rows.iter().map(|row| line(row)).collect();

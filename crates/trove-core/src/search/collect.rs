@@ -99,10 +99,10 @@ pub(super) fn best(
         let columns = Columns::open(segment)?;
         let alive = segment.alive_bitset();
         weight.for_each_pruning(best.threshold, segment, &mut |doc, score| {
-            if alive.is_none_or(|alive| alive.is_alive(doc)) {
-                if let Some(id) = columns.admitted(doc, filter) {
-                    best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
-                }
+            if alive.is_none_or(|alive| alive.is_alive(doc))
+                && let Some(id) = columns.admitted(doc, filter)
+            {
+                best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
             }
             best.threshold
         })?;
@@ -123,11 +123,11 @@ pub(super) fn best_and_total(
         let columns = Columns::open(segment)?;
         let alive = segment.alive_bitset();
         weight.for_each(segment, &mut |doc, score| {
-            if alive.is_none_or(|alive| alive.is_alive(doc)) {
-                if let Some(id) = columns.admitted(doc, filter) {
-                    counted.add(slot_of(id));
-                    best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
-                }
+            if alive.is_none_or(|alive| alive.is_alive(doc))
+                && let Some(id) = columns.admitted(doc, filter)
+            {
+                counted.add(slot_of(id));
+                best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
             }
         })?;
     }

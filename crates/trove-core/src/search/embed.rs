@@ -10,7 +10,7 @@ use tantivy::TantivyDocument;
 
 use super::{
     Shared, chunks, collect,
-    roster::{top_by, urgency},
+    roster::{private_version, top_by, urgency, version_of},
     schema::{self, Read},
     shelf::VectorFile,
     vectors::{Embedded, quantise},
@@ -86,6 +86,17 @@ impl Bell {
     }
 }
 
+/// Of which version of a resource its documents are.
+fn version_of_documents(documents: &[Read]) -> u64 {
+    documents.iter().filter(|read| read.part == 0).fold(0, |version, read| {
+        version
+            ^ match read.owner {
+                0 => version_of(read.listed_hash, read.hash),
+                owner => private_version(owner, read.hash),
+            }
+    })
+}
+
 /// The background.
 pub(super) struct Embedder {
     pub(super) shared: Arc<Shared>,
@@ -99,13 +110,10 @@ impl Embedder {
         while self.shared.bell.wait() {
             while self.shared.bell.may_go_on() {
                 let chosen = self.choose();
-                if chosen.is_empty() {
+                let done = chosen.into_iter().filter(|(id, version)| self.embed(*id, *version));
+                // What is not committed yet is done when it is, which rings the bell.
+                if done.count() == 0 {
                     break;
-                }
-                for (id, version) in chosen {
-                    if !self.shared.bell.may_go_on() || !self.embed(id, version) {
-                        break;
-                    }
                 }
             }
         }
@@ -125,9 +133,12 @@ impl Embedder {
         chosen.into_iter().map(|record| (record.id, record.version())).collect()
     }
 
-    /// Gives one resource its vectors; false when it was not finished.
+    /// Gives one resource its vectors; false when it is not the time for it.
     fn embed(&mut self, id: u64, version: u64) -> bool {
-        let Some(documents) = self.documents(id) else { return true };
+        let Some(documents) = self.documents(id) else { return false };
+        if version_of_documents(&documents) != version {
+            return false;
+        }
         let mut embedded = Vec::new();
         for read in &documents {
             let Some(pieces) = self.encode(read) else { return false };
@@ -136,16 +147,16 @@ impl Embedder {
                 break;
             }
         }
-        // What changed meanwhile is done again; that it is gone is seen below.
+        // What changed meanwhile is chosen again.
         if self.shared.roster().get(id).is_none() {
             return true;
         }
         self.shared.vectors_mut().put(id, version, &embedded);
-        if let Some(file) = &mut self.file {
-            if let Err(error) = file.add(id, version, &embedded) {
-                tracing::warn!(%error, "vectors cannot be kept; they will be computed again");
-                self.file = None;
-            }
+        if let Some(file) = &mut self.file
+            && let Err(error) = file.add(id, version, &embedded)
+        {
+            tracing::warn!(%error, "vectors cannot be kept; they will be computed again");
+            self.file = None;
         }
         true
     }

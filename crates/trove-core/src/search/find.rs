@@ -9,6 +9,7 @@ use super::{
     collect::{self, Match, Weighed},
     entry::Sight,
     filter::Filter,
+    highlight::Sought,
     hits::{Hit, Hits},
     lexical::{Compiler, Lexical, Population},
     query::{Plan, Query, QueryError},
@@ -143,13 +144,22 @@ impl Finder<'_> {
             _ => candidates.len(),
         };
         let below = found - candidates.len();
+        let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
+        let sought = Sought::new(units.iter().map(|unit| (&unit.tokens, unit.idf)));
         let mut shown = Vec::new();
         for candidate in candidates.into_iter().skip(query.offset).take(query.max_results) {
             let read = show::read(self.store, searcher, candidate.doc)?;
             // What left while we looked is not shown any more.
             if let Some(record) = self.roster.get(candidate.id) {
-                let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
-                shown.push(show::found(self.roster, record, read, &candidate, plan, units));
+                shown.push(show::found(
+                    self.roster,
+                    record,
+                    read,
+                    &candidate,
+                    plan,
+                    units,
+                    &sought,
+                ));
             }
         }
         let mut hits = page(shown, query, total, !is_capped);

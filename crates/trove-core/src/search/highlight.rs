@@ -2,9 +2,15 @@
 //!
 //! Every place given is on the boundary of a character and within its text.
 
-use std::{collections::HashSet, ops::Range};
+use std::{
+    collections::{HashMap, HashSet},
+    ops::Range,
+};
 
-use super::{hits::Highlight, tokens::Tokens};
+use super::{
+    hits::Highlight,
+    tokens::{Beginnings, Tokens},
+};
 
 /// How many characters a snippet has.
 pub(super) const SNIPPET_CHARS: usize = 200;
@@ -13,11 +19,29 @@ const MAX_SCANNED_BYTES: usize = 64 * 1024;
 /// How many places with words are taken in.
 const MAX_SPANS: usize = 2000;
 
-/// The tokens that count as one unit of the question, and what it weighs.
-#[derive(Debug, Clone, Copy)]
+/// What is looked for in texts.
+#[derive(Debug)]
 pub(super) struct Sought<'a> {
-    pub(super) tokens: &'a HashSet<String>,
-    pub(super) weight: f32,
+    /// Which unit of the question a token belongs to.
+    units: HashMap<&'a str, usize>,
+    /// What each unit weighs.
+    weights: Vec<f32>,
+    beginnings: Beginnings,
+}
+
+impl<'a> Sought<'a> {
+    /// Takes the tokens that count as each unit, and what it weighs.
+    pub(super) fn new(units: impl Iterator<Item = (&'a HashSet<String>, f32)>) -> Sought<'a> {
+        let (mut by_token, mut weights) = (HashMap::new(), Vec::new());
+        for (unit, (tokens, weight)) in units.enumerate() {
+            weights.push(weight);
+            for token in tokens {
+                by_token.entry(token.as_str()).or_insert(unit);
+            }
+        }
+        let beginnings = Beginnings::of(by_token.keys().copied());
+        Sought { units: by_token, weights, beginnings }
+    }
 }
 
 /// A place where a unit was found.
@@ -28,7 +52,7 @@ pub(super) struct Span {
 }
 
 /// Finds where units lie in a text.
-pub(super) fn spans(text: &str, sought: &[Sought<'_>]) -> Vec<Span> {
+pub(super) fn spans(text: &str, sought: &Sought<'_>) -> Vec<Span> {
     let scanned = &text[..text.floor_char_boundary(MAX_SCANNED_BYTES)];
     let found = spans_within(scanned, sought);
     if found.is_empty() && scanned.len() < text.len() {
@@ -37,13 +61,12 @@ pub(super) fn spans(text: &str, sought: &[Sought<'_>]) -> Vec<Span> {
     found
 }
 
-fn spans_within(text: &str, sought: &[Sought<'_>]) -> Vec<Span> {
+fn spans_within(text: &str, sought: &Sought<'_>) -> Vec<Span> {
     let mut spans: Vec<Span> = Vec::new();
-    let mut tokens = Tokens::of(text);
+    let mut tokens = Tokens::like(text, &sought.beginnings);
     while spans.len() < MAX_SPANS && tokens.read_word() {
         for token in tokens.of_word() {
-            let unit = sought.iter().position(|unit| unit.tokens.contains(&token.text));
-            let Some(unit) = unit else { continue };
+            let Some(&unit) = sought.units.get(token.text.as_str()) else { continue };
             // A whole swallows its parts, and overlapping pairs of letters join.
             match spans.last_mut().filter(|last| last.range.end > token.span.start) {
                 Some(last) => last.range.end = last.range.end.max(token.span.end),
@@ -56,7 +79,7 @@ fn spans_within(text: &str, sought: &[Sought<'_>]) -> Vec<Span> {
 
 /// The part of a text, of the length of a snippet, that holds the most of what was
 /// sought.
-pub(super) fn best_window(text: &str, spans: &[Span], sought: &[Sought<'_>]) -> Range<usize> {
+pub(super) fn best_window(text: &str, spans: &[Span], sought: &Sought<'_>) -> Range<usize> {
     let Some(first) = spans.first() else { return window_around(text, 0..0) };
     let mut best = (0.0, first.range.clone());
     for (n, span) in spans.iter().enumerate() {
@@ -69,7 +92,7 @@ pub(super) fn best_window(text: &str, spans: &[Span], sought: &[Sought<'_>]) -> 
                 break;
             }
             let bit = 1 << other.unit.min(63);
-            let weight = sought.get(other.unit).map_or(1.0, |unit| unit.weight);
+            let weight = sought.weights.get(other.unit).copied().unwrap_or(1.0);
             // A second time says less than a first.
             value += if seen & bit == 0 { weight } else { weight * 0.05 };
             seen |= bit;
@@ -108,11 +131,7 @@ pub(super) fn window_around(text: &str, middle: Range<usize>) -> Range<usize> {
 }
 
 /// A snippet of a field where something was found.
-pub(super) fn highlight(
-    field: &'static str,
-    text: &str,
-    sought: &[Sought<'_>],
-) -> Option<Highlight> {
+pub(super) fn highlight(field: &'static str, text: &str, sought: &Sought<'_>) -> Option<Highlight> {
     let spans = spans(text, sought);
     if spans.is_empty() {
         return None;
@@ -137,8 +156,8 @@ mod tests {
         words.iter().map(|word| HashSet::from([(*word).to_owned()])).collect()
     }
 
-    fn units(tokens: &[HashSet<String>]) -> Vec<Sought<'_>> {
-        tokens.iter().map(|tokens| Sought { tokens, weight: 1.0 }).collect()
+    fn units(tokens: &[HashSet<String>]) -> Sought<'_> {
+        Sought::new(tokens.iter().map(|tokens| (tokens, 1.0)))
     }
 
     #[test]

@@ -244,10 +244,10 @@ fn check_length(bytes: usize) -> Result<(), QueryError> {
 }
 
 fn check_filters(query: &Query) -> Result<(), QueryError> {
-    if let (Some(after), Some(before)) = (query.after, query.before) {
-        if after > before {
-            return Err(QueryError::Dates);
-        }
+    if let (Some(after), Some(before)) = (query.after, query.before)
+        && after > before
+    {
+        return Err(QueryError::Dates);
     }
     let filters = query.sources.len().max(query.content_types.len());
     if filters > MAX_FILTER {

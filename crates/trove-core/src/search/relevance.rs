@@ -39,45 +39,60 @@ pub struct Evidence {
 }
 
 /// How many numbers a model sees.
-pub const FEATURES: usize = 7;
+pub const FEATURES: usize = 9;
 
 /// The coefficients of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
     /// What is believed before any evidence.
     pub intercept: f32,
-    /// What is added for a result of which only the listing is known.
-    pub terse: f32,
     /// One for each feature, in the order of [`Evidence::features`].
     pub weights: [f32; FEATURES],
 }
 
-/// Fitted on words alone.
+/// Words alone, of contents.
 pub const LEXICAL: Model =
-    Model { intercept: -6.0, terse: 0.0, weights: [4.0, 2.0, 2.0, 1.0, 2.0, 0.0, 0.0] };
+    Model { intercept: -5.6, weights: [2.8, 1.4, 1.5, 0.2, 3.3, 0.0, 0.0, 0.0, 0.0] };
 
-/// Fitted on words and meaning.
+/// Words alone, of resources of which only the listing is known: they are terse.
+pub const LEXICAL_TERSE: Model =
+    Model { intercept: -4.4, weights: [2.8, 1.4, 1.5, 0.2, 3.3, 0.0, 0.0, 0.0, 0.0] };
+
+/// Words and meaning, of contents.
 pub const FUSED: Model =
-    Model { intercept: -10.0, terse: 0.0, weights: [2.0, 1.0, 1.0, 0.5, 1.0, 6.0, 0.5] };
+    Model { intercept: -10.0, weights: [2.0, 1.0, 1.0, 0.5, 1.0, 0.0, 6.0, 0.0, 0.5] };
+
+/// Words and meaning, of resources of which only the listing is known.
+pub const FUSED_TERSE: Model =
+    Model { intercept: -9.0, weights: [2.0, 1.0, 1.0, 0.5, 1.0, 0.0, 6.0, 0.0, 0.5] };
 
 impl Evidence {
     /// The numbers a model sees.
     pub fn features(&self) -> [f32; FEATURES] {
         let text = self.text.clamp(0.0, 1.5);
+        let coverage = self.coverage.clamp(0.0, 1.0);
+        let cosine = self.cosine.unwrap_or(0.0).clamp(0.0, 1.0);
         [
             text,
             text.sqrt(),
             self.name.clamp(0.0, 1.5),
             self.name_coverage.clamp(0.0, 1.0),
-            self.coverage.clamp(0.0, 1.0),
-            self.cosine.unwrap_or(0.0).clamp(0.0, 1.0),
+            coverage,
+            coverage * coverage * coverage,
+            cosine,
+            cosine * cosine * cosine,
             self.distance.clamp(0.0, 8.0),
         ]
     }
 
     /// The probability that it is relevant.
     pub fn probability(&self) -> f32 {
-        let model = if self.cosine.is_some() { &FUSED } else { &LEXICAL };
+        let model = match (self.cosine.is_some(), self.is_terse) {
+            (false, false) => &LEXICAL,
+            (false, true) => &LEXICAL_TERSE,
+            (true, false) => &FUSED,
+            (true, true) => &FUSED_TERSE,
+        };
         let probability = model.probability(self);
         if self.is_exact { probability.max(EXACT_PROBABILITY) } else { probability }
     }
@@ -91,10 +106,77 @@ impl Evidence {
 impl Model {
     /// The probability this model gives.
     pub fn probability(&self, evidence: &Evidence) -> f32 {
-        let mut sum = self.intercept + if evidence.is_terse { self.terse } else { 0.0 };
+        let mut sum = self.intercept;
         for (weight, feature) in self.weights.iter().zip(evidence.features()) {
             sum += weight * feature;
         }
         1.0 / (1.0 + (-sum).exp())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    prop_compose! {
+        fn evidence()(
+            (text, name) in (0.0_f32..1.5, 0.0_f32..1.5),
+            (name_coverage, coverage) in (0.0_f32..1.0, 0.0_f32..1.0),
+            cosine in proptest::option::of(-1.0_f32..1.0),
+            distance in -4.0_f32..9.0,
+            (is_terse, is_exact) in (any::<bool>(), any::<bool>()),
+        ) -> Evidence {
+            Evidence { text, name, name_coverage, coverage, cosine, distance, is_terse, is_exact }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_score_is_between_0_and_1(evidence in evidence()) {
+            prop_assert!((0.0..=1.0).contains(&evidence.score()));
+        }
+
+        #[test]
+        fn more_evidence_never_lowers_a_score(less in evidence(), more in 0.0_f32..0.5) {
+            let raise: [fn(&mut Evidence, f32); 6] = [
+                |e, by| e.text += by,
+                |e, by| e.name += by,
+                |e, by| e.name_coverage += by,
+                |e, by| e.coverage += by,
+                |e, by| e.cosine = e.cosine.map(|cosine| cosine + by),
+                |e, by| e.distance += by,
+            ];
+            for raise in raise {
+                let mut evidence = less;
+                raise(&mut evidence, more);
+                prop_assert!(evidence.score() >= less.score() - 1e-6);
+            }
+        }
+    }
+
+    #[test]
+    fn the_default_threshold_is_one_in_twenty() {
+        assert!((0.05_f32.powf(SHOWN_POWER) - DEFAULT_THRESHOLD).abs() < 0.01);
+    }
+
+    #[test]
+    fn nothing_in_common_is_not_relevant() {
+        assert!(Evidence::default().score() < DEFAULT_THRESHOLD);
+        let unlike = Evidence { cosine: Some(0.3), ..Evidence::default() };
+        assert!(unlike.score() < DEFAULT_THRESHOLD);
+    }
+
+    #[test]
+    fn all_words_in_name_and_text_are_relevant() {
+        let evidence = Evidence {
+            text: 0.7,
+            name: 0.5,
+            name_coverage: 1.0,
+            coverage: 1.0,
+            ..Evidence::default()
+        };
+        assert!(evidence.score() > 0.5, "{}", evidence.score());
     }
 }

@@ -96,6 +96,8 @@ pub(super) struct Record {
     pub(super) listed_hash: u64,
     pub(super) content_hash: u64,
     pub(super) content_at: i64,
+    /// Changes with any content that belongs to one owner.
+    private_hash: u64,
     modified: i64,
     size: u64,
     pub(super) priority: f32,
@@ -131,8 +133,18 @@ impl Record {
 
     /// Changes whenever anything that is indexed of it does.
     pub(super) fn version(&self) -> u64 {
-        self.listed_hash ^ self.content_hash.rotate_left(17)
+        version_of(self.listed_hash, self.content_hash) ^ self.private_hash
     }
+}
+
+/// The version of a resource as its shared document tells it.
+pub(super) fn version_of(listed_hash: u64, content_hash: u64) -> u64 {
+    listed_hash ^ content_hash.rotate_left(17)
+}
+
+/// What a private content adds to the version of its resource.
+pub(super) fn private_version(owner: u64, hash: u64) -> u64 {
+    self::hash(&(owner, hash))
 }
 
 /// The place in an id.
@@ -300,12 +312,29 @@ impl Roster {
         self.uncount(&record);
         self.forget_place(number, local, slot);
         self.free.push(slot as u32);
-        let owned: Vec<_> =
-            self.private.range((record.id, 0)..=(record.id, u64::MAX)).map(|(k, _)| *k).collect();
-        for key in owned {
+        self.remove_private(record.id);
+        Some(record.id)
+    }
+
+    /// Notes a content that belongs to one owner; gives the hash of the one before.
+    pub(super) fn put_private(&mut self, id: u64, owner: u64, hash: u64) -> Option<u64> {
+        let before = self.private.insert((id, owner), hash);
+        if let Some(record) = self.get_mut(id) {
+            let gone = before.map_or(0, |before| private_version(owner, before));
+            record.private_hash ^= gone ^ private_version(owner, hash);
+        }
+        before
+    }
+
+    /// Forgets every content of a resource that belongs to one owner.
+    pub(super) fn remove_private(&mut self, id: u64) {
+        let owned = self.private.range((id, 0)..=(id, u64::MAX)).map(|(key, _)| *key);
+        for key in owned.collect::<Vec<_>>() {
             self.private.remove(&key);
         }
-        Some(record.id)
+        if let Some(record) = self.get_mut(id) {
+            record.private_hash = 0;
+        }
     }
 
     /// Changes where the content of a resource stands.
@@ -429,6 +458,7 @@ fn record(
         listed_hash: kept.map_or_else(|| listed_hash(entry), |kept| kept.listed_hash),
         content_hash: kept.map(|k| k.content_hash).or(old.map(|o| o.content_hash)).unwrap_or(0),
         content_at: kept.map(|k| k.content_at).or(old.map(|o| o.content_at)).unwrap_or(0),
+        private_hash: old.map_or(0, |old| old.private_hash),
         modified: entry.modified.unwrap_or(NO_DATE),
         size: entry.size.unwrap_or(NO_SIZE),
         priority: if entry.priority.is_finite() { entry.priority.clamp(0.0, 1.0) } else { 0.0 },

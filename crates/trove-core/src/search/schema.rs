@@ -100,7 +100,7 @@ impl Fields {
             modified: builder.add_i64_field(fast::MODIFIED, FAST),
             size: builder.add_u64_field(fast::SIZE, FAST),
             priority: builder.add_f64_field(fast::PRIORITY, FAST),
-            listed_hash: builder.add_u64_field(fast::LISTED_HASH, FAST),
+            listed_hash: builder.add_u64_field(fast::LISTED_HASH, FAST | STORED),
             content_hash: builder.add_u64_field(fast::CONTENT_HASH, FAST | STORED),
             content_at: builder.add_i64_field(fast::CONTENT_AT, FAST),
             state: builder.add_u64_field(fast::STATE, FAST),
@@ -328,6 +328,7 @@ pub(super) struct Read {
     pub(super) owner: u64,
     pub(super) part: u64,
     pub(super) hash: u64,
+    pub(super) listed_hash: u64,
     pub(super) shown: Shown,
     pub(super) window: Window,
 }
@@ -342,6 +343,7 @@ pub(super) fn read(fields: &Fields, document: &TantivyDocument) -> Read {
                 _ if field == fields.owner => read.owner = number,
                 _ if field == fields.part => read.part = number,
                 _ if field == fields.content_hash => read.hash = number,
+                _ if field == fields.listed_hash => read.listed_hash = number,
                 _ if field == fields.base => window.base = number,
                 _ => {}
             }

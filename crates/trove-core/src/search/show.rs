@@ -49,6 +49,7 @@ pub(super) fn found(
     candidate: &Candidate,
     plan: &Plan,
     units: &[Compiled],
+    sought: &Sought<'_>,
 ) -> Hit {
     let body = std::mem::take(&mut read.window.body);
     let (base, is_verbatim) = (read.window.base as usize, read.window.is_verbatim);
@@ -59,10 +60,8 @@ pub(super) fn found(
     let labels = units.iter().enumerate().filter(|(n, _)| held(*n));
     hit.matched_terms = labels.map(|(_, unit)| plan.units[unit.unit].label.clone()).collect();
 
-    let sought = units.iter().map(|unit| Sought { tokens: &unit.tokens, weight: unit.idf });
-    let sought: Vec<Sought<'_>> = sought.collect();
-    highlight_listed(&mut hit, &sought);
-    if let Some(mut found) = highlight::highlight("content", &body, &sought) {
+    highlight_listed(&mut hit, sought);
+    if let Some(mut found) = highlight::highlight("content", &body, sought) {
         hit.preview = Some(found.snippet.clone());
         found.offset = found.offset.map(|offset| offset + base).filter(|_| is_verbatim);
         hit.highlights.push(found);
@@ -75,7 +74,7 @@ pub(super) fn found(
     hit
 }
 
-fn highlight_listed(hit: &mut Hit, sought: &[Sought<'_>]) {
+fn highlight_listed(hit: &mut Hit, sought: &Sought<'_>) {
     let title = hit.title.as_deref().unwrap_or_default();
     let description = hit.description.as_deref().unwrap_or_default();
     let fields = [

@@ -140,11 +140,11 @@ impl Store {
     /// The same place with an empty index, because this one cannot be trusted.
     pub(super) fn rebuilt(&self, why: String) -> tantivy::Result<Store> {
         let opened = Opened::Rebuilt { why };
-        if let (Place::Disk(place), Some(lock)) = (&self.place, &self.lock) {
-            if let (Ok((index, fields)), Ok(lock)) = (create(place), lock.try_clone()) {
-                let place = Place::Disk(place.clone());
-                return Store::of(index, fields, place, opened, Some(lock));
-            }
+        if let (Place::Disk(place), Some(lock)) = (&self.place, &self.lock)
+            && let (Ok((index, fields)), Ok(lock)) = (create(place), lock.try_clone())
+        {
+            let place = Place::Disk(place.clone());
+            return Store::of(index, fields, place, opened, Some(lock));
         }
         Store::in_memory(opened).map(|(store, _)| store)
     }
@@ -228,15 +228,24 @@ fn folder_bytes(folder: &Path) -> u64 {
 /// Reads the roster from what the index holds.
 pub(super) fn load(store: &Store) -> tantivy::Result<Roster> {
     let mut roster = Roster::default();
+    // A private content may stand before the document that tells of its resource.
+    let mut private = Vec::new();
     for segment in store.reader.searcher().segment_readers() {
-        load_segment(segment, &mut roster)?;
+        private.extend(load_segment(segment, &mut roster)?);
+    }
+    for (id, owner, hash) in private {
+        roster.put_private(id, owner, hash);
     }
     roster.collect_free();
     Ok(roster)
 }
 
-fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result<()> {
+/// A private content: of which resource, whose, its hash.
+type Private = (u64, u64, u64);
+
+fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result<Vec<Private>> {
     let columns = Columns::open(segment)?;
+    let mut private = Vec::new();
     for doc in segment.doc_ids_alive() {
         let (id, part) = (columns.number(&columns.id, doc), columns.number(&columns.part, doc));
         let owner = columns.number(&columns.owner, doc);
@@ -245,7 +254,7 @@ fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result
         }
         if owner > 0 {
             let hash = columns.number(&columns.content_hash, doc);
-            roster.private.insert((id, owner), hash);
+            private.push((id, owner, hash));
             continue;
         }
         let Some(entry) = columns.entry(doc) else { continue };
@@ -259,7 +268,7 @@ fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result
         };
         roster.put(&entry, Some(kept));
     }
-    Ok(())
+    Ok(private)
 }
 
 /// The columns of one segment that make a roster.

@@ -460,6 +460,33 @@ async fn a_restart_goes_on_where_it_was() {
     check_terms(&search, &["words"], &["docs+a:1"]);
 }
 
+fn copy_folder(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let target = to.join(file.file_name());
+        if file.file_type().unwrap().is_dir() {
+            copy_folder(&file.path(), &target);
+        } else {
+            fs::copy(file.path(), target).unwrap();
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_was_committed_survives_a_kill() {
+    let dir = tempfile::tempdir().unwrap();
+    let search = on_disk(&dir.path().join("running"));
+    fed(&search, vec![(entry("a:1", "one", ""), "committed words")]).await;
+    search.apply(Change { put: vec![entry("a:2", "two", "")], removed: vec![] }).await;
+    // A copy of the folder is what a killed process leaves.
+    copy_folder(&dir.path().join("running"), &dir.path().join("killed"));
+    let after = on_disk(&dir.path().join("killed"));
+    assert_eq!(after.status().opened, Opened::Resumed);
+    check_terms(&after, &["committed"], &["a:1"]);
+    fed(&after, vec![(entry("a:2", "two", ""), "later words")]).await;
+    check_terms(&after, &["words"], &["a:1", "a:2"]);
+}
+
 #[tokio::test]
 async fn two_processes_do_not_share_an_index() {
     let dir = tempfile::tempdir().unwrap();

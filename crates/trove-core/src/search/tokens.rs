@@ -89,10 +89,7 @@ impl<'t> Words<'t> {
     fn read_pair(&mut self, word: &mut Word) -> bool {
         let run = &self.text[self.at..self.run_end];
         let mut starts = run.char_indices().map(|(at, _)| at);
-        let (_, Some(second)) = (starts.next(), starts.next()) else {
-            self.at = self.run_end;
-            return false;
-        };
+        let (_, Some(second)) = (starts.next(), starts.next()) else { return false };
         let end = starts.next().unwrap_or(run.len());
         set_unspaced(word, self.at..self.at + end);
         // After the last pair nothing of the run is left to pair.
@@ -222,6 +219,37 @@ pub(super) struct Token {
     pub(super) position: usize,
 }
 
+/// How the tokens begin that somebody is interested in, so that all others need no
+/// stem: cutting is fast, stemming is not.
+#[derive(Debug)]
+pub(super) struct Beginnings {
+    /// A bit for each pair of first bytes.
+    bits: Vec<u64>,
+}
+
+impl Beginnings {
+    pub(super) fn of<'a>(tokens: impl Iterator<Item = &'a str>) -> Beginnings {
+        let mut bits = vec![0; 1024];
+        for token in tokens {
+            let at = Beginnings::number(token.as_bytes());
+            bits[at / 64] |= 1 << (at % 64);
+        }
+        Beginnings { bits }
+    }
+
+    /// Whether a token may be one of them. A stem begins like its word, but for a few
+    /// words such as `dying`.
+    fn may_hold(&self, form: &str) -> bool {
+        let at = Beginnings::number(form.as_bytes());
+        self.bits[at / 64] & 1 << (at % 64) != 0
+    }
+
+    fn number(bytes: &[u8]) -> usize {
+        let byte = |n: usize| bytes.get(n).map_or(0, |b| usize::from(*b));
+        byte(0) << 8 | byte(1)
+    }
+}
+
 /// Cuts texts into tokens.
 pub(super) struct Tokens<'t> {
     text: &'t str,
@@ -231,6 +259,8 @@ pub(super) struct Tokens<'t> {
     position: usize,
     /// The tokens of the word at hand.
     ready: Vec<Token>,
+    /// Only these are made.
+    wanted: Option<&'t Beginnings>,
 }
 
 impl<'t> Tokens<'t> {
@@ -242,7 +272,13 @@ impl<'t> Tokens<'t> {
             stemmer: Stemmer::new(Algorithm::English),
             position: 0,
             ready: Vec::new(),
+            wanted: None,
         }
+    }
+
+    /// Only tokens that begin like those wanted.
+    pub(super) fn like(text: &'t str, wanted: &'t Beginnings) -> Tokens<'t> {
+        Tokens { wanted: Some(wanted), ..Tokens::of(text) }
     }
 
     /// The tokens of the word last read, in order; none for a word that is not indexed.
@@ -266,7 +302,9 @@ impl<'t> Tokens<'t> {
         if is_compound && span.len() <= MAX_TOKEN_BYTES {
             let whole = normal(&text[span.clone()]).into_owned();
             let position = self.position;
-            self.ready.push(Token { text: whole, role: Role::Whole, span, position });
+            if self.wanted.is_none_or(|wanted| wanted.may_hold(&whole)) {
+                self.ready.push(Token { text: whole, role: Role::Whole, span, position });
+            }
         }
         if self.word.parts.len() > MAX_PARTS {
             self.position += 1;
@@ -277,6 +315,9 @@ impl<'t> Tokens<'t> {
             let position = self.position;
             self.position += 1;
             if form.is_empty() || form.len() > MAX_TOKEN_BYTES || is_stop_word(&form) {
+                continue;
+            }
+            if self.wanted.is_some_and(|wanted| !wanted.may_hold(&form)) {
                 continue;
             }
             let span = part.clone();
@@ -348,4 +389,90 @@ fn plain(c: char) -> Option<&'static str> {
         _ => return None,
     };
     Some(letters)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn tokens(text: &str) -> Vec<Token> {
+        let mut tokens = Tokens::of(text);
+        let mut all = Vec::new();
+        while tokens.read_word() {
+            all.extend_from_slice(tokens.of_word());
+        }
+        all
+    }
+
+    /// Wholes in brackets, forms in parentheses, each with its position.
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let shown: Vec<String> = tokens(text)
+            .into_iter()
+            .map(|token| match token.role {
+                Role::Whole => format!("[{}]{}", token.text, token.position),
+                Role::Stem => format!("{}{}", token.text, token.position),
+                Role::Form => format!("({}){}", token.text, token.position),
+            })
+            .collect();
+        assert_eq!(shown.join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn words_are_cut_where_people_see_them() {
+        check("camelCase", "[camelcase]0 camel0 case1");
+        check("snake_case_", "[snake_case]0 snake0 case1");
+        check("HTTPServer", "[httpserver]0 http0 server1");
+        check("utf8", "[utf8]0 utf0 81");
+        check("file:///a-b/c.rs", "file0 b2 c3 rs4");
+        check("__init__", "init0");
+        check("___", "");
+        check("getURLFor2FA", "[geturlfor2fa]0 get0 url1 23 fa4");
+    }
+
+    #[test]
+    fn stems_stand_beside_their_forms() {
+        check("indexing documents", "index0 (indexing)0 document1 (documents)1");
+        check("the index of it", "index1");
+    }
+
+    #[test]
+    fn accents_and_scripts_do_no_harm() {
+        check("Élève", "elev0 (eleve)0");
+        check("e\u{301}te\u{301}", "ete0");
+        check("東京都", "東京0 京都1");
+        check("x東", "x0 東1");
+        check("Straße", "strass0 (strasse)0");
+    }
+
+    #[test]
+    fn keys_and_hashes_do_not_fill_the_index() {
+        assert_eq!(tokens(&"x".repeat(100)), []);
+        assert_eq!(tokens("a1b2c3d4e5f6a7b8").len(), 1, "only the whole");
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_lie_within_the_text_in_order(text in "\\PC{0,200}") {
+            let mut position = 0;
+            for token in tokens(&text) {
+                prop_assert!(text.get(token.span.clone()).is_some_and(|part| !part.is_empty()));
+                prop_assert!(token.position >= position || token.role == Role::Form);
+                prop_assert!(!token.text.is_empty());
+                position = position.max(token.position);
+            }
+        }
+
+        #[test]
+        fn a_word_is_cut_the_same_wherever_it_stands(word in "[a-zA-Z0-9_]{1,30}") {
+            let texts = |text: &str| -> Vec<String> {
+                tokens(text).into_iter().map(|token| token.text).collect()
+            };
+            let alone = texts(&word);
+            prop_assert_eq!(&texts(&format!("({word})")), &alone);
+            prop_assert_eq!(&texts(&format!(" {word}/")), &alone);
+        }
+    }
 }

@@ -312,3 +312,93 @@ fn dot(a: &[i8], b: &[i8]) -> i32 {
     }
     rest + sums.iter().sum::<i32>()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn embedded(vector: &[f32]) -> Embedded {
+        let (scale, codes) = quantise(vector);
+        Embedded { owner: 0, start: 0, len: 0, scale, codes }
+    }
+
+    fn id(n: u64) -> u64 {
+        (n + 1) << 32
+    }
+
+    /// Vectors that differ, the same in every run.
+    fn made(n: u64, dimension: usize) -> Vec<f32> {
+        let mut state = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state % 2000) as f32 / 1000.0 - 1.0
+        };
+        (0..dimension).map(|_| next()).collect()
+    }
+
+    fn set(count: u64, dimension: usize) -> VectorSet {
+        let mut set = VectorSet::new(dimension);
+        for n in 0..count {
+            set.put(id(n), 0, &[embedded(&made(n, dimension))]);
+        }
+        set
+    }
+
+    #[test]
+    fn the_nearest_comes_first_and_a_filter_holds() {
+        let set = set(500, 96);
+        let probe = Probe::of(&made(42, 96));
+        let nearest = set.nearest(&probe, 3, &mut |_, _| true);
+        assert_eq!(nearest[0].id, id(42));
+        assert!((nearest[0].cosine - 1.0).abs() < 0.01);
+        let others = set.nearest(&probe, 3, &mut |it, _| it != id(42));
+        assert!(others.iter().all(|near| near.id != id(42)));
+        assert_eq!(set.near(&probe, id(42), |_| true).unwrap().id, id(42));
+        assert_eq!(set.near(&probe, id(42), |_| false), None);
+    }
+
+    #[test]
+    fn what_is_removed_is_not_found_and_the_rest_is() {
+        let mut set = set(5000, 64);
+        for n in 0..4000 {
+            set.remove(id(n));
+        }
+        assert_eq!(set.len(), 1000);
+        let found = |n: u64| set.nearest(&Probe::of(&made(n, 64)), 1, &mut |_, _| true)[0].id;
+        assert_eq!(found(4999), id(4999));
+        assert_ne!(found(17), id(17));
+    }
+
+    #[test]
+    fn one_bit_a_number_finds_nearly_the_same() {
+        let set = set(4000, 128);
+        let everything: Vec<usize> = (0..4000).collect();
+        let mut agreed = 0;
+        for n in 0..20 {
+            let mut near = made(n, 128);
+            for (x, noise) in near.iter_mut().zip(made(n + 77_777, 128)) {
+                *x += noise * 0.5;
+            }
+            let probe = Probe::of(&near);
+            agreed += usize::from(set.prefilter(&probe, &everything).contains(&(n as usize)));
+        }
+        assert_eq!(agreed, 20);
+    }
+
+    proptest! {
+        #[test]
+        fn eight_bits_are_enough(a in proptest::collection::vec(-1.0_f32..1.0, 70), b in proptest::collection::vec(-1.0_f32..1.0, 70)) {
+            let norm = |v: &[f32]| v.iter().map(|x| x * x).sum::<f32>().sqrt();
+            prop_assume!(norm(&a) > 0.5 && norm(&b) > 0.5);
+            let exact = a.iter().zip(&b).map(|(x, y)| x * y).sum::<f32>() / norm(&a) / norm(&b);
+            let mut set = VectorSet::new(70);
+            set.put(id(0), 0, &[embedded(&a)]);
+            let near = set.near(&Probe::of(&b), id(0), |_| true).unwrap();
+            prop_assert!((near.cosine - exact).abs() < 0.03, "{} {}", near.cosine, exact);
+        }
+    }
+}

@@ -225,21 +225,19 @@ impl Writer {
         let mime = content.mime.or(mime);
         let hash = roster::hash(&(&content.text, &mime)).max(1);
         let owner = content.owner.as_deref().map_or(0, owner_number);
-        let (held_hash, state) = match owner {
-            0 => (record.content_hash, record.state),
-            _ => (roster.private.get(&(id, owner)).copied().unwrap_or(0), State::Indexed),
-        };
-        if owner == 0 {
+        let is_same = if owner == 0 {
+            let is_same = record.content_hash == hash && record.state == State::Indexed;
             if let Some(record) = roster.get_mut(id) {
                 record.content_at = content.read_at;
                 record.content_hash = hash;
             }
             roster.set_state(id, State::Indexed);
+            is_same
         } else {
-            roster.private.insert((id, owner), hash);
-        }
+            roster.put_private(id, owner, hash) == Some(hash)
+        };
         drop(roster);
-        if held_hash == hash && state == State::Indexed {
+        if is_same {
             return;
         }
         let extracted = extract::extract(&content.text, mime.as_deref(), key.local.as_str());
@@ -320,9 +318,9 @@ impl Writer {
             }
             kept.replace(std::mem::take(&mut staged.contents));
             let shown = staged.shown.take().unwrap_or_else(|| std::mem::take(&mut kept.shown));
-            let roster = self.shared.roster();
+            let mut roster = self.shared.roster_mut();
+            kept.clear_unless_held(*id, &mut roster);
             let Some(record) = roster.get(*id) else { continue };
-            kept.clear_unless_held(record.state);
             for document in documents(&store, &roster, record, &shown, &kept.contents) {
                 writer.add_document(document)?;
             }
@@ -398,14 +396,17 @@ impl Kept {
     }
 
     /// Takes away a content that is not to be indexed any more.
-    fn clear_unless_held(&mut self, state: State) {
-        if state == State::MetadataOnly {
-            self.contents.retain(|held| held.owner == 0);
+    fn clear_unless_held(&mut self, id: u64, roster: &mut Roster) {
+        let Some(record) = roster.get_mut(id) else { return };
+        let state = record.state;
+        if !state.has_content() {
+            record.content_hash = 0;
+            self.contents.retain(|held| held.owner != 0);
+            self.contents.push(Held::default());
         }
-        for held in self.contents.iter_mut().filter(|held| held.owner == 0) {
-            if !state.has_content() {
-                *held = Held::default();
-            }
+        if state == State::MetadataOnly {
+            roster.remove_private(id);
+            self.contents.retain(|held| held.owner == 0);
         }
     }
 

@@ -72,12 +72,13 @@ impl Reducer {
             return;
         }
         let is_heading = matches!(name, "h1" | "h2" | "h3" | "h4" | "h5" | "h6");
-        if is_heading && is_closing {
-            if let Some(start) = self.heading_start.take() {
-                let heading = self.body[start..].trim();
-                if !heading.is_empty() {
-                    self.headings.push(heading.to_owned());
-                }
+        if is_heading
+            && is_closing
+            && let Some(start) = self.heading_start.take()
+        {
+            let heading = self.body.get(start..).unwrap_or_default().trim();
+            if !heading.is_empty() {
+                self.headings.push(heading.to_owned());
             }
         }
         if !INLINE.contains(&name) {
@@ -129,10 +130,10 @@ fn push_decoded(into: &mut String, text: &str) {
     while let Some(c) = rest.chars().next() {
         let mut len = c.len_utf8();
         let mut letter = c;
-        if c == '&' {
-            if let Some((decoded, used)) = entity(rest) {
-                (letter, len) = (decoded, used);
-            }
+        if c == '&'
+            && let Some((decoded, used)) = entity(rest)
+        {
+            (letter, len) = (decoded, used);
         }
         rest = &rest[len..];
         if !letter.is_whitespace() {

@@ -1,0 +1,144 @@
+//! Measures search: how well it finds (`run`), how fast it is (`speed`); and fits the
+//! coefficients of relevance (`fit`).
+
+#![allow(clippy::print_stdout, reason = "its results are printed")]
+
+use std::{path::PathBuf, sync::Arc};
+
+use clap::{Parser, Subcommand};
+use serde_json::{Value, json};
+use trove_core::search::Encode;
+use trove_testkit::{
+    corpus,
+    retrieval::{Indexed, fit, set::Set, speed, static_encoder::StaticEncoder},
+};
+
+#[derive(Debug, Parser)]
+struct Cli {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Answer the questions of labelled sets; one JSON object a set
+    Run(Sets),
+    /// Fit the coefficients of relevance; all sets, and each set by those of the others
+    Fit(Sets),
+    /// Index many resources and ask questions; one JSON object
+    Speed {
+        /// How many resources
+        #[arg(long, default_value_t = 100_000)]
+        resources: usize,
+        /// How many words of content each has
+        #[arg(long, default_value_t = 0)]
+        words: usize,
+    },
+}
+
+#[derive(Debug, clap::Args)]
+struct Sets {
+    /// The folder with the sets; our own set is always measured
+    #[arg(long)]
+    sets: Option<PathBuf>,
+    /// The folder of a table of words to use as encoder
+    #[arg(long)]
+    static_encoder: Option<PathBuf>,
+    /// Where indexes and vectors are kept from run to run
+    #[arg(long)]
+    keep: Option<PathBuf>,
+}
+
+fn main() -> anyhow::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match Cli::parse().what {
+        What::Run(sets) => runtime.block_on(run(&sets)),
+        What::Fit(sets) => runtime.block_on(fit_all(&sets)),
+        What::Speed { resources, words } => {
+            let report = runtime.block_on(speed::run(speed::Plan { resources, words }))?;
+            println!("{report}");
+            Ok(())
+        }
+    }
+}
+
+fn encoder(sets: &Sets) -> anyhow::Result<Option<Arc<dyn Encode>>> {
+    Ok(match &sets.static_encoder {
+        Some(folder) => Some(Arc::new(StaticEncoder::read(folder)?)),
+        None => None,
+    })
+}
+
+fn read(sets: &Sets) -> anyhow::Result<Vec<Set>> {
+    let mut all = match &sets.sets {
+        Some(folder) => Set::read_all(folder)?,
+        None => Vec::new(),
+    };
+    all.push(corpus::set());
+    Ok(all)
+}
+
+async fn index(sets: &Sets, all: Vec<Set>) -> anyhow::Result<Vec<Indexed>> {
+    let encoder = encoder(sets)?;
+    let mut indexed = Vec::new();
+    for set in all {
+        indexed.push(Indexed::new(set, sets.keep.clone(), encoder.clone()).await?);
+    }
+    Ok(indexed)
+}
+
+async fn run(sets: &Sets) -> anyhow::Result<()> {
+    let indexed = index(sets, read(sets)?).await?;
+    let all: Vec<&Set> = indexed.iter().map(|indexed| &indexed.set).collect();
+    let modes: &[bool] = if encoder(sets)?.is_some() { &[false, true] } else { &[false] };
+    for indexed in &indexed {
+        for &is_semantic in modes {
+            println!("{}", report(indexed, &all, is_semantic)?);
+        }
+    }
+    Ok(())
+}
+
+fn report(indexed: &Indexed, all: &[&Set], is_semantic: bool) -> anyhow::Result<Value> {
+    let measures = indexed.measure(is_semantic)?;
+    Ok(json!({
+        "set": indexed.set.name,
+        "mode": if is_semantic { "fused" } else { "lexical" },
+        "documents": indexed.set.documents.len(),
+        "questions": indexed.set.questions.len(),
+        "ndcg10": measures.ndcg(),
+        "recall20": measures.recall(),
+        "answered": measures.answered(),
+        "off_topic_empty": indexed.off_topic_empty(all, is_semantic)?,
+        "calibration_error": measures.calibration.error(),
+        "p50_ms": measures.latency.percentile(0.5),
+        "p99_ms": measures.latency.percentile(0.99),
+        "index_seconds": indexed.seconds,
+    }))
+}
+
+async fn fit_all(sets: &Sets) -> anyhow::Result<()> {
+    let read = read(sets)?;
+    let (terse, full): (Vec<Set>, Vec<Set>) = read.into_iter().partition(Set::is_terse);
+    // There are few sets of listings; every other one makes one more.
+    let terse: Vec<Set> = terse.into_iter().chain(full.iter().map(Set::shortened)).collect();
+    let is_semantic = encoder(sets)?.is_some();
+    for (name, group) in [("contents", full), ("listings", terse)] {
+        let indexed = index(sets, group).await?;
+        let all: Vec<&Set> = indexed.iter().map(|indexed| &indexed.set).collect();
+        let mut samples = Vec::new();
+        for indexed in &indexed {
+            samples.push(fit::samples(indexed, &all, is_semantic)?);
+        }
+        let model = fit::fit(&samples.concat());
+        println!("{name}: {model:?}");
+        for (left_out, indexed) in indexed.iter().enumerate() {
+            let own = &samples[left_out];
+            let others = samples.iter().enumerate().filter(|(n, _)| *n != left_out);
+            let others: Vec<_> = others.flat_map(|(_, samples)| samples.clone()).collect();
+            println!("  {}: {}", indexed.set.name, fit::judge(&model, own));
+            println!("    by the others: {}", fit::judge(&fit::fit(&others), own));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Measures how well search finds, on labelled sets: questions and the documents that
+//! answer them.
+//!
+//! A set is a folder with `corpus.jsonl` (id, title, text), `queries.jsonl` (id, text)
+//! and `qrels.tsv` (query, document, grade). Our own set is made by [`crate::corpus`].
+
+pub mod fit;
+pub mod measures;
+pub mod set;
+pub mod speed;
+pub mod static_encoder;
+
+use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Instant};
+
+use trove_core::{
+    SourceId,
+    search::{
+        Change, Config, Content, Depth, Encode, Entry, Everything, Hits, Query, Search,
+        relevance::Evidence,
+    },
+};
+
+use measures::{Latency, Measures};
+use set::Set;
+
+/// How deep results are judged.
+const DEPTH: usize = 20;
+/// How many questions of other sets are asked, which should find nothing.
+const OFF_TOPIC: usize = 150;
+
+/// A set in an index.
+pub struct Indexed {
+    /// What is in it.
+    pub set: Set,
+    search: Search,
+    /// How long it took to index, in seconds.
+    pub seconds: f64,
+}
+
+impl Indexed {
+    /// Indexes a set, in memory or in a folder that keeps its vectors for the next run,
+    /// and waits for them.
+    pub async fn new(
+        set: Set,
+        folder: Option<PathBuf>,
+        encoder: Option<Arc<dyn Encode>>,
+    ) -> anyhow::Result<Indexed> {
+        let started = Instant::now();
+        let folder = folder.map(|folder| folder.join(&set.name));
+        let search = Search::open(folder, Config::default(), encoder)?;
+        let source = SourceId::normalise(&set.name);
+        let is_terse = set.is_terse();
+        let mut put = Vec::new();
+        for document in &set.documents {
+            let mut entry = Entry::new(source.clone(), &document.id, &document.title);
+            entry.mime.clone_from(&document.mime);
+            if is_terse {
+                entry.description = Some(document.text.clone());
+                entry.depth = Depth::Metadata;
+            }
+            put.push(entry);
+        }
+        let keys: Vec<_> = put.iter().map(Entry::key).collect();
+        search.apply(Change { put, removed: Vec::new() }).await;
+        if !is_terse {
+            for (key, document) in keys.into_iter().zip(&set.documents) {
+                let text = document.text.clone();
+                let content = Content { text, mime: None, read_at: 0, owner: None };
+                search.put_content(key, content).await;
+            }
+        }
+        search.flush().await;
+        let seconds = started.elapsed().as_secs_f64();
+        while search.awaiting_meaning() > 0 {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        Ok(Indexed { set, search, seconds })
+    }
+
+    /// Asks a question and takes everything that comes, whatever its score.
+    pub fn ask(&self, text: &str, is_semantic: bool, results: usize) -> anyhow::Result<Hits> {
+        let query =
+            Query { threshold: 0.0, max_results: results, is_semantic, ..Query::text(text) };
+        Ok(self.search.find(&query, &Everything)?)
+    }
+
+    /// What speaks for each of the first results, and whether they are right.
+    pub fn evidence(
+        &self,
+        text: &str,
+        right: &HashMap<String, u32>,
+        is_semantic: bool,
+    ) -> anyhow::Result<Vec<(Evidence, bool)>> {
+        let hits = self.ask(text, is_semantic, DEPTH)?.hits;
+        let judged = |hit: &trove_core::search::Hit| {
+            (hit.evidence, right.contains_key(hit.key.local.as_str()))
+        };
+        Ok(hits.iter().map(judged).collect())
+    }
+
+    /// How well the questions of the set are answered.
+    pub fn measure(&self, is_semantic: bool) -> anyhow::Result<Measures> {
+        let mut measures = Measures::default();
+        let mut latency = Latency::default();
+        for question in &self.set.questions {
+            let started = Instant::now();
+            let hits = self.ask(&question.text, is_semantic, DEPTH)?;
+            latency.add(started.elapsed());
+            let ids: Vec<&str> = hits.hits.iter().map(|hit| hit.key.local.as_str()).collect();
+            measures.add(&ids, &question.right);
+            for hit in &hits.hits {
+                let is_right = question.right.contains_key(hit.key.local.as_str());
+                measures.calibration.add(hit.evidence.probability(), is_right);
+            }
+            let is_found = hits.hits.iter().any(|hit| hit.score >= 0.3);
+            measures.answered += f64::from(u8::from(is_found));
+        }
+        measures.latency = latency;
+        Ok(measures)
+    }
+
+    /// The share of questions from elsewhere that find nothing at the default threshold.
+    pub fn off_topic_empty(&self, others: &[&Set], is_semantic: bool) -> anyhow::Result<f64> {
+        let texts = off_topic(&self.set, others);
+        let mut empty = 0;
+        for text in &texts {
+            let query = Query { is_semantic, ..Query::text(*text) };
+            empty += usize::from(self.search.find(&query, &Everything)?.hits.is_empty());
+        }
+        Ok(empty as f64 / texts.len().max(1) as f64)
+    }
+}
+
+/// Questions of the other sets, spread evenly.
+pub fn off_topic<'a>(set: &Set, others: &[&'a Set]) -> Vec<&'a str> {
+    let others: Vec<&&Set> = others.iter().filter(|other| other.name != set.name).collect();
+    let each = OFF_TOPIC / others.len().max(1);
+    let mut texts = Vec::new();
+    for other in others {
+        let step = (other.questions.len() / each.max(1)).max(1);
+        let chosen = other.questions.iter().step_by(step).take(each);
+        texts.extend(chosen.map(|question| question.text.as_str()));
+    }
+    texts
+}

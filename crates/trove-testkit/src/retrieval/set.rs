@@ -1,0 +1,124 @@
+//! Labelled sets: documents, questions, and which documents answer which.
+
+use std::{collections::HashMap, fs, path::Path};
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+/// How many words a description in a listing has.
+const LISTED_WORDS: usize = 25;
+/// What is added to the name of a shortened set.
+const SHORTENED: &str = "-listed";
+
+/// A set.
+#[derive(Debug, Clone)]
+pub struct Set {
+    /// What it is called.
+    pub name: String,
+    /// What is searched.
+    pub documents: Vec<Document>,
+    /// What is asked.
+    pub questions: Vec<Question>,
+}
+
+/// Something to be found.
+#[derive(Debug, Clone)]
+pub struct Document {
+    /// Its name in the set.
+    pub id: String,
+    /// What it is called.
+    pub title: String,
+    /// What it says.
+    pub text: String,
+    /// Its type, if it has one.
+    pub mime: Option<String>,
+}
+
+/// Something to be asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// The documents that answer it, and how well.
+    pub right: HashMap<String, u32>,
+}
+
+impl Set {
+    /// Reads a set from its folder.
+    pub fn read(folder: &Path) -> anyhow::Result<Set> {
+        let name = folder.file_name().context("a set needs a name")?.to_string_lossy().into_owned();
+        let mut documents = Vec::new();
+        for line in lines(folder, "corpus.jsonl")? {
+            documents.push(Document {
+                id: text(&line, "id"),
+                title: text(&line, "title"),
+                text: text(&line, "text"),
+                mime: line["mime"].as_str().map(str::to_owned),
+            });
+        }
+        let mut right: HashMap<String, HashMap<String, u32>> = HashMap::new();
+        let judged = fs::read_to_string(folder.join("qrels.tsv"))?;
+        for line in judged.lines() {
+            let mut parts = line.split('\t');
+            let (Some(query), Some(document)) = (parts.next(), parts.next()) else { continue };
+            let grade = parts.next().and_then(|grade| grade.trim().parse().ok()).unwrap_or(1);
+            if grade > 0 {
+                right.entry(query.to_owned()).or_default().insert(document.to_owned(), grade);
+            }
+        }
+        let mut questions = Vec::new();
+        for line in lines(folder, "queries.jsonl")? {
+            if let Some(right) = right.remove(&text(&line, "id")) {
+                questions.push(Question { text: text(&line, "text"), right });
+            }
+        }
+        Ok(Set { name, documents, questions })
+    }
+
+    /// Reads every set in a folder, by name.
+    pub fn read_all(folder: &Path) -> anyhow::Result<Vec<Set>> {
+        let mut folders: Vec<_> = fs::read_dir(folder)
+            .with_context(|| format!("{} cannot be read", folder.display()))?
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.join("corpus.jsonl").exists())
+            .collect();
+        folders.sort();
+        folders.iter().map(|folder| Set::read(folder)).collect()
+    }
+
+    /// The same set as a listing without contents would have it: of each document its
+    /// title and its first words.
+    pub fn shortened(&self) -> Set {
+        let mut set = self.clone();
+        set.name.push_str(SHORTENED);
+        for document in &mut set.documents {
+            let words: Vec<&str> = document.text.split_whitespace().take(LISTED_WORDS).collect();
+            document.text = words.join(" ");
+        }
+        set
+    }
+
+    /// Whether its documents are descriptions, as a listing has them, rather than
+    /// contents: nearly all of one line, and short.
+    pub fn is_terse(&self) -> bool {
+        let words: usize = self.documents.iter().map(|d| d.text.split_whitespace().count()).sum();
+        let single = self.documents.iter().filter(|d| !d.text.trim().contains('\n')).count();
+        let count = self.documents.len().max(1);
+        words / count < 60 && single * 20 > count * 19
+    }
+}
+
+fn lines(folder: &Path, file: &str) -> anyhow::Result<Vec<Value>> {
+    let text = fs::read_to_string(folder.join(file))?;
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    lines.map(|line| serde_json::from_str(line).with_context(|| file.to_owned())).collect()
+}
+
+/// A member as text, whatever it is.
+fn text(value: &Value, key: &str) -> String {
+    match &value[key] {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
+    }
+}
