@@ -67,6 +67,12 @@ fn base64_of(content: &Value) -> Value {
     }
 }
 
+const READ: &str = "get_resource";
+const FIND: &str = "discover_resources";
+const SEARCH: &str = "search_resources";
+const SUM_UP: &str = "resource_summary";
+const HEALTH: &str = "health_check";
+
 #[tokio::test]
 async fn every_resource_is_the_same_through_the_tool_and_natively() {
     let trove = Trove::with(&[toy("one", "--resources 18 --uris mixed")]).await;
@@ -163,15 +169,15 @@ async fn flags_say_which_tools_there_are() {
     for (flags, zed, codex) in [
         (
             &["--bridge", "always"][..],
-            &["get_resource", "health_check"][..],
-            &["get_resource", "health_check"][..],
+            &[READ, FIND, SEARCH, SUM_UP, HEALTH][..],
+            &[READ, FIND, SEARCH, SUM_UP, HEALTH][..],
         ),
-        (&["--bridge", "never"], &["health_check"], &["health_check"]),
+        (&["--bridge", "never"], &[FIND, SEARCH, SUM_UP, HEALTH], &[FIND, SEARCH, SUM_UP, HEALTH]),
         (&["--toolsets", "health"], &["health_check"], &["health_check"]),
         (
             &["--toolsets", "resources,example"],
-            &["get_resource", "guide_example_echo"],
-            &["guide_example_echo"],
+            &[READ, FIND, SEARCH, SUM_UP, "guide_example_echo"],
+            &[FIND, SEARCH, SUM_UP, "guide_example_echo"],
         ),
     ] {
         let folder = Folder::with("");

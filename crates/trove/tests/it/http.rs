@@ -262,7 +262,7 @@ async fn an_unknown_version_is_refused_and_the_known_ones_are_named() {
 #[tokio::test]
 async fn an_unknown_method_is_not_found_and_a_notification_is_accepted() {
     let trove = Trove::start("").await;
-    for method in ["no/such/method", "ping", "prompts/list", "logging/setLevel"] {
+    for method in ["no/such/method", "ping", "tasks/list", "logging/setLevel"] {
         let unknown = modern(method, json!({}));
         assert_eq!(refusal(headed(&trove, method), &unknown).await, (404, -32601), "{method}");
     }
@@ -278,7 +278,7 @@ async fn a_legacy_client_is_told_of_unknown_methods_in_its_own_way() {
     let trove = Trove::start("").await;
     for kind in [Kind::HTTP_LEGACY, Kind::STDIO_LEGACY] {
         let client = trove.client(kind).await;
-        for method in ["no/such/method", "server/discovery", "prompts/list"] {
+        for method in ["no/such/method", "server/discovery", "tasks/list"] {
             let error = client.ask(method, json!({})).await.expect_err("there is no such method");
             assert_eq!(error["code"], -32601, "{kind:?} {method}");
         }

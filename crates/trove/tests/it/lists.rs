@@ -23,7 +23,8 @@ fn two_paged(first: &str, second: &str) -> [Toy; 2] {
 /// The URIs of a list that are not Trove's own.
 async fn foreign_uris(client: &Client) -> Vec<String> {
     let all = client.uris().await;
-    let is_ours = |uri: &str| uri.starts_with("info://") || uri.starts_with("guide://");
+    let ours = ["info://", "guide://", "config://", "auth://"];
+    let is_ours = |uri: &str| ours.iter().any(|scheme| uri.starts_with(scheme));
     all.into_iter().filter(|uri| !is_ours(uri)).collect()
 }
 

@@ -121,6 +121,7 @@ cwd = "DIR"
 protocol = "auto"
 expose = "resources"
 index = "content"
+cache = "auto"
 timeout_ms = 30000
 watch = "notify"
 
@@ -133,6 +134,7 @@ transport = "http"
 protocol = "legacy"
 expose = "all"
 index = "metadata"
+cache = "auto"
 timeout_ms = 1500
 watch = "poll"
 poll_interval_ms = 250
@@ -147,6 +149,7 @@ transport = "sse"
 protocol = "auto"
 expose = "resources"
 index = "content"
+cache = "auto"
 timeout_ms = 30000
 watch = "notify"
 
@@ -160,6 +163,12 @@ max_documents = 1000  # default
 
 [discovery]
 cache_ttl_ms = 300000  # file
+max_content_size = 1048576  # default
+parallel_requests = 5  # default
+content_previews = true  # default
+relevance_threshold = 0.3  # default
+semantic = true  # default
+log_queries = false  # default
 
 [[policy]]
 match = "admin://*"
@@ -177,6 +186,11 @@ max_answer_bytes = 1048576  # default
 toolsets = ["resources", "health", "guide", "flags"]  # file
 descriptions = "short"  # file
 mask_error_details = false  # default
+
+[audit]
+enabled = true  # default
+max_file_bytes = 16777216  # default
+kept_files = 8  # default
 
 [code]
 enabled = false  # file
@@ -242,7 +256,18 @@ fn the_schema_knows_every_section_and_refuses_others() {
         schema["properties"].as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(
         sections,
-        ["servers", "http", "guide", "discovery", "policy", "auth", "bridge", "tools", "code"]
+        [
+            "servers",
+            "http",
+            "guide",
+            "discovery",
+            "policy",
+            "auth",
+            "bridge",
+            "tools",
+            "audit",
+            "code"
+        ]
     );
     assert_eq!(schema["additionalProperties"], false);
     assert_eq!(schema.get("required"), None);
