@@ -206,7 +206,7 @@ impl FakeSource {
             }
             _ => return Err(SourceError::NotOffered { what: "that" }),
         };
-        let freshness = self.state().freshness;
+        let freshness = state.freshness;
         Ok(Reply { freshness, ..Reply::plain(Json::of(&body)) })
     }
 }

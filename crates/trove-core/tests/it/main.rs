@@ -4,6 +4,7 @@ mod about;
 mod access;
 mod bridge;
 mod changes;
+mod find;
 mod guide;
 mod kept;
 mod names;

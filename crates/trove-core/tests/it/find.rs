@@ -1,0 +1,248 @@
+//! Finding resources over fake Sources: by name, description and content, and only what
+//! whoever asks may read.
+
+use std::{sync::Arc, time::Duration};
+
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+use trove_core::{
+    Caller, Json, Source as _,
+    access::{Access, Policy, Rule},
+    caller::{Door, Roles},
+    resource::{Freshness, Scope},
+    search::{Config, Search},
+    source::{Ask, Indexing, SourceEvent},
+    status::State,
+    tools::{Settings, Tools, Toolset},
+};
+use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
+
+/// Longer than anything here takes.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A gateway with an index in memory, and its tools.
+struct Finder {
+    gateway: GatewayBox,
+    tools: Arc<Tools>,
+    stop: CancellationToken,
+}
+
+impl Drop for Finder {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+impl Finder {
+    /// Over these Sources, once all their contents were read.
+    async fn over(sources: &[&Arc<FakeSource>]) -> Finder {
+        let gateway = GatewayBox::with(sources).await;
+        let toolsets = vec![Toolset::Resources, Toolset::PerServer];
+        let settings = Settings { toolsets, ..Settings::default() };
+        let tools = Tools::new(gateway.gateway.clone(), settings);
+        let search = Search::open(None, Config::default(), None).expect("an index in memory");
+        gateway.gateway.adopt_search(Arc::new(search));
+        let stop = CancellationToken::new();
+        tokio::spawn(gateway.gateway.clone().crawl(stop.clone()));
+        let finder = Finder { gateway, tools, stop };
+        finder.crawled().await;
+        finder
+    }
+
+    async fn crawled(&self) {
+        let crawled = self.gateway.gateway.crawled();
+        tokio::time::timeout(PATIENCE, crawled).await.expect("the index is fed in time");
+    }
+
+    async fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> Value {
+        let arguments = Json::of(&arguments);
+        let reply = self.tools.call(caller, tool, Some(&arguments), Ask::default()).await;
+        let result: Value =
+            serde_json::from_str(reply.expect("a tool").body.as_str()).expect("JSON");
+        result["structuredContent"].clone()
+    }
+
+    /// What `search_resources` gives for one term.
+    async fn search(&self, caller: &Caller, term: &str) -> Value {
+        self.call(caller, "search_resources", json!({ "searchTerms": [term] })).await
+    }
+
+    async fn uris(&self, term: &str) -> Vec<String> {
+        uris(&self.search(&Caller::local(), term).await)
+    }
+
+    fn hide(&self, pattern: &str) {
+        let rule = Rule::new(pattern, vec!["admin".to_owned()], false).expect("a pattern");
+        let policy = Policy::new(vec![rule]);
+        self.gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
+    }
+}
+
+fn uris(answer: &Value) -> Vec<String> {
+    let hits = answer["resources"].as_array().unwrap_or_else(|| panic!("no hits: {answer}"));
+    hits.iter().filter_map(|hit| hit["uri"].as_str().map(str::to_owned)).collect()
+}
+
+fn library() -> FakeSource {
+    let source = FakeSource::new("lib", &[]);
+    source.add_entry(&json!({
+        "uri": "docs://bees", "name": "Beekeeping", "description": "On hives and nectar",
+        "mimeType": "text/plain", "annotations": { "lastModified": "2026-03-01T00:00:00Z" },
+    }));
+    source
+        .add_entry(&json!({ "uri": "docs://boats", "name": "Sailing", "mimeType": "text/plain" }));
+    source.give_text("docs://bees", "text/plain", "A queen lays quantumfoo eggs.");
+    source.give_text("docs://boats", "text/plain", "Reef the mainsail early.");
+    source
+}
+
+#[tokio::test]
+async fn a_resource_is_found_by_name_description_and_content() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    for (term, why) in
+        [("beekeeping", "name"), ("nectar", "description"), ("quantumfoo", "content")]
+    {
+        let answer = finder.search(&Caller::local(), term).await;
+        assert_eq!(uris(&answer), ["docs://bees"], "{term}");
+        assert!(answer["resources"][0]["why"].to_string().contains(why), "{term}: {answer}");
+        assert_eq!(answer["complete"], true, "{answer}");
+    }
+    let query = json!({ "query": "mainsail", "includeContent": true });
+    let answer = finder.call(&Caller::local(), "discover_resources", query).await;
+    assert_eq!(uris(&answer)[0], "docs://boats");
+    let preview = answer["resources"][0]["contentPreview"].as_str();
+    assert!(preview.is_some_and(|text| text.contains("mainsail")), "{answer}");
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_neither_found_nor_counted() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    let nobody = Caller::behind(Door::Http);
+    let before = finder.search(&nobody, "quantumfoo").await;
+    assert_eq!(before["totalFound"], 1);
+    finder.hide("docs://bees");
+    let after = finder.search(&nobody, "quantumfoo").await;
+    assert_eq!((&after["totalFound"], &after["resources"]), (&json!(0), &json!([])), "{after}");
+    let indexed = |answer: &Value| answer["coverage"]["indexed"].as_u64();
+    assert_eq!(indexed(&after), indexed(&before).map(|n| n - 1));
+    let health = finder.gateway.gateway.health(&nobody).index;
+    assert_eq!((health.entries, health.vectors, health.bytes), (None, None, None));
+    let roles = Roles::new(["admin".to_owned()]);
+    let admin = Caller { roles, ..Caller::behind(Door::Http) };
+    assert_eq!(uris(&finder.search(&admin, "quantumfoo").await), ["docs://bees"]);
+}
+
+#[tokio::test]
+async fn private_contents_are_found_by_their_owner_alone() {
+    let source = library();
+    source.say_freshness(Freshness { ttl_ms: 60_000, scope: Scope::Private });
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    assert_eq!(finder.uris("quantumfoo").await, ["docs://bees"]);
+    let other = Caller { principal: Some("eve".into()), ..Caller::behind(Door::Http) };
+    let answer = finder.search(&other, "quantumfoo").await;
+    assert_eq!(answer["totalFound"], 0, "{answer}");
+    // What it is called is no secret.
+    assert_eq!(uris(&finder.search(&other, "beekeeping").await), ["docs://bees"]);
+}
+
+#[tokio::test]
+async fn what_a_source_listed_is_found_while_it_is_down_and_said_to_be_old() {
+    let source = Arc::new(library());
+    let finder = Finder::over(&[&source]).await;
+    finder.gateway.gateway.board().update(source.id(), |status| {
+        status.state = State::Backoff;
+        status.last_error = Some("it crashed".to_owned());
+    });
+    let answer = finder.search(&Caller::local(), "quantumfoo").await;
+    assert_eq!(answer["resources"][0]["stale"], true, "{answer}");
+    assert_eq!(answer["errors"], json!([{ "server": "lib", "error": "it crashed" }]));
+    assert_eq!(answer["complete"], false);
+}
+
+#[tokio::test]
+async fn a_server_decides_how_much_of_it_is_searched() {
+    let metadata = Arc::new(library().indexed_as(Indexing::Metadata));
+    let finder = Finder::over(&[&metadata]).await;
+    assert_eq!(finder.uris("beekeeping").await, ["docs://bees"]);
+    assert!(finder.uris("quantumfoo").await.is_empty());
+    assert_eq!(metadata.reads.load(std::sync::atomic::Ordering::Relaxed), 0, "nothing is read");
+    let off = Arc::new(library().indexed_as(Indexing::Off));
+    let finder = Finder::over(&[&off]).await;
+    assert!(finder.uris("beekeeping").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_content_that_changed_is_found_by_its_new_words() {
+    let source = Arc::new(library());
+    let finder = Finder::over(&[&source]).await;
+    source.give_text("docs://bees", "text/plain", "A queen lays zanzibarian eggs.");
+    let feed = finder.gateway.gateway.feed();
+    feed.report(source.id(), SourceEvent::Updated("docs://bees".into())).await;
+    let changed = async {
+        while finder.uris("zanzibarian").await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(PATIENCE, changed).await.expect("the new words");
+    assert!(finder.uris("quantumfoo").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_cursor_goes_on_without_a_gap_or_a_repeat() {
+    let source = FakeSource::new("many", &[]);
+    for n in 0..25 {
+        let entry = json!({ "uri": format!("doc://{n}"), "name": format!("Gazetteer {n}") });
+        source.add_entry(&entry);
+    }
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let mut asked = json!({ "searchTerms": ["gazetteer"], "maxResults": 10 });
+        if cursor.is_string() {
+            asked["cursor"] = cursor.clone();
+        }
+        let answer = finder.call(&Caller::local(), "search_resources", asked).await;
+        assert_eq!(answer["totalFound"], 25, "{answer}");
+        all.extend(uris(&answer));
+        cursor = answer["cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+    }
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 25);
+}
+
+#[tokio::test]
+async fn a_wrong_question_is_refused_with_what_would_be_right() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    for (arguments, hint) in [
+        (json!({ "searchTerms": ["x"], "after": "yesterday" }), "2026-11-01"),
+        (json!({ "searchTerms": ["x"], "servers": ["nope"] }), "lib"),
+        (json!({ "searchTerms": ["x"], "cursor": "abc" }), "cursor"),
+        (json!({ "searchTerms": [] }), "searchTerms"),
+    ] {
+        let answer = finder.call(&Caller::local(), "search_resources", arguments.clone()).await;
+        assert_eq!(answer["success"], false, "{arguments}: {answer}");
+        assert_eq!(answer["error"], "InvalidArguments", "{arguments}: {answer}");
+        assert!(answer.to_string().contains(hint), "{arguments}: {answer}");
+    }
+    let asked = json!({ "searchTerms": ["eggs"], "after": "2026-02-01", "before": "2026-03-01" });
+    let answer = finder.call(&Caller::local(), "search_resources", asked).await;
+    assert_eq!(uris(&answer), ["docs://bees"], "the last day counts");
+}
+
+#[tokio::test]
+async fn a_server_has_tools_of_its_own_where_they_are_wanted() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    let listed = finder.call(&Caller::local(), "lib_list_resources", json!({})).await;
+    assert_eq!(uris(&listed), ["docs://bees", "docs://boats"]);
+    let read = json!({ "uri": "docs://boats" });
+    let read = finder.call(&Caller::local(), "lib_read_resource", read).await;
+    assert!(read.to_string().contains("Reef the mainsail"), "{read}");
+    finder.hide("docs://bees");
+    let nobody = Caller::behind(Door::Http);
+    let listed = finder.call(&nobody, "lib_list_resources", json!({})).await;
+    assert_eq!(uris(&listed), ["docs://boats"]);
+}
