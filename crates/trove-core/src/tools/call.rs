@@ -147,9 +147,17 @@ impl Tools {
     }
 
     /// Every tool there is, whatever the settings offer to clients: for the command line.
-    pub fn all(gateway: Arc<Gateway>) -> Tools {
-        let settings = Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() };
-        Tools::of(gateway, settings, TOOLS)
+    /// How resources are found is as set.
+    pub fn all(&self) -> Tools {
+        let offered = self.offered.load();
+        let settings = Settings {
+            toolsets: Toolset::ALL.to_vec(),
+            relevance_threshold: offered.settings.relevance_threshold,
+            has_previews: offered.settings.has_previews,
+            logs_queries: offered.settings.logs_queries,
+            ..Settings::default()
+        };
+        Tools::of(self.gateway.clone(), settings, TOOLS)
     }
 
     pub(super) fn of(

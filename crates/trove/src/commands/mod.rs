@@ -18,9 +18,7 @@ mod summary;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use trove_core::{
-    Caller, Json, SourceError, SourceId, gateway::AskError, source::Ask, tools::Tools,
-};
+use trove_core::{Caller, Json, SourceError, SourceId, gateway::AskError, source::Ask};
 
 use crate::{
     app::App,
@@ -254,7 +252,7 @@ fn once<T>(
 
 /// Calls a tool as a client would and gives its object; a failure keeps its own.
 async fn call_tool(app: &App, name: &str, arguments: &serde_json::Value) -> Result<Json, Failed> {
-    let tools = Tools::all(app.gateway.clone());
+    let tools = app.tools().all();
     let arguments = Json::of(arguments);
     let reply = tools.call(&Caller::local(), name, Some(&arguments), Ask::default()).await;
     let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);

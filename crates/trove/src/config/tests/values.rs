@@ -285,3 +285,48 @@ fn the_schema_knows_every_section_and_refuses_others() {
         assert_eq!(undocumented(section), 0, "{section}");
     }
 }
+
+#[test]
+fn the_environment_wins_over_discovery_in_the_file() {
+    let folder = TempDir::new().unwrap();
+    let text = "[discovery]\ncache_ttl_ms = 5\nmax_content_size = 6\nrelevance_threshold = 1\n";
+    fs::write(folder.path().join("trove.toml"), text).unwrap();
+    let load_with = |value: &str| {
+        let env = Env::default().with("HOME", "/home/ann");
+        let env = env.with("RESOURCE_DISCOVERY_CACHE_TTL", value);
+        let cwd = folder.path().to_owned();
+        load(&Request { explicit: None, cwd, env: &env, flags: Overrides::default() })
+    };
+    let Loaded { config, problems, .. } = load_with("7");
+    assert_eq!(shown(&problems), "");
+    let discovery = &config.discovery;
+    assert_eq!(discovery.cache_ttl.value, Duration::from_millis(7));
+    assert_eq!(discovery.cache_ttl.origin, Origin::Env);
+    assert_eq!((discovery.max_content_bytes.value, discovery.parallel.value), (6, 5));
+    assert_eq!(discovery.max_content_bytes.origin, Origin::File);
+    assert_eq!(discovery.relevance_threshold.get(), 1.0);
+    assert!(!load_with("soon").is_usable());
+    assert!(!load_toml("[discovery]\nrelevance_threshold = 1.5\n").is_usable());
+    assert!(!load_toml("[discovery]\nparallel_requests = 0\n").is_usable());
+}
+
+#[test]
+fn a_clients_file_may_say_how_to_discover() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("mcp.json");
+    let text = json!({ "mcpServers": {}, "resourceDiscovery": {
+        "cacheTTL": 9, "maxContentSize": 8, "parallelRequests": 7,
+        "enableContentPreviews": false, "defaultRelevanceThreshold": 0.5,
+    } });
+    fs::write(&path, text.to_string()).unwrap();
+    let env = Env::default().with("HOME", "/home/ann");
+    let cwd = folder.path().to_owned();
+    let request = Request { explicit: Some(path), cwd, env: &env, flags: Overrides::default() };
+    let Loaded { config, problems, .. } = load(&request);
+    assert_eq!(shown(&problems), "");
+    let discovery = config.discovery;
+    assert_eq!(discovery.cache_ttl.value, Duration::from_millis(9));
+    assert_eq!((discovery.max_content_bytes.value, discovery.parallel.value), (8, 7));
+    assert!(!discovery.has_previews.value);
+    assert_eq!(discovery.relevance_threshold.get(), 0.5);
+}
