@@ -215,7 +215,12 @@ impl Crawler {
         match outcome {
             Outcome::Content(content) => {
                 self.failures.remove(&key);
-                self.search.put_content(key, content).await;
+                let is_private = content.owner.is_some();
+                self.search.put_content(key.clone(), content).await;
+                if is_private {
+                    // There is nothing in it for everybody: it is not wanted again.
+                    self.search.skip_content(key, Skip::Private).await;
+                }
             }
             Outcome::Skip(skip) => self.search.skip_content(key, skip).await,
             Outcome::Failed => {

@@ -163,7 +163,7 @@ async fn the_list_that_is_shown_by_default_is_small() {
 
 #[tokio::test]
 async fn every_example_works() {
-    let tools = Tools::all(Gateway::start("test", None).await);
+    let tools = Tools::new(Gateway::start("test", None).await, Settings::default()).all();
     let prefixed = |spec: &trove_core::tools::ToolSpec| match spec.prefix {
         Prefix::Shared => format!("guide_{}", spec.name),
         Prefix::None => spec.name.to_owned(),
@@ -237,7 +237,7 @@ impl Write for Log {
 
 #[tokio::test]
 async fn every_call_is_logged_once_in_the_same_words() {
-    let tools = Tools::all(Gateway::start("test", None).await);
+    let tools = Tools::new(Gateway::start("test", None).await, Settings::default()).all();
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()
