@@ -104,7 +104,7 @@ pub(super) struct SearchResources {
     cursor: Option<String>,
 }
 
-/// Tell how many resources there are, by server and type.
+/// Count the resources by server and type.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ResourceSummary {

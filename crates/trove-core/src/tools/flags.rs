@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct SetFeatureFlag {
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value, or null; JSON in a string is read as JSON.
+    /// Its value; JSON in a string is read as JSON.
     value: AnyJson,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ListFeatureFlags {
 pub(super) struct SetProjectFlag {
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value, or null; JSON in a string is read as JSON.
+    /// Its value; JSON in a string is read as JSON.
     value: AnyJson,
     /// The project; the current one if left out.
     #[serde(default)]
