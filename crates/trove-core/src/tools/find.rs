@@ -30,16 +30,15 @@ pub const COVERAGE_THRESHOLD: u8 = 95;
 
 /// Find resources by what you need to know.
 ///
-/// Looks through names, descriptions and contents of all servers, by words and by meaning.
-/// Without `query`: everything that passes the filters, best first. Read what looks right
-/// with get_resource, or natively. `why` says what matched; `errors` which servers are down.
+/// Looks through names, descriptions and contents of all servers, by words and meaning. Read
+/// what looks right with get_resource or natively.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct DiscoverResources {
-    /// What you want to know, in your own words.
+    /// What you want to know.
     #[serde(default)]
     query: Option<String>,
-    /// Only these types, such as `text/markdown` or `text/*`.
+    /// Only these types: `text/*`.
     #[serde(default)]
     #[schemars(length(max = 256))]
     content_types: Vec<String>,
@@ -51,10 +50,10 @@ pub(super) struct DiscoverResources {
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_results: usize,
-    /// Whether to show a piece of each content.
+    /// Show a piece of each.
     #[serde(default)]
     include_content: bool,
-    /// Leave out what is less relevant, from 0 to 1.
+    /// Leave out what is less relevant.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     relevance_threshold: Option<f32>,
@@ -64,12 +63,10 @@ pub(super) struct DiscoverResources {
 }
 
 /// Search resources for words that must all be there.
-///
-/// A term may be a "quoted phrase". `highlights` show where; `coverage` how much is indexed.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SearchResources {
-    /// The terms, all of which must hold.
+    /// Words or "quoted phrases".
     #[schemars(length(max = 32))]
     search_terms: Vec<String>,
     /// Where to look.
@@ -78,17 +75,17 @@ pub(super) struct SearchResources {
     /// Find misspelt words too.
     #[serde(default)]
     fuzzy_match: bool,
-    /// Only what changed on or after this date, such as `2026-11-01`.
+    /// Changed since: `2026-11-01`.
     #[serde(default)]
     after: Option<String>,
-    /// Only what changed on or before this date.
+    /// Changed until.
     #[serde(default)]
     before: Option<String>,
     /// Only these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
     servers: Vec<String>,
-    /// Only these types, such as `text/*`.
+    /// Only these types: `text/*`.
     #[serde(default)]
     #[schemars(length(max = 256))]
     content_types: Vec<String>,
@@ -96,7 +93,7 @@ pub(super) struct SearchResources {
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_results: usize,
-    /// Whether meaning joins the ranking.
+    /// Let meaning join in.
     #[serde(default = "yes")]
     semantic: bool,
     /// Go on with a list.
@@ -108,7 +105,7 @@ pub(super) struct SearchResources {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ResourceSummary {
-    /// Whether to add sizes, the freshest, index coverage and cache figures.
+    /// Add sizes, coverage and cache figures.
     #[serde(default)]
     include_stats: bool,
     /// How to group.

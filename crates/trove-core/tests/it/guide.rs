@@ -1,6 +1,6 @@
 //! Local knowledge through the gateway, on a real disk.
 
-mod kit;
+pub(crate) mod kit;
 
 use std::{collections::BTreeMap, fs, os::unix::fs::symlink, time::Duration};
 

@@ -11,11 +11,16 @@ use serde_json::Value;
 use trove_core::{
     Caller, Gateway, Json,
     caller::Door,
+    flags::{Flags, SqliteStore, defs::KNOWN},
+    knowledge::CollectionSettings,
+    search::{Config, Search},
     source::Ask,
     tools::{
         BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed,
     },
 };
+
+use crate::guide::kit::Guide;
 
 fn value(json: &Json) -> Value {
     serde_json::from_str(json.as_str()).expect("as the test made it")
@@ -156,20 +161,57 @@ async fn the_list_that_is_shown_by_default_is_small() {
     let tools = Tools::new(Gateway::start("test", None).await, Settings::default());
     let list = tools.list(&Caller::behind(Door::Http));
     let names: Vec<String> = list.iter().filter_map(|entry| entry.get_str("name")).collect();
-    assert_eq!(names, ["get_resource", "health_check"]);
+    assert_eq!(
+        names,
+        [
+            "get_resource",
+            "discover_resources",
+            "search_resources",
+            "resource_summary",
+            "health_check"
+        ]
+    );
     let text: String = list.iter().map(Json::as_str).collect();
     assert!(most_tokens(&text) <= 1500, "{} tokens", most_tokens(&text));
 }
 
+const FILES: [(&str, &str); 5] = [
+    ("guide/lang/rust.md", "# Rust\n"),
+    ("guide/lang/python.md", "# Python\n"),
+    ("guide/lang/cobol.md", "# Cobol\n"),
+    ("guide/checklists/release.md", "# Release\n"),
+    ("guide/drafts/idea.md", "# Idea\n"),
+];
+
+/// A gateway with a guide, flags and an index: all that examples speak of.
+async fn furnished() -> Guide {
+    let guide = Guide::set(&FILES, |settings| {
+        for name in ["review", "old"] {
+            let members = vec!["lang/rust".to_owned()];
+            let collection = CollectionSettings { members, description: None };
+            settings.groups.collections.insert(name.into(), collection);
+        }
+    })
+    .await;
+    let store = SqliteStore::opener(guide.dir.path().join("store.db"));
+    guide.gateway.adopt_flags(Arc::new(Flags::start(store, KNOWN)));
+    guide.gateway.adopt_knowledge(guide.knowledge.clone());
+    let search = Search::open(None, Config::default(), None).expect("an index in memory");
+    guide.gateway.adopt_search(Arc::new(search));
+    guide
+}
+
 #[tokio::test]
 async fn every_example_works() {
-    let tools = Tools::new(Gateway::start("test", None).await, Settings::default()).all();
     let prefixed = |spec: &trove_core::tools::ToolSpec| match spec.prefix {
         Prefix::Shared => format!("guide_{}", spec.name),
         Prefix::None => spec.name.to_owned(),
     };
     for spec in TOOLS {
         for example in spec.examples {
+            // Each has a world of its own: some take away what others need.
+            let guide = furnished().await;
+            let tools = Tools::new(guide.gateway.clone(), Settings::default()).all();
             let arguments = Json::parse(example.arguments).expect(example.arguments);
             let answer = tools
                 .call(&Caller::local(), &prefixed(spec), Some(&arguments), Ask::default())
@@ -212,12 +254,15 @@ async fn who_needs_no_bridge_is_not_shown_it_but_may_use_it() {
     let codex =
         Caller { client: Some("codex-mcp-client".to_owned()), ..Caller::behind(Door::Http) };
     let names: Vec<String> = tools.list(&codex).iter().filter_map(|e| e.get_str("name")).collect();
-    assert_eq!(names, ["health_check"]);
+    assert_eq!(
+        names,
+        ["discover_resources", "search_resources", "resource_summary", "health_check"]
+    );
     assert!(tools.call(&codex, "get_resource", None, Ask::default()).await.is_some());
     tools.configure(Settings { bridge: BridgeMode::Always, ..Settings::default() });
-    assert_eq!(tools.list(&codex).len(), 2);
+    assert_eq!(tools.list(&codex).len(), 5);
     tools.configure(Settings { bridge: BridgeMode::Never, ..Settings::default() });
-    assert_eq!(tools.list(&Caller::behind(Door::Http)).len(), 1);
+    assert_eq!(tools.list(&Caller::behind(Door::Http)).len(), 4);
 }
 
 /// Everything that is logged on this thread.
