@@ -57,7 +57,7 @@ pub(super) struct DiscoverResources {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     relevance_threshold: Option<f32>,
-    /// Go on with a list.
+    /// Go on.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -96,7 +96,7 @@ pub(super) struct SearchResources {
     /// Let meaning join in.
     #[serde(default = "yes")]
     semantic: bool,
-    /// Go on with a list.
+    /// Go on.
     #[serde(default)]
     cursor: Option<String>,
 }
@@ -105,7 +105,7 @@ pub(super) struct SearchResources {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ResourceSummary {
-    /// Add sizes, coverage and cache figures.
+    /// Add figures.
     #[serde(default)]
     include_stats: bool,
     /// How to group.

@@ -9,7 +9,7 @@ use crate::json::{Json, Object};
 /// Tell whether Trove and the servers behind it work.
 ///
 /// Answers at once from memory. For each server: its state, what went wrong last, how
-/// many resources it lists. Use it when a read fails or something seems to be missing.
+/// many resources it lists.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HealthCheck {}
