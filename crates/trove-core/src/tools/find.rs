@@ -15,7 +15,7 @@ use time::{
 use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     content::escape_line,
-    gateway::{FindError, Found},
+    gateway::{FindError, Found, View},
     json::{Json, Object},
     search::{Coverage, Hit, MAX_RESULTS, Query, Scope, Wanted},
     source::SourceId,
@@ -305,16 +305,8 @@ impl Tool for ResourceSummary {
                 json!({ "groupName": name, "total": count, "more": more, "resources": resources })
             })
             .collect();
-        let mut summary = json!({
-            "totalResources": view.resource_count(),
-            "totalTemplates": view.template_count(),
-            "serverCount": by_server.len(),
-            "resourcesByServer": by_server,
-            "resourcesByType": by_type,
-        });
-        if self.include_stats {
-            summary["stats"] = stats(call, bytes);
-        }
+        let summary =
+            summed(&view, &by_server, &by_type, self.include_stats.then(|| stats(call, bytes)));
         let mut out = Object::new();
         out.set("success", "true");
         out.set("summary", summary.to_string());
@@ -324,6 +316,23 @@ impl Tool for ResourceSummary {
         }
         Ok(Outcome::flat(out))
     }
+}
+
+fn summed(
+    view: &View,
+    by_server: &BTreeMap<String, usize>,
+    by_type: &BTreeMap<String, usize>,
+    stats: Option<Value>,
+) -> Value {
+    let mut summary = json!({
+        "totalResources": view.resource_count(),
+        "totalTemplates": view.template_count(),
+        "serverCount": by_server.len(),
+        "resourcesByServer": by_server,
+        "resourcesByType": by_type,
+    });
+    put(&mut summary, "stats", stats);
+    summary
 }
 
 fn stats(call: &Call<'_>, bytes: u64) -> Value {
