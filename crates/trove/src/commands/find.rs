@@ -118,7 +118,7 @@ mod tests {
         let plain = as_text(&found, false);
         assert!(plain.starts_with("0.88  docs://a  A\\u{1b}[2Jb  (name)\n"), "{plain}");
         assert!(plain.contains("note: x: gone\\u{7}\n") && plain.contains("--cursor 1"));
-        assert!(!plain.contains("one"));
+        assert!(!plain.contains("\n      one"));
         assert!(as_text(&found, true).contains("\n      two\n      one\n"));
     }
 }
