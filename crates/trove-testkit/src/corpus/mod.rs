@@ -51,7 +51,10 @@ fn parse(line: &str) -> Option<Topic<'_>> {
 
 fn add_documents(topic: &Topic<'_>, set: &mut Set) {
     for number in 0..=SIBLINGS {
-        let seed = topic.name.bytes().fold(number as u64 + 1, |sum, b| sum * 31 + u64::from(b));
+        let seed = topic
+            .name
+            .bytes()
+            .fold(number as u64 + 1, |sum, b| sum.wrapping_mul(31) ^ u64::from(b));
         let peculiar: &[&str] = if number == 0 { &topic.peculiar } else { &[] };
         set.documents.push(Document {
             id: uri(topic, number),
