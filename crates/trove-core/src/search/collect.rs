@@ -211,6 +211,8 @@ pub(super) struct Weighed {
     pub(super) coverage: f32,
     /// Which units it holds, a bit each.
     pub(super) units: u64,
+    /// Which units its name holds.
+    names: u64,
 }
 
 /// Weighs documents, sorted by address.
@@ -224,16 +226,19 @@ pub(super) fn weigh(
     for (number, unit) in lexical.units.iter().enumerate() {
         let Compiled { idf, name, text, .. } = unit;
         let bit = 1_u64 << number.min(63);
-        if let Some(name) = name {
+        for name in name {
             visit(searcher, &**name, docs, &mut |doc, score| {
                 let sum = weighed.entry(doc).or_default();
                 sum.name += score / lexical.mass;
-                sum.name_coverage += idf / total;
-                sum.coverage += idf / total;
+                if sum.names & bit == 0 {
+                    sum.name_coverage += idf / total;
+                    sum.coverage += idf / total;
+                }
+                sum.names |= bit;
                 sum.units |= bit;
             })?;
         }
-        if let Some(text) = text {
+        for text in text {
             visit(searcher, &**text, docs, &mut |doc, score| {
                 let sum = weighed.entry(doc).or_default();
                 sum.text += score / lexical.mass;

@@ -24,6 +24,8 @@ use super::{
 const CANDIDATES: usize = 200;
 /// How many resources of exactly the name asked for are put first.
 const MAX_EXACT: usize = 256;
+/// Among so many of the nearest a meaning is placed.
+const MEANT: usize = 100;
 /// How much words and meaning count in the order.
 const LEXICAL_SHARE: f32 = 0.35;
 const MEANING_SHARE: f32 = 0.65;
@@ -91,16 +93,15 @@ impl Finder<'_> {
         filter: &mut Filter<'_>,
     ) -> tantivy::Result<Hits> {
         let mut total = 0;
-        let mut admitted: Vec<(f32, &Record)> = Vec::new();
-        for record in self.roster.iter().filter(|record| filter.admits_record(record)) {
+        let admitted = self.roster.iter().filter(|record| filter.admits_record(record));
+        let admitted = admitted.map(|record| {
             total += 1;
-            admitted.push((standing(record, query.now), record));
-        }
+            (standing(record, query.now), record)
+        });
         let reach = query.offset + query.max_results;
-        let order = |a: &(f32, &Record), b: &(f32, &Record)| {
-            a.0.total_cmp(&b.0).then_with(|| b.1.local.cmp(&a.1.local))
-        };
-        let best = top_by(admitted.into_iter(), reach, order);
+        let order =
+            |a: &(f32, &Record), b: &(f32, &Record)| a.0.total_cmp(&b.0).then(b.1.id.cmp(&a.1.id));
+        let best = top_by(admitted, reach, order);
         let mut hits = Vec::new();
         for (standing, record) in best.into_iter().skip(query.offset) {
             let docs = collect::documents_of(searcher, &self.store.fields, record.id, filter)?;
@@ -267,7 +268,7 @@ impl Finder<'_> {
         let ranks = collect::scores(searcher, &*lexical.all, &unranked)?;
         for candidate in candidates {
             let Some(doc) = candidate.doc else { continue };
-            let Weighed { text, name, name_coverage, coverage, units } =
+            let Weighed { text, name, name_coverage, coverage, units, .. } =
                 weighed.get(&doc).copied().unwrap_or_default();
             let evidence = &mut candidate.evidence;
             (evidence.text, evidence.name) = (text, name);
@@ -283,7 +284,10 @@ impl Finder<'_> {
     /// Puts candidates in their order.
     fn rank(&self, query: &Query, meaning: Option<&Meaning>, candidates: &mut [Candidate]) {
         let words = Scale::of(candidates.iter().map(|c| c.lexical).chain([0.0]));
-        let cosines = Scale::of(candidates.iter().filter_map(|c| c.near).map(|near| near.cosine));
+        let near = candidates.iter().filter_map(|c| c.near).map(|near| near.cosine);
+        // Words propose what is far in meaning too; it must not make the near look alike.
+        let near = top_by(near, MEANT, f32::total_cmp);
+        let cosines = Scale::of(near.into_iter());
         for candidate in candidates.iter_mut() {
             let Some(record) = self.roster.get(candidate.id) else { continue };
             let lexical = words.place(candidate.lexical);

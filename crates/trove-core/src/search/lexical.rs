@@ -1,27 +1,23 @@
 //! Turns units into questions to the index library: fields and their weights, wholes and
-//! parts, misspelt words.
+//! parts.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use tantivy::{
     Searcher, Term,
     query::{
         Bm25StatisticsProvider, BooleanQuery, BoostQuery, DisjunctionMaxQuery, EnableScoring,
-        FuzzyTermQuery, Occur, PhraseQuery, Query as IndexQuery, TermQuery, Weight,
+        Occur, PhraseQuery, Query as IndexQuery, TermQuery, Weight,
     },
     schema::{Field, IndexRecordOption},
 };
 
 use super::{
+    fuzzy::{self, Expansions},
     query::{Plan, Scope, Unit, UnitKind},
     schema::Fields,
 };
 
-/// To how many words of the index a misspelt word is compared at most.
-const MAX_EXPANSIONS: usize = 32;
-/// How many words of the index are looked at for a misspelt one, in each field of each
-/// segment.
-const MAX_LOOKED_AT: usize = 20_000;
 /// What BM25 gives one word at most, over its rarity: `k1 + 1`.
 const BM25_CEILING: f32 = 2.2;
 
@@ -127,8 +123,11 @@ pub(super) struct Compiled {
     pub(super) unit: usize,
     /// How rare it is.
     pub(super) idf: f32,
-    pub(super) name: Option<Box<dyn Weight>>,
-    pub(super) text: Option<Box<dyn Weight>>,
+    /// What speaks for it in names. Apart, because a single word is looked up in a few
+    /// documents much faster than any of several.
+    pub(super) name: Vec<Box<dyn Weight>>,
+    /// The same in texts.
+    pub(super) text: Vec<Box<dyn Weight>>,
     /// The tokens that count as it, for highlights.
     pub(super) tokens: HashSet<String>,
 }
@@ -148,16 +147,6 @@ pub(super) struct Compiler<'a> {
     statistics: Statistics<'a>,
     fields: Vec<Weighted>,
     is_fuzzy: bool,
-}
-
-/// Words of the index that count as one that was asked for, by field: how far each is.
-type Expansions = BTreeMap<String, Expansion>;
-
-#[derive(Debug, Default)]
-struct Expansion {
-    distance: usize,
-    documents: u64,
-    fields: Vec<Field>,
 }
 
 impl<'a> Compiler<'a> {
@@ -217,18 +206,15 @@ impl<'a> Compiler<'a> {
         unit: &Unit,
         expanded: &[Expansions],
     ) -> tantivy::Result<Compiled> {
-        let weight = |class| {
+        let weights = |class| {
             let queries = self.scoring(unit, expanded, Some(class));
-            if queries.is_empty() {
-                return Ok(None);
-            }
-            self.weight(Box::new(BooleanQuery::union(queries))).map(Some)
+            queries.into_iter().map(|query| self.weight(query)).collect::<tantivy::Result<_>>()
         };
         Ok(Compiled {
             unit: number,
             idf: self.idf_of(unit, expanded)?,
-            name: weight(Class::Name)?,
-            text: weight(Class::Text)?,
+            name: weights(Class::Name)?,
+            text: weights(Class::Text)?,
             tokens: tokens_of(unit, expanded),
         })
     }
@@ -363,49 +349,12 @@ impl<'a> Compiler<'a> {
     /// Finds the words of the index that a misspelt one may mean, for each part of a unit.
     fn expand(&self, unit: &Unit) -> tantivy::Result<Vec<Expansions>> {
         let UnitKind::Word { parts, .. } = &unit.kind else { return Ok(Vec::new()) };
-        parts
-            .iter()
-            .map(|part| match edits_for(&part.form) {
-                distance @ 1.. if self.is_fuzzy => self.expand_part(&part.form, distance),
-                _ => Ok(Expansions::new()),
-            })
-            .collect()
-    }
-
-    fn expand_part(&self, form: &str, distance: u8) -> tantivy::Result<Expansions> {
-        let mut found = Expansions::new();
-        for field in self.word_fields(None).map(|field| field.field) {
-            let automaton = FuzzyTermQuery::new(Term::from_field_text(field, form), distance, true)
-                .automaton()?;
-            for segment in self.searcher.segment_readers() {
-                let index = segment.inverted_index(field)?;
-                let mut terms = index.terms().search(&automaton).into_stream()?;
-                let mut looked_at = 0;
-                while looked_at < MAX_LOOKED_AT && terms.advance() {
-                    looked_at += 1;
-                    let Ok(text) = std::str::from_utf8(terms.key()) else { continue };
-                    let documents = u64::from(terms.value().doc_freq);
-                    let expansion = found.entry(text.to_owned()).or_insert_with(|| Expansion {
-                        distance: edits_between(form, text),
-                        ..Expansion::default()
-                    });
-                    expansion.documents = expansion.documents.max(documents);
-                    if !expansion.fields.contains(&field) {
-                        expansion.fields.push(field);
-                    }
-                }
-            }
+        if !self.is_fuzzy {
+            return Ok(parts.iter().map(|_| Expansions::new()).collect());
         }
-        Ok(nearest(found))
+        let fields: Vec<Field> = self.word_fields(None).map(|field| field.field).collect();
+        parts.iter().map(|part| fuzzy::expand(self.searcher, &fields, &part.form)).collect()
     }
-}
-
-/// The few that are nearest, and of those the most common.
-fn nearest(found: Expansions) -> Expansions {
-    let mut list: Vec<_> = found.into_iter().collect();
-    list.sort_by_key(|(_, expansion)| (expansion.distance, std::cmp::Reverse(expansion.documents)));
-    list.truncate(MAX_EXPANSIONS);
-    list.into_iter().collect()
 }
 
 fn term(field: Field, text: &str, weight: f32) -> Box<dyn IndexQuery> {
@@ -430,34 +379,4 @@ fn tokens_of(unit: &Unit, expanded: &[Expansions]) -> HashSet<String> {
             tokens
         }
     }
-}
-
-/// How many letters a word may be misspelt in.
-fn edits_for(form: &str) -> u8 {
-    match form.chars().count() {
-        _ if form.bytes().all(|b| b.is_ascii_digit()) => 0,
-        0..=3 => 0,
-        4..=7 => 1,
-        _ => 2,
-    }
-}
-
-/// How many letters two words differ in, where two letters swapped count as one.
-fn edits_between(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows =
-        [vec![0; b.len() + 1], (0..=b.len()).collect::<Vec<usize>>(), vec![0; b.len() + 1]];
-    for i in 1..=a.len() {
-        rows[2][0] = i;
-        for j in 1..=b.len() {
-            let differs = usize::from(a[i - 1] != b[j - 1]);
-            let mut least = (rows[1][j] + 1).min(rows[2][j - 1] + 1).min(rows[1][j - 1] + differs);
-            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                least = least.min(rows[0][j - 2] + 1);
-            }
-            rows[2][j] = least;
-        }
-        rows.rotate_left(1);
-    }
-    rows[1][b.len()]
 }

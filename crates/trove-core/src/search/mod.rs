@@ -13,6 +13,7 @@ mod entry;
 mod extract;
 mod filter;
 mod find;
+mod fuzzy;
 mod highlight;
 mod hits;
 mod lexical;
@@ -353,14 +354,19 @@ impl Search {
 
     /// Commits what was brought and ends the threads. Blocks until they have.
     pub fn shutdown(&self) {
-        self.shared.bell.stop();
-        let _ = self.orders.send((Order::Stop, None));
+        self.tell_to_stop();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
         for thread in threads.drain(..) {
             if thread.join().is_err() {
                 tracing::warn!("a thread of search ended badly");
             }
         }
+    }
+
+    fn tell_to_stop(&self) {
+        self.shared.bell.stop();
+        // The writer may have ended already.
+        let _ = self.orders.send((Order::Stop, None));
     }
 
     fn meaning_of(&self, query: &Query, plan: &query::Plan) -> Option<Vec<f32>> {
@@ -375,6 +381,13 @@ impl Search {
         // Neither the room nor the inbox closes while we are here.
         let room = self.room.clone().acquire_many_owned(permits).await.ok();
         let _ = self.orders.send((order, room));
+    }
+}
+
+impl Drop for Search {
+    /// Threads do not outlive what they work for; [`Search::shutdown`] waits for them.
+    fn drop(&mut self) {
+        self.tell_to_stop();
     }
 }
 

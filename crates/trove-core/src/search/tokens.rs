@@ -57,6 +57,13 @@ impl<'t> Words<'t> {
         let rest = &self.text[self.at..];
         let Some(start) = rest.find(is_word_letter) else { return false };
         let start = self.at + start;
+        if let Some(len) = plain_word_len(&self.text.as_bytes()[start..]) {
+            self.at = start + len;
+            word.is_unspaced = false;
+            word.span = start..start + len;
+            word.parts.push(word.span.clone());
+            return true;
+        }
         let first = self.text[start..].chars().next().unwrap_or(' ');
         if is_unspaced(first) {
             let run = &self.text[start..];
@@ -96,6 +103,16 @@ impl<'t> Words<'t> {
         self.at = if end == run.len() { self.run_end } else { self.at + second };
         true
     }
+}
+
+/// How long a word is of plain small letters, but for the first: most words are, and
+/// need no cutting.
+fn plain_word_len(bytes: &[u8]) -> Option<usize> {
+    let first = usize::from(bytes.first()?.is_ascii_uppercase());
+    let len = first + bytes[first..].iter().take_while(|b| b.is_ascii_lowercase()).count();
+    let is_plain = len > first
+        && bytes.get(len).is_none_or(|b| b.is_ascii() && !b.is_ascii_alphanumeric() && *b != b'_');
+    is_plain.then_some(len)
 }
 
 fn set_unspaced(word: &mut Word, span: Range<usize>) {
@@ -237,10 +254,17 @@ impl Beginnings {
         Beginnings { bits }
     }
 
-    /// Whether a token may be one of them. A stem begins like its word, but for a few
-    /// words such as `dying`.
-    fn may_hold(&self, form: &str) -> bool {
-        let at = Beginnings::number(form.as_bytes());
+    /// Whether the token of a written word may be one of them. A stem begins like its
+    /// word, but for a few words such as `dying`.
+    fn may_begin(&self, written: &str) -> bool {
+        let bytes = written.as_bytes();
+        let start = &bytes[..bytes.len().min(2)];
+        // What is not plain may become anything.
+        if !start.is_ascii() {
+            return true;
+        }
+        let byte = |n: usize| start.get(n).map_or(0, u8::to_ascii_lowercase);
+        let at = Beginnings::number(&[byte(0), byte(1)]);
         self.bits[at / 64] & 1 << (at % 64) != 0
     }
 
@@ -300,9 +324,9 @@ impl<'t> Tokens<'t> {
         let (text, span) = (self.text, self.word.span.clone());
         let is_compound = self.word.parts.len() > 1;
         if is_compound && span.len() <= MAX_TOKEN_BYTES {
-            let whole = normal(&text[span.clone()]).into_owned();
             let position = self.position;
-            if self.wanted.is_none_or(|wanted| wanted.may_hold(&whole)) {
+            if self.wanted.is_none_or(|wanted| wanted.may_begin(&text[span.clone()])) {
+                let whole = normal(&text[span.clone()]).into_owned();
                 self.ready.push(Token { text: whole, role: Role::Whole, span, position });
             }
         }
@@ -311,13 +335,13 @@ impl<'t> Tokens<'t> {
             return true;
         }
         for part in &self.word.parts {
-            let form = normal(&text[part.clone()]);
             let position = self.position;
             self.position += 1;
-            if form.is_empty() || form.len() > MAX_TOKEN_BYTES || is_stop_word(&form) {
+            if self.wanted.is_some_and(|wanted| !wanted.may_begin(&text[part.clone()])) {
                 continue;
             }
-            if self.wanted.is_some_and(|wanted| !wanted.may_hold(&form)) {
+            let form = normal(&text[part.clone()]);
+            if form.is_empty() || form.len() > MAX_TOKEN_BYTES || is_stop_word(&form) {
                 continue;
             }
             let span = part.clone();
@@ -338,9 +362,31 @@ impl<'t> Tokens<'t> {
     }
 }
 
-pub(super) fn is_stop_word(form: &str) -> bool {
-    form.len() <= 5 && STOP_WORDS.binary_search(&form).is_ok()
+fn is_stop_word(form: &str) -> bool {
+    form.len() <= 5 && STOP_NUMBERS.binary_search(&number_of(form)).is_ok()
 }
+
+/// The bytes of a short word as a number, in the order of the words.
+const fn number_of(word: &str) -> u64 {
+    let bytes = word.as_bytes();
+    let (mut number, mut n) = (0, 0);
+    while n < 5 {
+        number = number << 8 | if n < bytes.len() { bytes[n] as u64 } else { 0 };
+        n += 1;
+    }
+    number
+}
+
+/// Comparing numbers is faster than comparing words, and it is done for every word.
+const STOP_NUMBERS: [u64; STOP_WORDS.len()] = {
+    let mut numbers = [0; STOP_WORDS.len()];
+    let mut n = 0;
+    while n < numbers.len() {
+        numbers[n] = number_of(STOP_WORDS[n]);
+        n += 1;
+    }
+    numbers
+};
 
 /// Small letters without accents, so that `Café` is found as `cafe`.
 pub(super) fn normal(text: &str) -> Cow<'_, str> {
@@ -445,6 +491,13 @@ mod tests {
         check("東京都", "東京0 京都1");
         check("x東", "x0 東1");
         check("Straße", "strass0 (strasse)0");
+    }
+
+    #[test]
+    fn common_words_are_known() {
+        assert!(STOP_NUMBERS.is_sorted());
+        assert!(STOP_WORDS.iter().all(|word| is_stop_word(word)));
+        assert!(!is_stop_word("thesis") && !is_stop_word("x") && !is_stop_word(""));
     }
 
     #[test]

@@ -8,5 +8,6 @@ mod find;
 mod guide;
 mod kept;
 mod names;
+mod search;
 mod templates;
 mod tools;

@@ -33,6 +33,9 @@ enum What {
         /// How many words of content each has
         #[arg(long, default_value_t = 0)]
         words: usize,
+        /// Only the kinds of questions whose name contains this
+        #[arg(long, default_value = "")]
+        only: String,
     },
 }
 
@@ -54,8 +57,9 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().what {
         What::Run(sets) => runtime.block_on(run(&sets)),
         What::Fit(sets) => runtime.block_on(fit_all(&sets)),
-        What::Speed { resources, words } => {
-            let report = runtime.block_on(speed::run(speed::Plan { resources, words }))?;
+        What::Speed { resources, words, only } => {
+            let plan = speed::Plan { resources, words, only: &only };
+            let report = runtime.block_on(speed::run(plan))?;
             println!("{report}");
             Ok(())
         }
@@ -119,16 +123,17 @@ fn report(indexed: &Indexed, all: &[&Set], is_semantic: bool) -> anyhow::Result<
 
 async fn fit_all(sets: &Sets) -> anyhow::Result<()> {
     let read = read(sets)?;
+    let foreign = read.clone();
+    let foreign: Vec<&Set> = foreign.iter().collect();
     let (terse, full): (Vec<Set>, Vec<Set>) = read.into_iter().partition(Set::is_terse);
     // There are few sets of listings; every other one makes one more.
     let terse: Vec<Set> = terse.into_iter().chain(full.iter().map(Set::shortened)).collect();
     let is_semantic = encoder(sets)?.is_some();
     for (name, group) in [("contents", full), ("listings", terse)] {
         let indexed = index(sets, group).await?;
-        let all: Vec<&Set> = indexed.iter().map(|indexed| &indexed.set).collect();
         let mut samples = Vec::new();
         for indexed in &indexed {
-            samples.push(fit::samples(indexed, &all, is_semantic)?);
+            samples.push(fit::samples(indexed, &foreign, is_semantic)?);
         }
         let model = fit::fit(&samples.concat());
         println!("{name}: {model:?}");

@@ -133,7 +133,9 @@ impl Indexed {
 
 /// Questions of the other sets, spread evenly.
 pub fn off_topic<'a>(set: &Set, others: &[&'a Set]) -> Vec<&'a str> {
-    let others: Vec<&&Set> = others.iter().filter(|other| other.name != set.name).collect();
+    // A shortened set has the questions of the whole one.
+    let others = others.iter().filter(|other| !set.name.starts_with(&other.name));
+    let others: Vec<&&Set> = others.collect();
     let each = OFF_TOPIC / others.len().max(1);
     let mut texts = Vec::new();
     for other in others {
