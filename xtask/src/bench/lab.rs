@@ -221,8 +221,11 @@ impl Lab {
 /// Builds all programs for release; gives them by name. They are always built together:
 /// fewer packages would mean other features of what they share, and so other code.
 pub(super) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
+    build_packages(&["--package", "trove", "--package", "trove-testkit"])
+}
+
+fn build_packages(packages: &[&str]) -> anyhow::Result<BTreeMap<String, PathBuf>> {
     eprintln!("building for release");
-    let packages = ["--package", "trove", "--package", "trove-testkit"];
     let mut cargo = steps::cargo(&["build", "--release", "--quiet"]);
     cargo.args(packages);
     cargo.args(["--message-format", "json-render-diagnostics"]).stderr(Stdio::inherit());
@@ -239,9 +242,10 @@ pub(super) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     Ok(programs)
 }
 
-/// Builds one program of the test kit for release.
+/// Builds one program of the test kit for release, and nothing else.
 pub(super) fn build_one(name: &str) -> anyhow::Result<PathBuf> {
-    build()?.remove(name).with_context(|| format!("{name} was not built"))
+    let mut programs = build_packages(&["--package", "trove-testkit", "--bin", name])?;
+    programs.remove(name).with_context(|| format!("{name} was not built"))
 }
 
 fn entry(upstream: &Upstream) -> Value {

@@ -13,7 +13,7 @@ use tantivy::{
 use super::{
     filter::Filter,
     lexical::{Compiled, Lexical},
-    roster::slot_of,
+    record::slot_of,
     schema::{Fields, fast},
 };
 

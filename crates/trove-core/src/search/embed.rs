@@ -9,10 +9,12 @@ use std::{
 use tantivy::TantivyDocument;
 
 use super::{
-    Shared, chunks, collect,
-    roster::{private_version, top_by, urgency, version_of},
-    schema::{self, Read},
+    chunks, collect,
+    document::{self, Read},
+    record::{private_version, urgency, version_of},
+    shared::Shared,
     shelf::VectorFile,
+    top::top_by,
     vectors::{Embedded, quantise},
 };
 
@@ -168,7 +170,7 @@ impl Embedder {
         let mut documents = Vec::new();
         for (doc, _) in found {
             let document: TantivyDocument = searcher.doc(doc).ok()?;
-            documents.push(schema::read(&store.fields, &document));
+            documents.push(document::read(&store.fields, &document));
         }
         documents.sort_by_key(|read| (read.owner, read.part));
         Some(documents)

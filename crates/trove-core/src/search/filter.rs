@@ -4,7 +4,8 @@
 use super::{
     entry::{Coverage, Seen, Sight},
     query::Query,
-    roster::{Record, Roster, hash, slot_of},
+    record::{Record, hash, slot_of},
+    roster::Roster,
 };
 
 /// Decides about resources for one question.

@@ -12,11 +12,14 @@ use super::{
     highlight::Sought,
     hits::{Hit, Hits},
     lexical::{Compiler, Lexical, Population},
-    query::{Plan, Query, QueryError},
+    plan::Plan,
+    query::{Query, QueryError},
+    record::Record,
     relevance::Evidence,
-    roster::{Record, Roster, top_by},
+    roster::Roster,
     show,
     store::Store,
+    top::top_by,
     vectors::{Near, Probe, Spread, VectorSet},
 };
 

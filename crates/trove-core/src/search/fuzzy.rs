@@ -13,7 +13,7 @@ use std::{
 
 use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
 
-use super::roster::top_by;
+use super::top::top_by;
 
 /// To how many words of the index a misspelt word is compared at most.
 const MAX_EXPANSIONS: usize = 32;

@@ -14,7 +14,8 @@ use tantivy::{
 
 use super::{
     fuzzy::{self, Expansions},
-    query::{Plan, Scope, Unit, UnitKind},
+    plan::{Plan, Unit, UnitKind},
+    query::Scope,
     schema::Fields,
 };
 

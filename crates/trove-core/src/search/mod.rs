@@ -8,6 +8,7 @@
 mod analyser;
 mod chunks;
 mod collect;
+mod document;
 mod embed;
 mod entry;
 mod extract;
@@ -16,16 +17,25 @@ mod find;
 mod fuzzy;
 mod highlight;
 mod hits;
+mod letters;
 mod lexical;
+mod load;
+mod plan;
 mod query;
+mod record;
 pub mod relevance;
 mod roster;
 mod schema;
+mod shared;
 mod shelf;
 mod show;
+mod staged;
 mod store;
 mod tokens;
+mod top;
+mod uses;
 mod vectors;
+mod words;
 mod writer;
 
 #[cfg(test)]
@@ -35,7 +45,7 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        Arc, Mutex, PoisonError, RwLock,
         atomic::{AtomicU64, Ordering},
         mpsc,
     },
@@ -57,12 +67,14 @@ pub use query::{
     Scope, Wanted,
 };
 pub use roster::MAX_ENTRIES;
+pub use shared::{Config, Event, Status};
 pub use store::{Opened, Place};
 
 use crate::source_id::SourceId;
 use embed::{Bell, Embedder};
 use find::Finder;
 use roster::Roster;
+use shared::Shared;
 use shelf::VectorFile;
 use store::Store;
 use vectors::VectorSet;
@@ -76,95 +88,6 @@ const ENTRIES_AN_ORDER: usize = 1000;
 const MAX_WAITING_EVENTS: usize = 16;
 /// The most a resource's use counts.
 const MAX_USES: f32 = 1e6;
-
-/// What can be set.
-#[derive(Debug, Clone)]
-pub struct Config {
-    /// When the index takes more bytes than this no more contents are taken in.
-    pub max_index_bytes: u64,
-    /// How many vectors are kept.
-    pub max_vectors: usize,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config { max_index_bytes: 4 * 1024 * 1024 * 1024, max_vectors: 400_000 }
-    }
-}
-
-/// What happened to the index.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
-    /// It could not be used any more and begins empty: feed it everything again.
-    Rebuilt {
-        /// What was wrong with it.
-        why: String,
-    },
-}
-
-/// How search is doing.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    /// Where the index lives.
-    pub place: Place,
-    /// What was found when it was opened, or when it was last built anew.
-    pub opened: Opened,
-    /// How many resources it knows.
-    pub entries: usize,
-    /// How many bytes it takes.
-    pub bytes: u64,
-    /// How many vectors there are.
-    pub vectors: usize,
-    /// How many resources have them.
-    pub resources_with_vectors: usize,
-    /// How much waits to be written, in KiB.
-    pub queued_kib: usize,
-    /// What went wrong last.
-    pub last_error: Option<String>,
-}
-
-/// What the writer, the background and questions share.
-struct Shared {
-    store: ArcSwap<Store>,
-    roster: RwLock<Roster>,
-    vectors: RwLock<VectorSet>,
-    events: broadcast::Sender<Event>,
-    bell: Bell,
-    bytes: AtomicU64,
-    last_error: Mutex<Option<String>>,
-    config: Config,
-}
-
-impl Shared {
-    fn store(&self) -> Arc<Store> {
-        self.store.load_full()
-    }
-
-    fn roster(&self) -> RwLockReadGuard<'_, Roster> {
-        self.roster.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn roster_mut(&self) -> RwLockWriteGuard<'_, Roster> {
-        self.roster.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn vectors(&self) -> RwLockReadGuard<'_, VectorSet> {
-        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn vectors_mut(&self) -> RwLockWriteGuard<'_, VectorSet> {
-        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn note_error(&self, error: &str) {
-        tracing::warn!(%error, "search index");
-        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_owned());
-    }
-
-    fn wake_embedder(&self) {
-        self.bell.wake();
-    }
-}
 
 /// Why search could not begin at all.
 #[derive(Debug, thiserror::Error)]
@@ -194,8 +117,9 @@ impl Search {
         config: Config,
         encoder: Option<Arc<dyn Encode>>,
     ) -> Result<Search, OpenError> {
-        let (store, roster) =
+        let (store, mut roster) =
             Store::open(dir.as_deref()).map_err(|error| OpenError::Index(error.to_string()))?;
+        uses::restore(&store, &mut roster);
         if let Opened::Rebuilt { why } = &store.opened {
             tracing::warn!(%why, "the search index is built anew");
         }
@@ -305,7 +229,7 @@ impl Search {
     /// Answers a question. Takes processor time, not waiting: call it where blocking is
     /// allowed.
     pub fn find(&self, query: &Query, sight: &dyn Sight) -> Result<Hits, QueryError> {
-        let plan = query::plan(query)?;
+        let plan = plan::plan(query)?;
         let meaning = self.meaning_of(query, &plan);
         let store = self.shared.store();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
@@ -369,7 +293,7 @@ impl Search {
         let _ = self.orders.send((Order::Stop, None));
     }
 
-    fn meaning_of(&self, query: &Query, plan: &query::Plan) -> Option<Vec<f32>> {
+    fn meaning_of(&self, query: &Query, plan: &plan::Plan) -> Option<Vec<f32>> {
         let encoder = self.encoder.as_ref().filter(|_| query.is_semantic)?;
         let text = plan.meaning.as_deref()?;
         let has_vectors = self.shared.vectors().len() > 0;

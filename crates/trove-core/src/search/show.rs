@@ -4,14 +4,15 @@
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
 use super::{
+    document::{self, Read},
     find::Candidate,
     highlight::{self, Sought},
     hits::{Hit, Why},
     lexical::Compiled,
-    query::Plan,
+    plan::Plan,
+    record::Record,
     relevance::Evidence,
-    roster::{Record, Roster},
-    schema::{self, Read},
+    roster::Roster,
     store::Store,
     vectors::Near,
 };
@@ -28,7 +29,7 @@ pub(super) fn read(
 ) -> tantivy::Result<Read> {
     let Some(doc) = doc else { return Ok(Read::default()) };
     let document: TantivyDocument = searcher.doc(doc)?;
-    Ok(schema::read(&store.fields, &document))
+    Ok(document::read(&store.fields, &document))
 }
 
 /// A result that nobody asked for by words.

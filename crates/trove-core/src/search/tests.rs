@@ -443,10 +443,14 @@ async fn a_restart_goes_on_where_it_was() {
         fed(&search, vec![(described.clone(), "the words of it"), (entry("a:2", "two", ""), "")])
             .await;
         search.skip_content(entry("a:2", "", "").key(), Skip::TooLarge).await;
+        search.note_use(&entry("a:2", "", "").key());
         search.shutdown();
     }
     let search = on_disk(dir.path());
     assert_eq!(search.status().opened, Opened::Resumed);
+    let later = Query { now: 1_000_000_000, ..Query::everything() };
+    let first = search.find(&later, &Everything).unwrap();
+    assert_eq!(uris(&first)[0], "a:2", "what was used is remembered");
     assert_eq!(search.pending(10), []);
     let hits = search.find(&Query::terms(["words"]), &Everything).unwrap();
     assert_eq!(uris(&hits), ["docs+a:1"]);

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use super::roster::top_by;
+use super::top::top_by;
 
 /// Up to this many vectors every one is compared in full.
 const MAX_EXACT: usize = 200_000;

@@ -15,13 +15,17 @@ use tantivy::{IndexWriter, TantivyDocument, merge_policy::LogMergePolicy};
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::{
-    Event, Shared, collect,
+    collect,
+    document::{self, Held, Shown},
     entry::{Content, Entry, Key, Skip, SourceListing},
     extract,
     filter::owner_number,
-    roster::{self, Record, Roster, State},
-    schema::{self, Held, Names, Shown},
+    record::{self, State},
+    roster::Roster,
+    shared::{Event, Shared},
+    staged::{Kept, Staged, documents},
     store::Store,
+    uses,
 };
 use crate::source_id::SourceId;
 
@@ -56,17 +60,6 @@ pub(super) enum Order {
 
 /// An order and the room it takes in the queue.
 pub(super) type Queued = (Order, Option<OwnedSemaphorePermit>);
-
-/// What is to be committed of one resource.
-#[derive(Default)]
-struct Staged {
-    /// Nothing of it is in the index yet.
-    is_new: bool,
-    /// What is listed of it, where that changed.
-    shown: Option<Shown>,
-    /// Its new contents.
-    contents: Vec<Held>,
-}
 
 pub(super) struct Writer {
     shared: Arc<Shared>,
@@ -109,7 +102,10 @@ impl Writer {
                     drop(room);
                 }
                 Err(mpsc::RecvTimeoutError::Timeout) if self.due.is_some() => self.commit(),
-                Err(mpsc::RecvTimeoutError::Timeout) => self.release(),
+                Err(mpsc::RecvTimeoutError::Timeout) => {
+                    self.release();
+                    self.keep_uses();
+                }
             }
             if self.is_due() {
                 self.commit();
@@ -117,6 +113,13 @@ impl Writer {
         }
         self.commit();
         self.release();
+        self.keep_uses();
+    }
+
+    fn keep_uses(&self) {
+        if let Err(error) = uses::keep(&self.shared.store(), &self.shared.roster()) {
+            self.shared.note_error(&error.to_string());
+        }
     }
 
     fn next(&self) -> Result<Queued, mpsc::RecvTimeoutError> {
@@ -164,7 +167,7 @@ impl Writer {
         let mut roster = shared.roster_mut();
         for entry in entries {
             let before = roster.find(&entry.source, entry.local.as_str());
-            let is_same = before.is_some_and(|it| it.listed_hash == roster::listed_hash(entry));
+            let is_same = before.is_some_and(|it| it.listed_hash == record::listed_hash(entry));
             if is_same {
                 continue;
             }
@@ -223,7 +226,7 @@ impl Writer {
         let Some(record) = roster.find(&key.source, key.local.as_str()) else { return };
         let (id, mime) = (record.id, roster.type_of(record).map(str::to_owned));
         let mime = content.mime.or(mime);
-        let hash = roster::hash(&(&content.text, &mime)).max(1);
+        let hash = record::hash(&(&content.text, &mime)).max(1);
         let owner = content.owner.as_deref().map_or(0, owner_number);
         let is_same = if owner == 0 {
             let is_same = record.content_hash == hash && record.state == State::Indexed;
@@ -312,7 +315,10 @@ impl Writer {
             let mut kept = Kept::default();
             if !staged.is_new {
                 for (doc, _) in collect::all_documents_of(&searcher, &store.fields, *id)? {
-                    kept.take(schema::read(&store.fields, &searcher.doc::<TantivyDocument>(doc)?));
+                    kept.take(document::read(
+                        &store.fields,
+                        &searcher.doc::<TantivyDocument>(doc)?,
+                    ));
                 }
                 writer.delete_term(store.fields.id_term(*id));
             }
@@ -371,65 +377,4 @@ fn open_writer(store: &Store) -> tantivy::Result<IndexWriter> {
     merging.set_del_docs_ratio_before_merge(0.3);
     writer.set_merge_policy(Box::new(merging));
     Ok(writer)
-}
-
-/// What the index holds of a resource that is written anew.
-#[derive(Default)]
-struct Kept {
-    shown: Shown,
-    contents: Vec<Held>,
-}
-
-impl Kept {
-    fn take(&mut self, read: schema::Read) {
-        self.shown = read.shown;
-        let at = self.contents.iter().position(|held| held.owner == read.owner);
-        let at = at.unwrap_or_else(|| {
-            self.contents.push(Held { owner: read.owner, hash: read.hash, windows: Vec::new() });
-            self.contents.len() - 1
-        });
-        if !read.window.body.is_empty() {
-            let windows = &mut self.contents[at].windows;
-            windows.push(read.window);
-            windows.sort_by_key(|window| window.base);
-        }
-    }
-
-    /// Takes away a content that is not to be indexed any more.
-    fn clear_unless_held(&mut self, id: u64, roster: &mut Roster) {
-        let Some(record) = roster.get_mut(id) else { return };
-        let state = record.state;
-        if !state.has_content() {
-            record.content_hash = 0;
-            self.contents.retain(|held| held.owner != 0);
-            self.contents.push(Held::default());
-        }
-        if state == State::MetadataOnly {
-            roster.remove_private(id);
-            self.contents.retain(|held| held.owner == 0);
-        }
-    }
-
-    fn replace(&mut self, contents: Vec<Held>) {
-        for content in contents {
-            self.contents.retain(|held| held.owner != content.owner);
-            self.contents.push(content);
-        }
-        // One document is for everybody, even if no content is.
-        if !self.contents.iter().any(|held| held.owner == 0) {
-            self.contents.push(Held::default());
-        }
-    }
-}
-
-fn documents(
-    store: &Store,
-    roster: &Roster,
-    record: &Record,
-    shown: &Shown,
-    contents: &[Held],
-) -> Vec<TantivyDocument> {
-    let source = roster.source_of(record).as_str();
-    let names = Names { source, mime: roster.type_of(record), shown };
-    contents.iter().flat_map(|held| schema::documents(&store.fields, record, names, held)).collect()
 }

@@ -54,7 +54,7 @@ fn add_documents(topic: &Topic<'_>, set: &mut Set) {
         let seed = topic
             .name
             .bytes()
-            .fold(number as u64 + 1, |sum, b| sum.wrapping_mul(31) ^ u64::from(b));
+            .fold(number as u64 + 1, |sum, b| sum.wrapping_mul(31) + u64::from(b));
         let peculiar: &[&str] = if number == 0 { &topic.peculiar } else { &[] };
         set.documents.push(Document {
             id: uri(topic, number),

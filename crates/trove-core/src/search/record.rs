@@ -1,0 +1,259 @@
+//! What is kept in memory of one resource.
+
+use std::hash::BuildHasher as _;
+
+use super::entry::{Coverage, Depth, Entry, Skip};
+
+/// The number of a type that is not known.
+pub(super) const NO_TYPE: u16 = u16::MAX;
+const NO_DATE: i64 = i64::MIN;
+const NO_SIZE: u64 = u64::MAX;
+
+/// Where the content of a resource stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    /// Only what is listed is to be indexed.
+    MetadataOnly,
+    /// It is to be read.
+    Wanted,
+    /// It is indexed.
+    Indexed,
+    /// It is indexed, and has changed since.
+    Stale,
+    /// It is left out.
+    Skipped(Skip),
+}
+
+impl State {
+    /// The number that stands for it in the index.
+    fn number(self) -> u8 {
+        match self {
+            State::MetadataOnly => 0,
+            State::Wanted => 1,
+            State::Indexed => 2,
+            State::Stale => 3,
+            State::Skipped(skip) => 16 + skip as u8,
+        }
+    }
+
+    /// The state in the flags of a record.
+    pub(super) fn of_flags(flags: u64) -> State {
+        let number = flags & 0xff;
+        match number {
+            0 => State::MetadataOnly,
+            2 => State::Indexed,
+            3 => State::Stale,
+            _ => usize::try_from(number)
+                .ok()
+                .and_then(|number| Skip::ALL.get(number.checked_sub(16)?))
+                .map_or(State::Wanted, |skip| State::Skipped(*skip)),
+        }
+    }
+
+    /// Counts it.
+    pub(super) fn add_to(self, coverage: &mut Coverage) {
+        let mut tally = Tally::default();
+        tally.count(self, 1);
+        tally.add_to(coverage);
+    }
+
+    /// Whether it is to be read.
+    pub(super) fn wants_reading(self) -> bool {
+        matches!(self, State::Wanted | State::Stale)
+    }
+
+    pub(super) fn has_content(self) -> bool {
+        matches!(self, State::Indexed | State::Stale)
+    }
+}
+
+/// One resource.
+#[derive(Debug, Clone)]
+pub(super) struct Record {
+    /// Its place in the low half, how often places were given in the high half: an id is
+    /// never given twice, so that a document of a resource that is gone finds nobody.
+    pub(super) id: u64,
+    pub(super) local: Box<str>,
+    /// Its public name where it differs.
+    pub(super) public: Option<Box<str>>,
+    pub(super) listed_hash: u64,
+    pub(super) content_hash: u64,
+    pub(super) content_at: i64,
+    /// Changes with any content that belongs to one owner.
+    pub(super) private_hash: u64,
+    modified: i64,
+    size: u64,
+    pub(super) priority: f32,
+    pub(super) uses: f32,
+    pub(super) source: u16,
+    pub(super) mime: u16,
+    pub(super) state: State,
+    pub(super) is_described: bool,
+}
+
+impl Record {
+    pub(super) fn modified(&self) -> Option<i64> {
+        (self.modified != NO_DATE).then_some(self.modified)
+    }
+
+    pub(super) fn size(&self) -> Option<u64> {
+        (self.size != NO_SIZE).then_some(self.size)
+    }
+
+    pub(super) fn public(&self) -> &str {
+        self.public.as_deref().unwrap_or(&self.local)
+    }
+
+    /// What is kept of its state in the index.
+    pub(super) fn flags(&self) -> u64 {
+        u64::from(self.state.number()) | u64::from(self.is_described) << 8
+    }
+
+    /// Whether flags tell of a description.
+    pub(super) fn is_described_by(flags: u64) -> bool {
+        flags >> 8 & 1 == 1
+    }
+
+    /// Changes whenever anything that is indexed of it does.
+    pub(super) fn version(&self) -> u64 {
+        version_of(self.listed_hash, self.content_hash) ^ self.private_hash
+    }
+}
+
+/// The version of a resource as its shared document tells it.
+pub(super) fn version_of(listed_hash: u64, content_hash: u64) -> u64 {
+    listed_hash ^ content_hash.rotate_left(17)
+}
+
+/// What a private content adds to the version of its resource.
+pub(super) fn private_version(owner: u64, hash: u64) -> u64 {
+    self::hash(&(owner, hash))
+}
+
+/// The place in an id.
+pub(super) fn slot_of(id: u64) -> usize {
+    (id & u64::from(u32::MAX)) as usize
+}
+
+/// What is kept of a resource beside what is listed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Kept {
+    pub(super) id: u64,
+    pub(super) listed_hash: u64,
+    pub(super) content_hash: u64,
+    pub(super) content_at: i64,
+    pub(super) state: State,
+    pub(super) is_described: bool,
+}
+
+/// How much content of a Source is indexed.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Tally {
+    pub(super) entries: usize,
+    pub(super) indexed: usize,
+    indexable: usize,
+    skipped: [usize; Skip::ALL.len()],
+}
+
+impl Tally {
+    /// Counts one more, or one less.
+    pub(super) fn count(&mut self, state: State, by: isize) {
+        let add = |n: &mut usize| *n = n.saturating_add_signed(by);
+        add(&mut self.entries);
+        match state {
+            State::MetadataOnly => {}
+            State::Wanted => add(&mut self.indexable),
+            State::Indexed | State::Stale => {
+                add(&mut self.indexable);
+                add(&mut self.indexed);
+            }
+            State::Skipped(skip) => add(&mut self.skipped[skip as usize]),
+        }
+    }
+
+    pub(super) fn add_to(&self, coverage: &mut Coverage) {
+        coverage.indexed += self.indexed;
+        coverage.indexable += self.indexable;
+        for (skip, &n) in Skip::ALL.iter().zip(&self.skipped).filter(|(_, n)| **n > 0) {
+            *coverage.skipped.entry(*skip).or_default() += n;
+        }
+    }
+}
+
+pub(super) fn record(
+    entry: &Entry,
+    source: u16,
+    mime: u16,
+    id: u64,
+    old: Option<&Record>,
+    kept: Option<Kept>,
+) -> Record {
+    let public = entry.public.as_str();
+    let state = match (kept.map(|kept| kept.state), old.map(|old| old.state)) {
+        (Some(state), _) => state,
+        (None, state) => state_after_listing(entry, old, state),
+    };
+    Record {
+        id,
+        local: entry.local.as_str().into(),
+        public: (public != entry.local.as_str()).then(|| public.into()),
+        listed_hash: kept.map_or_else(|| listed_hash(entry), |kept| kept.listed_hash),
+        content_hash: kept.map(|k| k.content_hash).or(old.map(|o| o.content_hash)).unwrap_or(0),
+        content_at: kept.map(|k| k.content_at).or(old.map(|o| o.content_at)).unwrap_or(0),
+        private_hash: old.map_or(0, |old| old.private_hash),
+        modified: entry.modified.unwrap_or(NO_DATE),
+        size: entry.size.unwrap_or(NO_SIZE),
+        priority: if entry.priority.is_finite() { entry.priority.clamp(0.0, 1.0) } else { 0.0 },
+        uses: old.map_or(0.0, |old| old.uses),
+        source,
+        mime,
+        state,
+        is_described: kept.map_or(entry.description.is_some(), |kept| kept.is_described),
+    }
+}
+
+/// What becomes of the content when a resource is listed anew.
+fn state_after_listing(entry: &Entry, old: Option<&Record>, state: Option<State>) -> State {
+    if entry.depth == Depth::Metadata {
+        return State::MetadataOnly;
+    }
+    let is_same = old.is_some_and(|old| {
+        old.modified == entry.modified.unwrap_or(NO_DATE)
+            && old.size == entry.size.unwrap_or(NO_SIZE)
+    });
+    match state {
+        None | Some(State::MetadataOnly | State::Wanted) => State::Wanted,
+        Some(state) if is_same => state,
+        Some(State::Indexed | State::Stale) => State::Stale,
+        Some(State::Skipped(_)) => State::Wanted,
+    }
+}
+
+/// Differs when anything listed does.
+pub(super) fn listed_hash(entry: &Entry) -> u64 {
+    hash(&(
+        entry.public.as_str(),
+        &entry.name,
+        &entry.title,
+        &entry.description,
+        &entry.mime,
+        entry.size,
+        entry.modified,
+        entry.priority.to_bits(),
+        entry.depth == Depth::Content,
+    ))
+}
+
+/// The same in every run of this program, so that it can be kept.
+pub(super) fn hash(value: &impl std::hash::Hash) -> u64 {
+    std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(value)
+}
+
+/// How much a resource is wanted: what is used first, then what is important, then what
+/// is new.
+pub(super) fn urgency(record: &Record) -> f64 {
+    /// About a year; what is older differs little.
+    const YEAR: f64 = 31_557_600.0;
+    let age_term = record.modified().map_or(0.0, |at| (at as f64 / YEAR).clamp(0.0, 1000.0));
+    f64::from(record.uses).min(1e6) * 1e6 + f64::from(record.priority) * 1e4 + age_term
+}

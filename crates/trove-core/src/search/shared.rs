@@ -1,0 +1,104 @@
+//! What the writer, the background and questions share; what can be set, and what is told.
+
+use std::sync::{
+    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::AtomicU64,
+};
+
+use arc_swap::ArcSwap;
+use tokio::sync::broadcast;
+
+use super::{
+    embed::Bell,
+    roster::Roster,
+    store::{Opened, Place, Store},
+    vectors::VectorSet,
+};
+
+/// What can be set.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// When the index takes more bytes than this no more contents are taken in.
+    pub max_index_bytes: u64,
+    /// How many vectors are kept.
+    pub max_vectors: usize,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { max_index_bytes: 4 * 1024 * 1024 * 1024, max_vectors: 400_000 }
+    }
+}
+
+/// What happened to the index.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// It could not be used any more and begins empty: feed it everything again.
+    Rebuilt {
+        /// What was wrong with it.
+        why: String,
+    },
+}
+
+/// How search is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Where the index lives.
+    pub place: Place,
+    /// What was found when it was opened, or when it was last built anew.
+    pub opened: Opened,
+    /// How many resources it knows.
+    pub entries: usize,
+    /// How many bytes it takes.
+    pub bytes: u64,
+    /// How many vectors there are.
+    pub vectors: usize,
+    /// How many resources have them.
+    pub resources_with_vectors: usize,
+    /// How much waits to be written, in KiB.
+    pub queued_kib: usize,
+    /// What went wrong last.
+    pub last_error: Option<String>,
+}
+
+/// What the writer, the background and questions share.
+pub(super) struct Shared {
+    pub(super) store: ArcSwap<Store>,
+    pub(super) roster: RwLock<Roster>,
+    pub(super) vectors: RwLock<VectorSet>,
+    pub(super) events: broadcast::Sender<Event>,
+    pub(super) bell: Bell,
+    pub(super) bytes: AtomicU64,
+    pub(super) last_error: Mutex<Option<String>>,
+    pub(super) config: Config,
+}
+
+impl Shared {
+    pub(super) fn store(&self) -> Arc<Store> {
+        self.store.load_full()
+    }
+
+    pub(super) fn roster(&self) -> RwLockReadGuard<'_, Roster> {
+        self.roster.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn roster_mut(&self) -> RwLockWriteGuard<'_, Roster> {
+        self.roster.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn vectors(&self) -> RwLockReadGuard<'_, VectorSet> {
+        self.vectors.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn vectors_mut(&self) -> RwLockWriteGuard<'_, VectorSet> {
+        self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn note_error(&self, error: &str) {
+        tracing::warn!(%error, "search index");
+        *self.last_error.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_owned());
+    }
+
+    pub(super) fn wake_embedder(&self) {
+        self.bell.wake();
+    }
+}
