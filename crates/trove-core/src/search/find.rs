@@ -6,7 +6,7 @@ use std::{collections::HashSet, time::Instant};
 use tantivy::{DocAddress, Searcher};
 
 use super::{
-    collect::{self, Match, Weighed},
+    collect::{self, Match},
     entry::Sight,
     filter::Filter,
     highlight::Sought,
@@ -137,9 +137,16 @@ impl Finder<'_> {
         let mut candidates = self.join(searcher, matches, meaning.as_ref(), may_propose, filter)?;
         self.add_exact(searcher, &compiler, plan, filter, &mut candidates)?;
         if let Some(lexical) = &lexical {
-            self.weigh(searcher, lexical, &mut candidates)?;
+            complete(searcher, lexical, &mut candidates)?;
         }
         self.rank(query, meaning.as_ref(), &mut candidates);
+        if let Some(lexical) = &lexical {
+            // Weighing takes most of the time: without a threshold only what is shown needs it.
+            let all = 0..candidates.len();
+            let shown = query.offset.min(all.end)..all.end.min(query.offset + query.max_results);
+            let weighed = if query.threshold > 0.0 { all } else { shown };
+            weigh(searcher, lexical, &mut candidates[weighed])?;
+        }
         let found = candidates.len();
         candidates.retain(|candidate| candidate.evidence.score() >= query.threshold);
         let is_capped = total.is_none() && found >= CANDIDATES;
@@ -255,35 +262,6 @@ impl Finder<'_> {
         Ok(())
     }
 
-    /// Fills in what speaks for each candidate.
-    fn weigh(
-        &self,
-        searcher: &Searcher,
-        lexical: &Lexical,
-        candidates: &mut [Candidate],
-    ) -> tantivy::Result<()> {
-        let mut docs: Vec<DocAddress> = candidates.iter().filter_map(|c| c.doc).collect();
-        docs.sort_unstable();
-        let weighed = collect::weigh(searcher, lexical, &docs)?;
-        let unranked = candidates.iter().filter(|c| c.lexical == 0.0).filter_map(|c| c.doc);
-        let mut unranked: Vec<DocAddress> = unranked.collect();
-        unranked.sort_unstable();
-        let ranks = collect::scores(searcher, &*lexical.all, &unranked)?;
-        for candidate in candidates {
-            let Some(doc) = candidate.doc else { continue };
-            let Weighed { text, name, name_coverage, coverage, units, .. } =
-                weighed.get(&doc).copied().unwrap_or_default();
-            let evidence = &mut candidate.evidence;
-            (evidence.text, evidence.name) = (text, name);
-            (evidence.name_coverage, evidence.coverage) = (name_coverage, coverage);
-            candidate.units = units;
-            if let Some(score) = ranks.get(&doc) {
-                candidate.lexical = *score;
-            }
-        }
-        Ok(())
-    }
-
     /// Puts candidates in their order.
     fn rank(&self, query: &Query, meaning: Option<&Meaning>, candidates: &mut [Candidate]) {
         let words = Scale::of(candidates.iter().map(|c| c.lexical).chain([0.0]));
@@ -313,6 +291,42 @@ impl Finder<'_> {
             b_exact.cmp(&a_exact).then(b_rank.total_cmp(&a_rank)).then(a.id.cmp(&b.id))
         });
     }
+}
+
+/// Gives those their rank by words that only meaning or their name proposed.
+fn complete(
+    searcher: &Searcher,
+    lexical: &Lexical,
+    candidates: &mut [Candidate],
+) -> tantivy::Result<()> {
+    let unranked = candidates.iter().filter(|c| c.lexical == 0.0).filter_map(|c| c.doc);
+    let mut unranked: Vec<DocAddress> = unranked.collect();
+    unranked.sort_unstable();
+    let ranks = collect::scores(searcher, &*lexical.all, &unranked)?;
+    for candidate in candidates.iter_mut() {
+        let score = candidate.doc.and_then(|doc| ranks.get(&doc));
+        candidate.lexical = score.copied().unwrap_or(candidate.lexical);
+    }
+    Ok(())
+}
+
+/// Fills in what words speak for each candidate.
+fn weigh(
+    searcher: &Searcher,
+    lexical: &Lexical,
+    candidates: &mut [Candidate],
+) -> tantivy::Result<()> {
+    let mut docs: Vec<DocAddress> = candidates.iter().filter_map(|c| c.doc).collect();
+    docs.sort_unstable();
+    let weighed = collect::weigh(searcher, lexical, &docs)?;
+    for candidate in candidates {
+        let found = candidate.doc.and_then(|doc| weighed.get(&doc)).copied().unwrap_or_default();
+        let evidence = &mut candidate.evidence;
+        (evidence.text, evidence.name) = (found.text, found.name);
+        (evidence.name_coverage, evidence.coverage) = (found.name_coverage, found.coverage);
+        candidate.units = found.units;
+    }
+    Ok(())
 }
 
 impl Candidate {

@@ -231,15 +231,24 @@ impl<'a> Compiler<'a> {
         }
         let parts = parts.iter().zip(expanded);
         let parts: Vec<_> = parts
-            .map(|(part, expansions)| {
-                (Occur::Must, union(self.part_queries(&part.stem, expansions, None)))
-            })
+            .map(|(part, expansions)| (Occur::Must, self.required_part(&part.stem, expansions)))
             .collect();
         if !parts.is_empty() {
             alternatives.push(Box::new(BooleanQuery::new(parts)) as Box<dyn IndexQuery>);
         }
         alternatives.extend(self.symbol_queries(whole, None));
         union(alternatives)
+    }
+
+    /// A part wherever it stands; of a misspelt one the best that it may mean, in one step,
+    /// because unions of unions are slow.
+    fn required_part(&self, stem: &str, expansions: &Expansions) -> Box<dyn IndexQuery> {
+        if expansions.is_empty() {
+            return union(self.part_queries(stem, expansions, None));
+        }
+        let fields = self.word_fields(None);
+        let near = fields.flat_map(|field| near_queries(field, stem, expansions)).collect();
+        Box::new(DisjunctionMaxQuery::new(near))
     }
 
     /// Everything that speaks for a unit, in one class of fields or in all.
@@ -290,13 +299,7 @@ impl<'a> Compiler<'a> {
     ) -> Vec<Box<dyn IndexQuery>> {
         let mut queries = Vec::new();
         for field in self.word_fields(class) {
-            let mut near: Vec<Box<dyn IndexQuery>> = vec![term(field.field, stem, field.weight)];
-            let expansions = expansions.iter().filter(|(text, _)| text.as_str() != stem);
-            for (text, found) in expansions.filter(|(_, found)| found.fields.contains(&field.field))
-            {
-                let weight = field.weight / (1.0 + found.distance as f32);
-                near.push(term(field.field, text, weight));
-            }
+            let mut near = near_queries(field, stem, expansions);
             queries.extend(match near.len() {
                 1 => near.pop(),
                 _ => Some(Box::new(DisjunctionMaxQuery::new(near)) as Box<dyn IndexQuery>),
@@ -356,6 +359,16 @@ impl<'a> Compiler<'a> {
         let fields: Vec<Field> = self.word_fields(None).map(|field| field.field).collect();
         parts.iter().map(|part| fuzzy::expand(self.searcher, &fields, &part.form)).collect()
     }
+}
+
+/// A stem in a field, and what it may be misspelt for.
+fn near_queries(field: &Weighted, stem: &str, expansions: &Expansions) -> Vec<Box<dyn IndexQuery>> {
+    let mut near = vec![term(field.field, stem, field.weight)];
+    let expansions = expansions.iter().filter(|(text, _)| text.as_str() != stem);
+    for (text, found) in expansions.filter(|(_, found)| found.fields.contains(&field.field)) {
+        near.push(term(field.field, text, field.weight / (1.0 + found.distance as f32)));
+    }
+    near
 }
 
 fn term(field: Field, text: &str, weight: f32) -> Box<dyn IndexQuery> {
