@@ -293,3 +293,8 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
         tokio::time::sleep(LOOK_INTERVAL).await;
     }
 }
+
+/// Whether a URI or a template is one of Trove's own.
+pub fn is_own(uri: &str) -> bool {
+    ["info://", "guide://", "config://", "auth://"].iter().any(|scheme| uri.starts_with(scheme))
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::kit::Trove;
+use crate::kit::{Trove, is_own};
 use crate::kit::client::{Client, Kind};
 use crate::kit::toy::{Toy, toy, whole};
 
@@ -23,9 +23,7 @@ fn two_paged(first: &str, second: &str) -> [Toy; 2] {
 /// The URIs of a list that are not Trove's own.
 async fn foreign_uris(client: &Client) -> Vec<String> {
     let all = client.uris().await;
-    let ours = ["info://", "guide://", "config://", "auth://"];
-    let is_ours = |uri: &str| ours.iter().any(|scheme| uri.starts_with(scheme));
-    all.into_iter().filter(|uri| !is_ours(uri)).collect()
+    all.into_iter().filter(|uri| !is_own(uri)).collect()
 }
 
 /// Reads a URI under its public name, and checks that its owner answered for the right one.

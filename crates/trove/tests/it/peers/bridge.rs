@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::servers::{SERVER_ID, Server};
 use crate::bridge::{assert_parity, bridged};
-use crate::kit::Trove;
+use crate::kit::{Trove, is_own};
 use crate::kit::client::Kind;
 
 /// Every resource of a server, and what its templates make, over stdio and HTTP.
@@ -14,7 +14,7 @@ async fn check(server: Server) {
     for kind in [Kind::STDIO_LEGACY, Kind::HTTP_MODERN] {
         let client = trove.client(kind).await;
         let listed: Vec<String> =
-            client.uris().await.into_iter().filter(|uri| !uri.starts_with("info://")).collect();
+            client.uris().await.into_iter().filter(|uri| !is_own(uri)).collect();
         assert!(listed.len() >= server.least_resources, "{listed:?}");
         for uri in listed.iter().chain(&server.reads_through_trove()) {
             // Two reads of these tell two times of day.
@@ -23,8 +23,9 @@ async fn check(server: Server) {
         }
         let found = bridged(&client, json!({ "server": SERVER_ID })).await;
         let templates = client.list("resources/templates/list", "resourceTemplates").await;
-        let own = templates.iter().filter(|entry| entry["uriTemplate"] != "info://tools/{name}");
-        assert_eq!(found["total"], listed.len() + own.count(), "{found}");
+        let templates = templates.iter().filter_map(|entry| entry["uriTemplate"].as_str());
+        let templates = templates.filter(|template| !is_own(template));
+        assert_eq!(found["total"], listed.len() + templates.count(), "{found}");
     }
 }
 
