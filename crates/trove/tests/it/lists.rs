@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use crate::kit::{Trove, is_own};
 use crate::kit::client::{Client, Kind};
 use crate::kit::toy::{Toy, toy, whole};
+use crate::kit::{Trove, is_own};
 
 const SHARED: &str = "common://agreed";
 

@@ -4,8 +4,8 @@ use serde_json::json;
 
 use super::servers::{SERVER_ID, Server};
 use crate::bridge::{assert_parity, bridged};
-use crate::kit::{Trove, is_own};
 use crate::kit::client::Kind;
+use crate::kit::{Trove, is_own};
 
 /// Every resource of a server, and what its templates make, over stdio and HTTP.
 async fn check(server: Server) {
