@@ -295,6 +295,6 @@ pub(crate) async fn until(what: &str, is_so: impl AsyncFn() -> bool) {
 }
 
 /// Whether a URI or a template is one of Trove's own.
-pub fn is_own(uri: &str) -> bool {
+pub(crate) fn is_own(uri: &str) -> bool {
     ["info://", "guide://", "config://", "auth://"].iter().any(|scheme| uri.starts_with(scheme))
 }
