@@ -5,6 +5,7 @@
 //! is the number of instructions of a lookup, which other work on the machine does not
 //! change.
 
+mod bridge;
 mod kill;
 mod lab;
 mod large;
@@ -54,9 +55,10 @@ pub(crate) struct Options {
 type Measure = fn(&Lab, &Options) -> anyhow::Result<Section>;
 
 /// Everything that is measured, in the order of the document.
-const MEASUREMENTS: [(&str, Measure); 7] = [
+const MEASUREMENTS: [(&str, Measure); 8] = [
     ("reads", |lab, _| reads::measure(lab)),
     ("large", |lab, _| large::measure(lab)),
+    ("bridge", |lab, _| bridge::measure(lab)),
     ("lists", |lab, _| lists::measure(lab)),
     ("start", |lab, _| start::measure(lab)),
     ("memory", |lab, _| memory::measure(lab)),

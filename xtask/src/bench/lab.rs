@@ -167,6 +167,17 @@ impl Lab {
         Ok(Target { name, url, command, home: self.folder.join(format!("{file}-home")) })
     }
 
+    /// Another product in front of an upstream, over HTTP; its command is told the port.
+    pub(super) fn other(
+        &self,
+        name: &'static str,
+        command: impl FnOnce(u16) -> Vec<String>,
+    ) -> anyhow::Result<Target> {
+        let port = free_port()?;
+        let url = Some(format!("http://127.0.0.1:{port}/mcp"));
+        Ok(Target { name, url, command: command(port), home: self.folder.join("no-home") })
+    }
+
     /// Starts an upstream over HTTP.
     pub(super) fn background(&self, arguments: &[&str]) -> anyhow::Result<Background> {
         let target = self.direct("background", Door::Http, arguments)?;

@@ -28,7 +28,7 @@ struct Kind {
     templates: fn(resources: usize) -> usize,
 }
 
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind { name: "exact name", argument: "exact", templates: |_| 15 },
     Kind { name: "qualified name", argument: "qualified", templates: |_| 15 },
     Kind { name: "match of one of 15 templates", argument: "template", templates: |_| 15 },
@@ -38,6 +38,7 @@ const KINDS: [Kind; 5] = [
         argument: "template",
         templates: |resources| resources / 100,
     },
+    Kind { name: "whole call of `get_resource`", argument: "bridge", templates: |_| 15 },
 ];
 
 /// Instructions a lookup, by kind and size of the catalogue.
@@ -135,7 +136,8 @@ fn section(counts: &Counts) -> Section {
         title: "Lookup",
         promises,
         method: format!(
-            "Instructions to find the owner of a URI, counted by callgrind over {LOOKUPS} lookups; three sources. \
+            "Instructions to find the owner of a URI, or to read it by `get_resource` from a source without a wire, \
+             counted by callgrind over {LOOKUPS} lookups; three sources. \
              `cargo xtask bench --check` counts again and fails if any grew by more than 5 % over `{BASELINE}`."
         ),
         table,

@@ -1,4 +1,5 @@
 //! Reads in a closed loop: each client sends its next request when it has its answer.
+//! Resources are read natively, or by calling a tool.
 //!
 //! Over HTTP each client has a connection and a session of its own; over stdio all
 //! requests share the one pipe. An error or a short answer ends the measurement.
@@ -32,6 +33,12 @@ pub(super) struct Options {
     /// How long to read beforehand without measuring
     #[arg(long, value_name = "SECONDS", default_value_t = 0.5)]
     warm_up: f64,
+    /// Call this tool instead of `resources/read`
+    #[arg(long, value_name = "NAME")]
+    tool: Option<String>,
+    /// What the tool is told; `$uri` stands for the resource whose turn it is
+    #[arg(long, value_name = "JSON", default_value = r#"{"uri":"$uri"}"#, requires = "tool")]
+    arguments: String,
     #[command(flatten)]
     target: Target,
 }
@@ -49,27 +56,61 @@ impl Window {
     }
 }
 
-/// What is read, in turn.
+/// What is read, in turn, and how.
 struct Reads {
     uris: Vec<String>,
     least: usize,
+    call: Option<ToolCall>,
+}
+
+/// Where the URI goes in the arguments of a tool.
+const URI: &str = "$uri";
+
+struct ToolCall {
+    tool: String,
+    arguments: String,
 }
 
 impl Reads {
-    fn params(&self, turn: usize) -> Value {
-        json!({ "uri": self.uris[turn % self.uris.len()] })
+    fn new(options: &Options) -> anyhow::Result<Reads> {
+        let places = options.size.places(options.target.expect);
+        let uris: Vec<_> = places.into_iter().map(|place| sizes::uri("bench", place)).collect();
+        anyhow::ensure!(!uris.is_empty(), "no resource of that size is listed");
+        let call = options.tool.clone().map(|tool| {
+            let arguments = options.arguments.clone();
+            ToolCall { tool, arguments }
+        });
+        // A call that names no resource may be answered by less.
+        let is_named = call.as_ref().is_none_or(|call| call.arguments.contains(URI));
+        Ok(Reads { uris, least: if is_named { options.size.bytes() } else { 1 }, call })
+    }
+
+    fn method(&self) -> &'static str {
+        if self.call.is_some() { "tools/call" } else { "resources/read" }
+    }
+
+    fn params(&self, turn: usize) -> anyhow::Result<Value> {
+        let uri = &self.uris[turn % self.uris.len()];
+        let Some(ToolCall { tool, arguments }) = &self.call else {
+            return Ok(json!({ "uri": uri }));
+        };
+        let arguments: Value = serde_json::from_str(&arguments.replace(URI, uri))?;
+        Ok(json!({ "name": tool, "arguments": arguments }))
+    }
+
+    /// Fails unless the answer is whole.
+    fn check(&self, answer: &[u8]) -> anyhow::Result<()> {
+        message::check(answer, self.least)?;
+        let is_refused = self.call.is_some() && message::is_refused(answer);
+        anyhow::ensure!(!is_refused, "the tool failed: {}", String::from_utf8_lossy(answer));
+        Ok(())
     }
 }
 
 pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut running = options.target.start().await?;
     running.list_all(options.target.expect).await?;
-    let places = options.size.places(options.target.expect);
-    let reads = Reads {
-        uris: places.into_iter().map(|place| sizes::uri("bench", place)).collect(),
-        least: options.size.bytes(),
-    };
-    anyhow::ensure!(!reads.uris.is_empty(), "no resource of that size is listed");
+    let reads = Reads::new(options)?;
     for &concurrency in &options.concurrency {
         print(&at(options, &mut running, &reads, concurrency).await?)?;
     }
@@ -136,13 +177,13 @@ async fn through_pipe(
     let mut latencies = Vec::new();
     let mut sent: HashMap<u64, Instant> = HashMap::new();
     for turn in 0..concurrency {
-        let id = pipe.send("resources/read", reads.params(turn)).await?;
+        let id = pipe.send(reads.method(), reads.params(turn)?).await?;
         sent.insert(id, Instant::now());
     }
     let mut turn = concurrency;
     while !sent.is_empty() {
         let (id, answer) = pipe.receive().await?;
-        message::check(answer, reads.least)?;
+        reads.check(answer)?;
         let now = Instant::now();
         let since = sent.remove(&id).unwrap_or(now);
         if window.holds(now) {
@@ -150,7 +191,7 @@ async fn through_pipe(
         }
         if now < window.end {
             let now = Instant::now();
-            sent.insert(pipe.send("resources/read", reads.params(turn)).await?, now);
+            sent.insert(pipe.send(reads.method(), reads.params(turn)?).await?, now);
             turn += 1;
         }
     }
@@ -168,7 +209,7 @@ async fn through_http(
         let mut turn = n * 7;
         loop {
             let since = Instant::now();
-            message::check(client.call("resources/read", reads.params(turn)).await?, reads.least)?;
+            reads.check(client.call(reads.method(), reads.params(turn)?).await?)?;
             let now = Instant::now();
             if window.holds(now) {
                 latencies.push(now - since);

@@ -14,6 +14,9 @@ pub(super) const MODERN: &str = "2026-07-28";
 /// How much of an answer is looked at to tell a result from an error.
 const HEAD: usize = 256;
 
+/// How a tool says that it failed.
+const FAILED: &str = "\"isError\":true";
+
 /// Which protocol a client speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Era {
@@ -90,6 +93,12 @@ pub(super) fn check(message: &[u8], least: usize) -> anyhow::Result<()> {
         bail!("{} bytes where at least {least} were due: {head}", message.len());
     }
     Ok(())
+}
+
+/// Whether the answer of a tool says that it failed: the mark stands at either end.
+pub(super) fn is_refused(message: &[u8]) -> bool {
+    let tail = &message[message.len().saturating_sub(HEAD)..];
+    [head(message), String::from_utf8_lossy(tail)].iter().any(|part| part.contains(FAILED))
 }
 
 /// A part of a list of resources.
