@@ -37,6 +37,12 @@ impl Json {
         )
     }
 
+    /// A text that was put together from values that are valid.
+    pub(crate) fn written(text: String) -> Json {
+        debug_assert!(is_json(&text), "not JSON: {text}");
+        Json(text.into())
+    }
+
     /// A part of a message that was scanned, sharing its memory: `part` must point into
     /// `whole`.
     pub fn share(whole: &Bytes, part: &str) -> Json {

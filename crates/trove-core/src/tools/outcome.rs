@@ -292,5 +292,5 @@ fn result(object: &str, blocks: &[String], is_error: bool) -> Reply {
     body.push_str(r#"],"structuredContent":"#);
     body.push_str(object);
     body.push_str(if is_error { r#","isError":true}"# } else { r#","isError":false}"# });
-    Reply::plain(Json::parse(body).unwrap_or_else(|_| Json::empty_object()))
+    Reply::plain(Json::written(body))
 }
