@@ -1,6 +1,11 @@
 //! The composition root: Config → parts → running → drained.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use anyhow::Context as _;
 use axum::serve::ListenerExt as _;
@@ -20,13 +25,13 @@ mod parts;
 
 use index::attach_search;
 pub(crate) use parts::open_flags;
-use parts::{access, attach_guide, open_audit, tool_settings};
+use parts::{access, attach_guide, audit_file, open_audit, tool_settings};
 
 use crate::{
     approval::Admission,
     commands::GUARDIAN,
-    config::{Config, HostScope, HttpAuth, Loaded, ProcessEnv},
-    describe, reload, stdio, token,
+    config::{self, Config, HostScope, HttpAuth, Loaded, ProcessEnv},
+    describe, reload, stdio, token, web,
 };
 
 /// How long requests under way may take to finish once we are told to stop.
@@ -42,9 +47,21 @@ pub struct Live {
     /// Whether this run finds by meaning; that is settled at the start.
     is_semantic: bool,
     pub(crate) admission: Admission,
+    /// The configuration in force, as it may be shown.
+    shown: Mutex<serde_json::Value>,
 }
 
 impl Live {
+    /// The servers.
+    pub(crate) fn upstreams(&self) -> &Upstreams {
+        &self.upstreams
+    }
+
+    /// The configuration in force, secrets masked.
+    pub(crate) fn shown(&self) -> serde_json::Value {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Puts a configuration in force; only what differs is restarted.
     pub(crate) async fn apply(&self, loaded: &Loaded) {
         let config = &loaded.config;
@@ -57,6 +74,7 @@ impl Live {
         let (server, security) = describe::settings(config, self.is_semantic);
         self.gateway.publish_settings(server, security);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
         self.admission.apply(loaded).await;
     }
 }
@@ -109,6 +127,7 @@ impl App {
             folder: workspace,
             is_semantic,
             admission,
+            shown: Mutex::default(),
         });
         live.apply(loaded).await;
         gateway.feed().all_attached().await;
@@ -154,7 +173,16 @@ impl App {
         let identity = token.clone().map_or(Identity::None, Identity::Token);
         let guard = Guard::new(identity, address);
         let server = Server::new(self.gateway.clone(), self.live.tools.clone());
-        let router = trove_mcp::server::router(server, guard, self.stop.clone());
+        let (page, figures) = web::open(web::Parts {
+            gateway: self.gateway.clone(),
+            server: server.clone(),
+            live: self.live.clone(),
+            guard: guard.clone(),
+            audit: config.audit.enabled.value.then(|| audit_file(config)),
+            stop: self.stop.clone(),
+        });
+        self.doors.spawn(figures);
+        let router = trove_mcp::server::router(server, guard, self.stop.clone()).merge(page);
         // Without this each event of a stream waits for the client's acknowledgement.
         let listener = listener.tap_io(|stream| {
             let _ = stream.set_nodelay(true);

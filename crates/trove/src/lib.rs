@@ -15,3 +15,4 @@ mod reload;
 mod stdio;
 mod telemetry;
 mod token;
+mod web;

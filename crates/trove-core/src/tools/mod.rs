@@ -34,7 +34,7 @@ use serde_json::Value;
 pub use call::{Call, Settings, Tools, listed};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
-pub use offer::{BridgeMode, CLIENTS_DATE};
+pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, clients};
 pub use outcome::{Class, Failure, Outcome};
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.

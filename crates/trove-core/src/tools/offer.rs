@@ -6,7 +6,7 @@
 
 use std::sync::LazyLock;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::caller::Caller;
 
@@ -40,22 +40,49 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     serde_json::from_str(include_str!("clients.json")).expect("a file of ours, tested")
 });
 
+/// Every client that is known, in the order of the table.
+pub fn clients() -> &'static [Client] {
+    &TABLE.clients
+}
+
 #[derive(Deserialize)]
 struct Table {
     date: &'static str,
     clients: Vec<Client>,
 }
 
-#[derive(Deserialize)]
-struct Client {
-    name: &'static str,
-    /// What people call it; for documents.
-    #[serde(rename = "title")]
-    _title: &'static str,
+/// What is known of one client.
+#[derive(Debug, Deserialize, Serialize)]
+pub struct Client {
+    /// The name it gives itself.
+    pub name: &'static str,
+    /// What people call it.
+    pub title: &'static str,
     /// Its model lists and reads resources by itself.
-    reads: bool,
+    pub reads: bool,
     /// Its model can use templates.
-    templates: bool,
+    pub templates: bool,
+    /// How much of one answer it takes, where that is known.
+    #[serde(default)]
+    pub takes: Option<Takes>,
+}
+
+/// How much of one answer a client takes before it cuts, by whichever it counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Takes {
+    /// Tokens.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// Characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub characters: Option<usize>,
+    /// Lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<usize>,
+    /// Bytes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<usize>,
 }
 
 /// How much of the bridge this caller needs.
@@ -98,6 +125,13 @@ mod tests {
     fn a_mode_that_is_set_asks_no_table() {
         assert_eq!(needs(BridgeMode::Always, "codex-mcp-client"), Need::All);
         assert_eq!(needs(BridgeMode::Never, "zed"), Need::Nothing);
+    }
+
+    #[test]
+    fn a_client_that_cuts_answers_says_where() {
+        let takes = |name: &str| clients().iter().find(|c| c.name == name).and_then(|c| c.takes);
+        assert_eq!(takes("codex-mcp-client").and_then(|takes| takes.tokens), Some(10_000));
+        assert_eq!(takes("zed"), None);
     }
 
     #[test]

@@ -34,7 +34,8 @@ impl Server {
         timed(self.begin(method), self.dispatch(method, params, asking, notices)).await
     }
 
-    async fn dispatch(
+    /// The same, not counted.
+    pub(super) async fn dispatch(
         &self,
         method: &str,
         params: Option<Json>,

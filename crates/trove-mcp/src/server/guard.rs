@@ -17,9 +17,12 @@ pub enum Identity {
 /// Checks every request before anything else sees it.
 #[derive(Clone)]
 pub struct Guard {
-    identity: Identity,
-    address: SocketAddr,
+    pub(super) identity: Identity,
+    pub(super) address: SocketAddr,
 }
+
+/// With which status a request is turned away, and in which words.
+pub type Refusal = (StatusCode, &'static str);
 
 impl Guard {
     /// A guard for a door bound to `address`.
@@ -28,33 +31,42 @@ impl Guard {
     }
 
     /// Lets a request in, or says with which status to turn it away.
-    pub fn admit(&self, headers: &HeaderMap) -> Result<(), (StatusCode, &'static str)> {
-        let text = |name| {
-            headers.get(name).map(|value: &http::HeaderValue| value.to_str().unwrap_or("\u{fffd}"))
-        };
-        let Some(host) = text(header::HOST) else {
+    pub fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.admit_place(headers)?;
+        self.admit_token(headers)
+    }
+
+    /// Lets in whoever asks under our own name and from a page of this machine; for what
+    /// is nobody's secret.
+    pub fn admit_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Some(host) = text(headers, header::HOST) else {
             return Err((StatusCode::BAD_REQUEST, "no Host header"));
         };
         if !self.is_own_name(host) {
             return Err((StatusCode::FORBIDDEN, "this Host is not served here"));
         }
-        if let Some(origin) = text(header::ORIGIN)
+        if let Some(origin) = text(headers, header::ORIGIN)
             && !self.is_own_origin(origin)
         {
             return Err((StatusCode::FORBIDDEN, "this Origin may not ask here"));
         }
-        match &self.identity {
-            Identity::None => Ok(()),
-            Identity::Token(token) => {
-                let given = text(header::AUTHORIZATION).and_then(bearer).unwrap_or_default();
-                if is_same(given.as_bytes(), token.as_bytes()) {
-                    Ok(())
-                } else {
-                    Err((
-                        StatusCode::UNAUTHORIZED,
-                        "a bearer token is needed; `trove up` prints it",
-                    ))
-                }
+        Ok(())
+    }
+
+    /// Lets in who only wants to know whether we are there. Beyond this machine that too
+    /// takes the token.
+    pub(super) fn admit_probe(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.admit_place(headers)?;
+        if self.address.ip().is_loopback() { Ok(()) } else { self.admit_token(headers) }
+    }
+
+    pub(super) fn admit_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        let Identity::Token(token) = &self.identity else { return Ok(()) };
+        let given = text(headers, header::AUTHORIZATION).and_then(bearer).unwrap_or_default();
+        match is_same(given.as_bytes(), token.as_bytes()) {
+            true => Ok(()),
+            false => {
+                Err((StatusCode::UNAUTHORIZED, "a bearer token is needed; `trove up` prints it"))
             }
         }
     }
@@ -77,12 +89,16 @@ impl Guard {
     }
 }
 
+fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
 fn bearer(value: &str) -> Option<&str> {
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn is_same(given: &[u8], token: &[u8]) -> bool {
+pub(super) fn is_same(given: &[u8], token: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(given, token).is_ok()
 }
 

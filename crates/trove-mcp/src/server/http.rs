@@ -69,7 +69,7 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
     Router::new()
         .route("/mcp", post(handle).get(handle).delete(handle))
         .route("/metrics", get(metrics))
-        .route("/healthz", get(|| async { "ok\n" }))
+        .route("/healthz", get(healthz))
         .with_state(door)
 }
 
@@ -82,6 +82,14 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
         Method::GET => door.listen_unasked(request.headers()).await,
         Method::DELETE => door.end_session(request.headers()).await,
         _ => refuse(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
+    }
+}
+
+/// Whether the program is there. It tells nothing else, for it asks nobody who he is.
+async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
+    match door.guard.admit_probe(request.headers()) {
+        Ok(()) => respond(StatusCode::OK, Some(Body::from(r#"{"status":"ok"}"#))),
+        Err((status, why)) => refuse(status, why),
     }
 }
 

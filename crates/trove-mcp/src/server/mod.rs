@@ -5,6 +5,7 @@
 
 mod asking;
 mod body;
+mod browser;
 mod dispatch;
 mod encode;
 mod guard;
@@ -13,6 +14,7 @@ mod http;
 mod legacy;
 mod listen;
 mod measure;
+mod pretend;
 mod seal;
 mod sessions;
 mod stdio;
@@ -21,8 +23,10 @@ use std::sync::Arc;
 
 use trove_core::{Gateway, json::quote, tools::Tools};
 
-pub use guard::{Guard, Identity};
+pub use browser::{KEY_HEADER, Lock, Pass, behind};
+pub use guard::{Guard, Identity, Refusal};
 pub use http::router;
+pub use pretend::Pretend;
 pub use stdio::serve_stdio;
 
 use crate::era::OUR_VERSION;

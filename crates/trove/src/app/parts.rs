@@ -63,10 +63,15 @@ pub(super) fn open_audit(config: &Config) -> Audit {
         return Audit::off();
     }
     Audit::start(AuditConfig {
-        file: config.state_dir.value.join("audit.jsonl"),
+        file: audit_file(config),
         max_file_bytes: audit.max_file_bytes.value,
         kept_files: audit.kept_files.value,
     })
+}
+
+/// Where it is written.
+pub(super) fn audit_file(config: &Config) -> std::path::PathBuf {
+    config.state_dir.value.join("audit.jsonl")
 }
 
 /// The flags of this installation.

@@ -82,12 +82,17 @@ fn greet(app: &App, loaded: &Loaded, address: SocketAddr, token: Option<&str>) {
     println!("Trove serves MCP at http://{address}/mcp");
     match token {
         Some(token) => {
+            // Behind the `#`: what stands there is sent to nobody, the page takes it.
+            println!("The page for you:    http://{address}/#token={token}");
             println!("Clients send this header: Authorization: Bearer {token}");
             println!(
                 "\nTo try it:\n  curl -s http://{address}/mcp -H 'Authorization: Bearer {token}' \\"
             );
         }
-        None => println!("\nTo try it:\n  curl -s http://{address}/mcp \\"),
+        None => {
+            println!("The page for you:    http://{address}/");
+            println!("\nTo try it:\n  curl -s http://{address}/mcp \\");
+        }
     }
     println!(
         "    -H 'Content-Type: application/json' -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: resources/list' \\"

@@ -1,0 +1,100 @@
+//! The web page: embedded files, and JSON over the Gateway for them to show.
+//!
+//! It is one more door. It asks the Gateway as every other door does, under the name of
+//! whoever opened it, and changes nothing. What a client would see is made by the code
+//! that answers the client.
+
+mod activity;
+mod answer;
+mod api;
+mod assets;
+mod browse;
+mod events;
+mod find;
+mod latency;
+mod model;
+mod query;
+mod reading;
+mod routes;
+mod rows;
+mod show;
+mod templates;
+
+use std::{path::PathBuf, sync::Arc};
+
+use axum::Router;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use trove_core::{
+    Caller, Gateway,
+    caller::{Door, Via},
+};
+use trove_mcp::{
+    server::{Guard, Server},
+    upstream::Upstreams,
+};
+
+use crate::app::Live;
+
+/// What the page calls itself in the audit log.
+const CLIENT: &str = "trove-web";
+/// The most pages that listen for changes at once.
+const MAX_LISTENERS: usize = 64;
+
+/// What the page is made of.
+pub(crate) struct Parts {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) server: Arc<Server>,
+    pub(crate) live: Arc<Live>,
+    pub(crate) guard: Guard,
+    /// The audit log, where one is kept.
+    pub(crate) audit: Option<PathBuf>,
+    pub(crate) stop: CancellationToken,
+}
+
+/// What all routes of the page share.
+struct Web {
+    gateway: Arc<Gateway>,
+    server: Arc<Server>,
+    live: Arc<Live>,
+    guard: Guard,
+    audit: Option<PathBuf>,
+    rows: rows::Shelf,
+    held: reading::Held,
+    latency: latency::Latency,
+    listeners: Arc<Semaphore>,
+    stop: CancellationToken,
+}
+
+impl Web {
+    /// Whoever opened the page.
+    fn caller(&self) -> Caller {
+        let client = Some(CLIENT.to_owned());
+        Caller { via: Via::Web, client, ..Caller::behind(Door::Http) }
+    }
+
+    fn upstreams(&self) -> &Upstreams {
+        self.live.upstreams()
+    }
+}
+
+/// The routes of the page, guarded; the second is the work that keeps its figures, to be
+/// awaited by the caller and ended by `stop`.
+pub(crate) fn open(parts: Parts) -> (Router, impl Future<Output = ()> + Send + 'static) {
+    let Parts { gateway, server, live, guard, audit, stop } = parts;
+    let web = Arc::new(Web {
+        gateway,
+        server,
+        live,
+        guard,
+        audit,
+        rows: rows::Shelf::default(),
+        held: reading::Held::default(),
+        latency: latency::Latency::default(),
+        listeners: Arc::new(Semaphore::new(MAX_LISTENERS)),
+        stop,
+    });
+    let sampling = web.clone();
+    let work = async move { sampling.latency.follow(&sampling.gateway, &sampling.stop).await };
+    (routes::routes(&web), work)
+}

@@ -1,0 +1,151 @@
+//! What a caller sees of the catalogue, as rows to filter, sort and search.
+//!
+//! Made once for each view, off the threads that serve, and dropped with the next: the
+//! entries themselves are JSON, which is too slow to look into a hundred thousand times
+//! for each key that somebody types.
+
+use std::{collections::HashMap, sync::Arc};
+
+use serde_json::{Value, json};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use tokio::sync::Mutex;
+use trove_core::{
+    Caller, Gateway, Json, PublicUri, content::escape_line, gateway::View, json::Object,
+};
+
+/// How much of a description a row shows.
+const MAX_SHOWN: usize = 240;
+/// How much of a description is searched.
+const MAX_SEARCHED: usize = 4096;
+
+/// The rows of one view.
+pub(super) struct Rows {
+    pub(super) view: Arc<View>,
+    pub(super) all: Vec<Row>,
+    /// The types that occur; a row names one by its place.
+    pub(super) types: Vec<String>,
+    /// The words of all rows, in lower case.
+    text: String,
+    /// The orders that were asked for last; see `browse`.
+    pub(super) orders: std::sync::Mutex<Vec<(String, Arc<super::browse::Order>)>>,
+}
+
+/// One resource.
+pub(super) struct Row {
+    pub(super) uri: PublicUri,
+    entry: Json,
+    pub(super) member: u32,
+    /// The caller may know of it and not read it.
+    pub(super) is_closed: bool,
+    pub(super) kind: u32,
+    pub(super) size: Option<u64>,
+    /// Seconds since 1970.
+    pub(super) modified: Option<i64>,
+    /// Where its words stand in the text: name, URI, description.
+    words: [u32; 4],
+}
+
+impl Rows {
+    fn of(view: Arc<View>) -> Rows {
+        let mut types: Vec<String> = Vec::new();
+        let mut by_type: HashMap<String, u32> = HashMap::new();
+        let mut text = String::new();
+        let mut all = Vec::with_capacity(view.resource_count());
+        for (resource, is_closed) in view.resources() {
+            let object = Object::parse_valid(resource.entry.as_str()).unwrap_or_default();
+            let member = |key: &str| object.get_str(key).unwrap_or_default();
+            let mime = member("mimeType");
+            let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+            let kind = *by_type.entry(mime).or_insert_with_key(|mime| {
+                types.push(mime.clone());
+                u32::try_from(types.len() - 1).unwrap_or(u32::MAX)
+            });
+            let annotations = object.get("annotations").and_then(Object::parse_valid);
+            let modified = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
+            let name = object.get_str("title").unwrap_or_else(|| member("name"));
+            let description = member("description");
+            let mut words = [place(&text); 4];
+            let parts = [&name, resource.public.as_str(), head(&description, MAX_SEARCHED)];
+            for (n, part) in parts.into_iter().enumerate() {
+                text.extend(part.chars().flat_map(char::to_lowercase));
+                words[n + 1] = place(&text);
+            }
+            all.push(Row {
+                uri: resource.public.clone(),
+                entry: resource.entry.clone(),
+                member: resource.member,
+                is_closed,
+                kind,
+                size: object.get("size").and_then(|size| size.trim().parse().ok()),
+                modified: modified.as_deref().and_then(seconds),
+                words,
+            });
+        }
+        Rows { view, all, types, text, orders: std::sync::Mutex::default() }
+    }
+
+    /// The words of a row in lower case: name, URI, description.
+    pub(super) fn words(&self, row: &Row) -> [&str; 3] {
+        let part = |n: usize| &self.text[row.words[n] as usize..row.words[n + 1] as usize];
+        [part(0), part(1), part(2)]
+    }
+
+    /// All of them at once.
+    pub(super) fn whole(&self, row: &Row) -> &str {
+        &self.text[row.words[0] as usize..row.words[3] as usize]
+    }
+
+    pub(super) fn server(&self, row: &Row) -> &str {
+        self.view.snapshot().owner(row.member).id().as_str()
+    }
+
+    /// A row as the page shows it.
+    pub(super) fn shown(&self, row: &Row) -> Value {
+        let object = Object::parse_valid(row.entry.as_str()).unwrap_or_default();
+        let member = |key: &str| object.get_str(key);
+        let description = member("description").unwrap_or_default();
+        json!({
+            "uri": row.uri.as_str(),
+            "name": member("title").or_else(|| member("name")).map(|name| escape_line(&name).into_owned()),
+            "description": escape_line(head(&description, MAX_SHOWN)),
+            "type": self.types[row.kind as usize],
+            "size": row.size,
+            "modified": row.modified,
+            "server": self.server(row),
+            "closed": row.is_closed,
+        })
+    }
+}
+
+/// Positions are counted in 32 bits: four gigabytes of words are more than any catalogue has.
+fn place(text: &str) -> u32 {
+    u32::try_from(text.len()).unwrap_or(u32::MAX)
+}
+
+/// The beginning of a text, whole characters only.
+fn head(text: &str, max: usize) -> &str {
+    &text[..text.floor_char_boundary(max)]
+}
+
+fn seconds(date: &str) -> Option<i64> {
+    OffsetDateTime::parse(date, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
+}
+
+/// The rows that were made last.
+#[derive(Default)]
+pub(super) struct Shelf(Mutex<Option<Arc<Rows>>>);
+
+impl Shelf {
+    /// The rows of what the caller sees now; whoever comes while they are made waits.
+    pub(super) async fn rows(&self, gateway: &Gateway, caller: &Caller) -> Arc<Rows> {
+        let view = gateway.view(caller).await;
+        let mut kept = self.0.lock().await;
+        if let Some(rows) = kept.as_ref().filter(|rows| Arc::ptr_eq(&rows.view, &view)) {
+            return rows.clone();
+        }
+        let made = tokio::task::spawn_blocking(move || Arc::new(Rows::of(view))).await;
+        let rows = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+        *kept = Some(rows.clone());
+        rows
+    }
+}

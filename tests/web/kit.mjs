@@ -1,0 +1,107 @@
+// What the tests of the page share: a running Trove, a browser, and the rules that hold
+// in every view.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+const peers = createRequire(join(process.env.TROVE_PEERS, 'npm', 'package.json'));
+const { chromium } = peers('playwright-core');
+const AXE = peers.resolve('axe-core/axe.min.js');
+const SERVER = new URL('./server.mjs', import.meta.url).pathname;
+const LIMIT = 60_000;
+
+/** Starts Trove in front of some servers; `settings` go to the end of its configuration. */
+export async function startTrove(servers, settings = '', flags = []) {
+  const folder = mkdtempSync(join(tmpdir(), 'trove-web-'));
+  const orders = join(folder, 'orders');
+  writeFileSync(orders, '');
+  const entry = ([id, args]) => `[servers.${id}]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;
+  writeFileSync(join(folder, 'trove.toml'), `${Object.entries(servers).map(entry).join('\n')}\n${settings}`);
+  const env = { ...process.env, TROVE_HOME: join(folder, 'home'), TROVE_CONFIG: join(folder, 'trove.toml') };
+  const child = spawn(process.env.TROVE_BIN, ['up', '--http', '127.0.0.1:0', ...flags], { env, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+  let said = '';
+  const address = await new Promise((found, failed) => {
+    const timer = setTimeout(() => failed(new Error(`trove printed no address: ${said}`)), LIMIT);
+    child.on('exit', (code) => failed(new Error(`trove ended with ${code}: ${said}`)));
+    child.stdout.on('data', (data) => {
+      said += data;
+      const line = /The page for you: +(\S+)/.exec(said);
+      if (line) { clearTimeout(timer); found(line[1]); }
+    });
+  });
+  const url = new URL(address);
+  const trove = {
+    address, origin: url.origin, token: url.hash.replace('#token=', ''), folder,
+    order: (what) => appendFileSync(orders, `${what}\n`),
+    async api(path) {
+      const answer = await fetch(`${url.origin}/api/${path}`, { headers: { authorization: `Bearer ${trove.token}` } });
+      return answer.json();
+    },
+    async until(is) {
+      for (const end = Date.now() + LIMIT; Date.now() < end;) {
+        if (is(await trove.api('overview'))) return;
+        await new Promise((done) => setTimeout(done, 50));
+      }
+      throw new Error('Trove did not come into the state awaited');
+    },
+    stop() {
+      child.removeAllListeners('exit');
+      child.kill('SIGTERM');
+      return new Promise((done) => child.on('exit', () => { rmSync(folder, { recursive: true, force: true }); done(); }));
+    },
+  };
+  return trove;
+}
+
+/** The server answers and has been listed. */
+export const ready = (id) => (overview) => overview.health.sources.some((source) => source.id === id && source.state === 'ready' && source.resources > 0);
+
+export const startBrowser = () => chromium.launch({ executablePath: process.env.TROVE_CHROMIUM ?? '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+
+/** A page that notes everything that must not happen. */
+export async function openPage(browser, trove, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !options.expect?.test(message.text())) wrong.push(`console: ${message.text()}`); });
+  page.on('pageerror', (error) => wrong.push(`error: ${error}`));
+  context.on('request', (request) => { if (!/^(data|blob|about):/.test(request.url()) && new URL(request.url()).origin !== trove.origin) wrong.push(`request: ${request.url()}`); });
+  page.wrong = wrong;
+  page.view = async (path) => {
+    await page.goto(`${trove.origin}/#/${path}`);
+    await page.waitForSelector('main > section');
+  };
+  if (options.enter !== false) {
+    await page.goto(trove.address);
+    await page.waitForSelector('main > section');
+  }
+  return page;
+}
+
+/** Nothing went wrong, nothing left, nothing is out of reach of a screen reader. */
+export async function isSound(page, { axe = true } = {}) {
+  assert.deepEqual(page.wrong, []);
+  assert.equal(await page.evaluate(() => globalThis.pwned), undefined);
+  if (!axe) return;
+  // The page forbids scripts that are not its own, so this one comes in by the debugger.
+  const session = await page.context().newCDPSession(page);
+  const { readFileSync } = await import('node:fs');
+  await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
+  const { result } = await session.send('Runtime.evaluate', {
+    awaitPromise: true, returnByValue: true,
+    expression: `axe.run(document, { iframes: false, runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`,
+  });
+  await session.detach();
+  assert.deepEqual(result.value, []);
+}
+
+/** The frame in which contents are shown, once it is there. */
+export async function frame(page, selector) {
+  const inner = page.frameLocator('iframe.frame');
+  await inner.locator(selector).first().waitFor();
+  return inner;
+}

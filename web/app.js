@@ -1,0 +1,210 @@
+// The page around the views: where it is, what changed, what a key does.
+
+import { ask, enter, listen } from './lib/api.js';
+import { fill, h, later, say } from './lib/dom.js';
+import { go, here, keep, to } from './lib/router.js';
+import { sorry } from './lib/sorry.js';
+import { many } from './lib/text.js';
+
+// Title, module and the letter after `g` of every view.
+const VIEWS = {
+  home: ['Home', 'h'], browse: ['Browse', 'b'], search: ['Search', 's'], templates: ['Templates', 't'], guide: ['Guide', 'u'],
+  clients: ['Clients', 'c'], activity: ['Activity', 'a'], conflicts: ['Conflicts', 'x'], health: ['Health', 'e'], settings: ['Settings', 'o'],
+};
+const HIDDEN = { resource: ['Resource', ''], door: ['Welcome', ''] };
+const main = document.getElementById('main');
+const seek = document.getElementById('seek');
+
+let current = null;
+let ears = null;
+
+async function show() {
+  const { view, params } = here();
+  const name = view in VIEWS || view in HIDDEN ? view : 'home';
+  const same = current?.name === name && current.shown?.update;
+  if (same && current.shown.update(params)) return;
+  current?.stop.abort();
+  const own = { name, stop: new AbortController(), shown: null };
+  current = own;
+  mark(name);
+  // A view that comes at once replaces nothing by something to wait for.
+  const waiting = setTimeout(() => current === own && fill(main, skeleton()), 80);
+  try {
+    const module = await import(`./views/${name}.js`);
+    const shown = await module.show({ params, signal: own.stop.signal });
+    if (current !== own) return;
+    own.shown = shown;
+    fill(main, shown.node);
+    document.title = `${shown.title ?? (VIEWS[name] ?? HIDDEN[name])[0]} · Trove`;
+    shown.ready?.();
+    hearken(shown.watch);
+  } catch (error) {
+    if (own.stop.signal.aborted || current !== own) return;
+    if (error.status === 401) return door();
+    fill(main, sorry(error, show));
+  } finally {
+    clearTimeout(waiting);
+  }
+}
+
+function door() {
+  ears?.abort();
+  import('./views/door.js').then((module) => fill(main, module.show({ then: show }).node));
+}
+
+function skeleton() {
+  return h('div.skeleton', { 'aria-label': 'Loading' }, h('i'), h('i'), h('i'), h('i'));
+}
+
+/** Listens for changes; of what is looked at too, where that can be watched. */
+function hearken(watch) {
+  if (ears && ears.watch === (watch ?? '')) return;
+  ears?.abort();
+  ears = new AbortController();
+  ears.watch = watch ?? '';
+  if (document.hidden) return;
+  listen(watch, (name, data) => {
+    if (name === 'health') pulse(data);
+    if (name === 'lost') document.getElementById('pulse').replaceChildren(h('i.dot.bad'), 'Not connected');
+    current?.shown?.hear?.(name, data);
+    if (name === 'lists' || name === 'hello') badges();
+  }, ears.signal);
+}
+
+// A page nobody looks at gives its line back: browsers have only six.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) {
+    ears?.abort();
+  } else if (current?.shown) {
+    const { watch } = current.shown;
+    ears = null;
+    hearken(watch);
+    current.shown.hear?.('lists', { resources: true });
+  }
+});
+
+function pulse(health) {
+  const servers = health.sources.filter((source) => source.transport !== 'builtin');
+  const well = servers.filter((source) => source.state === 'ready').length;
+  const state = well === servers.length ? 'good' : well ? 'fair' : 'bad';
+  const words = servers.length ? `${well} of ${many(servers.length, 'server')}` : 'no servers yet';
+  fill(document.getElementById('pulse'), h(`i.dot.${servers.length ? state : 'idle'}`), words);
+}
+
+const badges = later(async () => {
+  try {
+    const { collisions } = await ask('overview');
+    const badge = document.querySelector('#side [data-view=conflicts] .badge');
+    if (badge) fill(badge, collisions || '');
+  } catch { /* the view says so */ }
+}, 300);
+
+function mark(name) {
+  for (const link of document.querySelectorAll('#side a')) {
+    const is = link.dataset.view === name;
+    link.toggleAttribute('aria-current', is);
+    if (is) link.setAttribute('aria-current', 'page');
+  }
+  if (name !== 'search' && document.activeElement !== seek) seek.value = '';
+}
+
+function side() {
+  fill(document.getElementById('side'),
+    h('ul', null, Object.entries(VIEWS).map(([name, [title, letter]]) =>
+      h('li', null, h('a', { href: to(name), 'data-view': name, title: `g ${letter}` }, title, name === 'conflicts' ? h('span.badge') : null)))),
+    h('button.plain.keys', { type: 'button', onclick: keys }, 'Keys ', h('kbd', null, '?')));
+}
+
+// --- searching
+
+const search = later(() => {
+  const q = seek.value.trim();
+  if (here().view === 'search') {
+    keep({ q });
+    current?.shown?.update?.(here().params);
+  } else if (q) {
+    go(to('search', { q }));
+  }
+}, 10);
+seek.addEventListener('input', search);
+seek.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape') { seek.value = ''; seek.blur(); main.focus(); }
+  if ((event.key === 'ArrowDown' || event.key === 'Enter') && here().view === 'search') {
+    event.preventDefault();
+    if (event.key === 'Enter') current?.shown?.first?.();
+    else document.querySelector('.hits a, .list')?.focus();
+  } else if (event.key === 'Enter') search();
+});
+
+// --- keys
+
+let prefix = 0;
+document.addEventListener('keydown', (event) => {
+  const typing = event.target.matches?.('input, textarea, select, [contenteditable]');
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (document.querySelector('dialog[open]')) return;
+  if (typing) return;
+  if (event.key === '/') { event.preventDefault(); seek.focus(); seek.select(); }
+  else if (event.key === '?') keys();
+  else if (event.key === 'd') shade();
+  else if (event.key === 'g') { prefix = Date.now(); }
+  else if (Date.now() - prefix < 1500) {
+    const found = Object.entries(VIEWS).find(([, [, letter]]) => letter === event.key);
+    if (found) { event.preventDefault(); go(to(found[0])); main.focus({ preventScroll: true }); }
+    prefix = 0;
+  }
+});
+
+function keys() {
+  const rows = [
+    ['/', 'search, from anywhere'], ['↑ ↓ Enter', 'move and open, in any list'], ['Esc', 'leave the search'],
+    ...Object.entries(VIEWS).map(([, [title, letter]]) => [`g ${letter}`, title]), ['d', 'light, dark, as the system'], ['?', 'this'],
+  ];
+  const dialog = h('dialog.keysheet', { onclose: () => dialog.remove(), 'aria-labelledby': 'keys-title' },
+    h('h2', { id: 'keys-title' }, 'Keys'),
+    h('dl', null, rows.map(([key, what]) => [h('dt', null, key.split(' ').map((part) => h('kbd', null, part))), h('dd', null, what)])),
+    h('form', { method: 'dialog' }, h('button', { type: 'submit' }, 'Close')));
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// --- colours
+
+const SHADES = { auto: 'as the system', light: 'light', dark: 'dark' };
+
+function shade(event) {
+  const names = Object.keys(SHADES);
+  const next = event === null ? localStorage.getItem('trove-shade') ?? 'auto' : names[(names.indexOf(document.documentElement.dataset.theme) + 1) % 3];
+  localStorage.setItem('trove-shade', next);
+  document.documentElement.dataset.theme = next;
+  const button = document.getElementById('theme');
+  button.setAttribute('aria-label', `Colours: ${SHADES[next]}`);
+  button.title = `Colours: ${SHADES[next]} (d)`;
+  fill(button, { auto: '◐', light: '○', dark: '●' }[next]);
+  if (event !== null) {
+    say(`Colours: ${SHADES[next]}`);
+    current?.shown?.shade?.();
+  }
+}
+
+// --- begin
+
+shade(null);
+document.getElementById('theme').addEventListener('click', shade);
+document.querySelector('.skip').addEventListener('click', (event) => { event.preventDefault(); main.focus(); });
+side();
+const token = /^#token=([\w.-]+)$/.exec(location.hash)?.[1];
+if (token) {
+  // At once: it must not stay in the address, nor in the history.
+  history.replaceState(null, '', '#/');
+  try { await enter(token); } catch { /* the door says so */ }
+}
+const { view, params } = here();
+if (view === 'search') seek.value = params.get('q') ?? '';
+addEventListener('hashchange', () => {
+  const now = here();
+  if (now.view === 'search' && document.activeElement !== seek) seek.value = now.params.get('q') ?? '';
+  show();
+});
+await show();
+ask('overview').then((overview) => pulse(overview.health)).catch(() => {});

@@ -1,0 +1,116 @@
+// A list of any length: only the rows in sight exist, pages are fetched as they come
+// into sight.
+
+import { h } from './dom.js';
+
+const PAGE = 100;
+const SPARE = 8;
+
+/**
+ * @param {object} o
+ * @param {number} o.height the height of a row
+ * @param {(offset: number, limit: number) => Promise<{total: number, rows: object[]}>} o.fetch
+ * @param {(row: object, n: number) => Node[]} o.draw
+ * @param {(row: object) => void} o.open
+ */
+export function list({ height, label, fetch, draw, open, empty }) {
+  const space = h('div.space');
+  const box = h('div.list', { role: 'listbox', tabIndex: 0, 'aria-label': label }, space);
+  const pages = new Map();
+  const drawn = new Map();
+  let total = 0;
+  let at = 0;
+  let age = 0;
+
+  function row(n) {
+    return pages.get(Math.floor(n / PAGE))?.[n % PAGE];
+  }
+
+  async function load(page) {
+    if (pages.has(page)) return;
+    pages.set(page, []);
+    const own = age;
+    try {
+      const answer = await fetch(page * PAGE, PAGE);
+      if (own !== age) return;
+      pages.set(page, answer.rows);
+      if (answer.total !== total) resize(answer.total);
+      for (const [n, node] of drawn) if (Math.floor(n / PAGE) === page) { node.remove(); drawn.delete(n); }
+      paint();
+    } catch {
+      if (own === age) pages.delete(page);
+    }
+  }
+
+  function resize(count) {
+    total = count;
+    space.style.height = `${total * height}px`;
+    box.classList.toggle('none', total === 0);
+    at = Math.min(at, Math.max(0, total - 1));
+  }
+
+  function paint() {
+    const first = Math.max(0, Math.floor(box.scrollTop / height) - SPARE);
+    const last = Math.min(total, Math.ceil((box.scrollTop + box.clientHeight) / height) + SPARE);
+    for (const [n, node] of drawn) if (n < first || n >= last) { node.remove(); drawn.delete(n); }
+    for (let n = first; n < last; n++) {
+      if (drawn.has(n)) continue;
+      const data = row(n);
+      if (!data) load(Math.floor(n / PAGE));
+      const node = h('div.row', {
+        role: 'option', id: `row-${n}`, 'aria-posinset': n + 1, 'aria-setsize': total, 'aria-selected': String(n === at),
+        onclick() { at = n; select(); if (row(n)) open(row(n)); },
+      }, data ? draw(data, n) : h('span.ghost'));
+      node.style.transform = `translateY(${n * height}px)`;
+      node.style.height = `${height}px`;
+      drawn.set(n, node);
+      space.append(node);
+    }
+    // A page that hangs over the end of what is in sight comes early.
+    load(Math.floor(Math.min(last, Math.max(0, total - 1)) / PAGE));
+    if (total && drawn.has(at)) box.setAttribute('aria-activedescendant', `row-${at}`);
+  }
+
+  function select() {
+    for (const [n, node] of drawn) node.setAttribute('aria-selected', String(n === at));
+    const top = at * height;
+    if (top < box.scrollTop) box.scrollTop = top;
+    else if (top + height > box.scrollTop + box.clientHeight) box.scrollTop = top + height - box.clientHeight;
+    paint();
+  }
+
+  box.addEventListener('scroll', () => requestAnimationFrame(paint), { passive: true });
+  box.addEventListener('keydown', (event) => {
+    const step = Math.max(1, Math.floor(box.clientHeight / height) - 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1, PageDown: step, PageUp: -step, Home: -total, End: total };
+    if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
+      event.preventDefault();
+      at = Math.max(0, Math.min(total - 1, at + moves[event.key]));
+      select();
+    } else if (event.key === 'Enter' && row(at)) {
+      event.preventDefault();
+      open(row(at));
+    }
+  });
+  new ResizeObserver(() => paint()).observe(box);
+
+  return {
+    node: box,
+    /** Fetches everything anew; `keepPlace`: without jumping to the top. */
+    async reset(keepPlace) {
+      age++;
+      pages.clear();
+      const answer = await fetch(0, PAGE);
+      pages.set(0, answer.rows);
+      for (const node of drawn.values()) node.remove();
+      drawn.clear();
+      if (!keepPlace) { box.scrollTop = 0; at = 0; }
+      resize(answer.total);
+      if (empty) box.querySelector('.empty')?.remove();
+      if (empty && answer.total === 0) box.append(empty());
+      paint();
+      return answer;
+    },
+    get total() { return total; },
+  };
+}

@@ -1,0 +1,109 @@
+// Health: how long servers take, what is asked of us, and what servers write to their logs.
+
+import { ask } from '../lib/api.js';
+import { fill, h, later, svg } from '../lib/dom.js';
+import { here, keep, to } from '../lib/router.js';
+import { bytes, count, millis, span, visible } from '../lib/text.js';
+
+export async function show({ params, signal }) {
+  const body = h('div.health');
+  const log = h('section.log');
+  let sources = [];
+  async function draw() {
+    const [{ health }, { figures, latency }] = await Promise.all([ask('overview', {}, signal), ask('figures', {}, signal)]);
+    sources = health.sources;
+    const read = parse(figures);
+    fill(body, tiles(health, read), plots(latency), h('div.split2', null, requests(read), tools(read)));
+  }
+  async function logs() {
+    const servers = sources.filter((source) => source.transport !== 'builtin');
+    const id = here().params.get('server') ?? servers.find((source) => source.last_error)?.id ?? servers[0]?.id;
+    if (!id) return fill(log);
+    const { lines } = await ask('logs', { server: id }, signal);
+    const source = servers.find((one) => one.id === id);
+    fill(log, h('div.tools', null, h('h2', null, 'What a server wrote to its log'), h('span.fill'),
+      h('select', { 'aria-label': 'Server', onchange(event) { keep({ server: event.target.value }); logs(); } }, servers.map((one) => h('option', { value: one.id, selected: one.id === id }, one.id)))),
+      source?.last_error ? h('div.trouble', { class: source.state === 'ready' ? 'past' : '' }, h('p', null, visible(source.last_error))) : null,
+      lines.length ? h('pre.box.log', { tabIndex: 0 }, lines.slice(-500).map((line) => `${visible(line)}\n`))
+        : h('p.soft', null, source?.transport === 'stdio' ? 'Nothing yet: it has written nothing to stderr.' : 'It runs elsewhere, so its log is there too.'));
+  }
+  await draw();
+  await logs();
+  const again = later(() => { draw().catch(() => {}); logs().catch(() => {}); }, 300);
+  const timer = setInterval(() => { if (!document.hidden) again(); }, 5000);
+  signal.addEventListener('abort', () => clearInterval(timer));
+  return {
+    title: 'Health',
+    node: h('section.page', null, h('header.head', null, h('h1', null, 'Health')), body, log),
+    hear: (name) => name === 'health' && again(),
+    update: () => { logs(); return true; },
+  };
+}
+
+/** Prometheus text as `{ name: [[labels, value]] }`. */
+function parse(text) {
+  const all = {};
+  for (const line of text.split('\n')) {
+    const found = /^(\w+)(?:\{(.*)\})? (\S+)$/.exec(line);
+    if (!found) continue;
+    const labels = Object.fromEntries([...(found[2] ?? '').matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g)].map((one) => [one[1], one[2]]));
+    (all[found[1]] ??= []).push([labels, Number(found[3])]);
+  }
+  return all;
+}
+
+const sum = (values = [], keep = () => true) => values.filter(([labels]) => keep(labels)).reduce((all, [, value]) => all + value, 0);
+
+function tiles(health, read) {
+  const hits = sum(read.trove_cache_hits_total);
+  const misses = sum(read.trove_cache_misses_total);
+  const asked = hits + misses;
+  const servers = health.sources.filter((source) => source.transport !== 'builtin');
+  return h('div.tiles', null,
+    tile(`${servers.filter((source) => source.state === 'ready').length} / ${servers.length}`, 'servers ready', health.status),
+    tile(count(health.resources), 'resources'), tile(asked ? `${Math.round((100 * hits) / asked)} %` : '–', 'from the cache', asked ? `${count(asked)} asked` : 'nothing asked yet'),
+    tile(bytes(sum(read.trove_cache_bytes)), 'kept in the cache'), tile(span(health.uptime_seconds), 'running', `version ${health.version}`));
+}
+
+const tile = (value, what, note) => h('div.tile', null, h('b', null, value), h('span', null, what), note ? h('span.soft.small', null, note) : null);
+
+function plots(latency) {
+  const all = Object.entries(latency);
+  if (!all.length) return h('p.soft', null, 'No server has answered yet.');
+  const most = Math.max(...all.flatMap(([, values]) => values), 1);
+  return h('section', null, h('h2', null, 'How long answers take'), h('div.plots', null, all.map(([id, values]) => plot(id, values, most))));
+}
+
+function plot(id, values, most) {
+  const [width, height] = [260, 64];
+  const x = (n) => (values.length > 1 ? (n / (values.length - 1)) * width : width);
+  const y = (value) => height - 1 - (value / most) * (height - 6);
+  const line = values.map((value, n) => `${x(n).toFixed(1)},${y(value).toFixed(1)}`);
+  const last = values.at(-1);
+  return h('figure.plot', null, h('figcaption', null, h('a', { href: to('browse', { server: id }) }, visible(id)), h('b', null, millis(last))),
+    svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${id}: last ${millis(last)}, at most ${millis(Math.max(...values))}` },
+      svg('line', { x1: 0, x2: width, y1: height - 1, y2: height - 1, class: 'axis' }),
+      svg('polygon', { points: `0,${height - 1} ${line.join(' ')} ${x(values.length - 1).toFixed(1)},${height - 1}`, class: 'area' }), svg('polyline', { points: line.join(' ') })));
+}
+
+function bars(title, values, none) {
+  const shown = values.filter(([, n]) => n > 0).sort((a, b) => b[1] - a[1]).slice(0, 12);
+  const most = Math.max(...shown.map(([, n]) => n), 1);
+  return h('section', null, h('h2', null, title), shown.length ? h('dl.bars', null, shown.map(([name, n, bad]) => {
+    const bar = h('i', { class: bad ? 'some-bad' : '' });
+    bar.style.width = `${Math.max(1, (100 * n) / most)}%`;
+    return [h('dt.mono', null, visible(name)), h('dd', null, bar, h('span', null, count(n), bad ? h('span.bad', null, ` ${count(bad)} failed`) : null))];
+  })) : h('p.soft', null, none));
+}
+
+function grouped(values = [], label) {
+  const all = new Map();
+  for (const [labels, value] of values) {
+    const [n, bad] = all.get(labels[label]) ?? [0, 0];
+    all.set(labels[label], [n + value, bad + (labels.outcome === 'error' ? value : 0)]);
+  }
+  return [...all].map(([name, [n, bad]]) => [name, n, bad]);
+}
+
+const requests = (read) => bars('What clients ask', grouped(read.trove_requests_total, 'method'), 'No client has asked anything since the start.');
+const tools = (read) => bars('Tools they call', grouped(read.trove_tool_calls_total, 'tool'), 'No tool has been called since the start.');

@@ -1,0 +1,95 @@
+// Home: a card for each server.
+
+import { ask } from '../lib/api.js';
+import { fill, h, later, svg } from '../lib/dom.js';
+import { to } from '../lib/router.js';
+import { copier, count, many, millis, span, visible } from '../lib/text.js';
+
+const WORDS = {
+  ready: ['good', 'ready'], connecting: ['fair', 'connecting'], backoff: ['fair', 'trying again'], 'circuit-open': ['bad', 'failing'],
+  stopped: ['idle', 'stopped'], idle: ['idle', 'not started'],
+};
+
+export async function show({ signal }) {
+  const node = h('section.page');
+  const draw = (overview) => fill(node, head(overview), cards(overview));
+  draw(await ask('overview', {}, signal));
+  const again = later(async () => {
+    try { draw(await ask('overview', {}, signal)); } catch { /* the next event tries again */ }
+  }, 150);
+  return { node, hear: (name) => (name === 'health' || name === 'lists') && again() };
+}
+
+function head({ health, resources, templates, collisions }) {
+  const servers = health.sources.filter((source) => source.transport !== 'builtin');
+  return h('header.head', null,
+    h('h1', null, 'Everything your servers hold'),
+    h('p.lead', null,
+      many(servers.length, 'server'), ' · ', h('a', { href: to('browse') }, many(resources, 'resource')), ' · ',
+      h('a', { href: to('templates') }, many(templates, 'template')),
+      collisions ? [' · ', h('a', { href: to('conflicts') }, many(collisions, 'name', 'names'), ' in conflict')] : null,
+      h('span.soft', null, ` · running for ${span(health.uptime_seconds)}`)));
+}
+
+function cards(overview) {
+  const servers = overview.health.sources.filter((source) => source.transport !== 'builtin');
+  const own = overview.health.sources.filter((source) => source.transport === 'builtin');
+  if (!servers.length) return [empty(), h('div.cards', null, own.map((source) => card(source, overview)))];
+  const order = (source) => (source.state === 'ready' ? 1 : 0);
+  servers.sort((a, b) => order(a) - order(b) || a.id.localeCompare(b.id));
+  return h('div.cards', null, [...servers, ...own].map((source) => card(source, overview)));
+}
+
+function card(source, overview) {
+  const [shade, word] = WORDS[source.state] ?? ['idle', source.state];
+  const isOwn = source.transport === 'builtin';
+  const stale = source.stale_seconds !== undefined && source.state !== 'ready';
+  return h(`article.card.${shade}`, null,
+    h('header', null,
+      h('h2', null, h('a', { href: to('browse', { server: source.id }) }, isOwn ? 'Trove itself' : visible(source.id))),
+      h(`span.state.${shade}`, null, h(`i.dot.${shade}`), word)),
+    h('p.soft.small', null, isOwn ? 'health, settings, your standing' : [visible(source.server ?? '—'), ` · ${source.transport}`, source.protocol ? ` · ${source.protocol}` : '']),
+    h('div.numbers', null,
+      number(source.resources, 'resources'), number(source.templates, 'templates'),
+      source.tools ? number(source.tools, 'tools') : null, source.prompts ? number(source.prompts, 'prompts') : null,
+      isOwn ? null : h('div.latency', { title: 'how long its answers took lately' }, spark(overview.latency[source.id] ?? []), h('span', null, millis(source.latency_ms)))),
+    stale ? h('p.note', null, 'What it listed before is kept and shown.') : null,
+    (source.omissions ?? []).map((text) => h('p.note', null, 'Listing is not whole: ', visible(text))),
+    source.warning ? h('p.note', null, visible(source.warning)) : null,
+    source.last_error ? trouble(source, overview.waiting.includes(source.id)) : null);
+}
+
+function number(value, what) {
+  return h('div', null, h('b', null, count(value)), h('span', null, value === 1 ? what.slice(0, -1) : what));
+}
+
+/** What went wrong, and what to do about it. */
+function trouble(source, isWaiting) {
+  const mend = isWaiting
+    ? ['Nothing of it was started yet. To see what it runs and let it: ', h('code', null, `trove approve ${source.id}`)]
+    : source.state === 'ready' ? ['It answers again.']
+      : ['Trove goes on trying. ', h('a', { href: to('health', { server: source.id }) }, 'Read its log'), ', or run ', h('code', null, 'trove doctor'), '.'];
+  return h(`div.trouble${source.state === 'ready' || isWaiting ? '.past' : ''}`, null, h('p', null, visible(source.last_error)), h('p.soft', null, mend));
+}
+
+/** A small curve. */
+export function spark(values, width = 96, height = 22) {
+  const most = Math.max(...values, 1e-9);
+  const x = (n) => (values.length > 1 ? (n / (values.length - 1)) * (width - 2) + 1 : width / 2);
+  const points = values.map((value, n) => `${x(n).toFixed(1)},${(height - 2 - (value / most) * (height - 4)).toFixed(1)}`);
+  return svg('svg', { class: 'spark', viewBox: `0 0 ${width} ${height}`, width, height, 'aria-hidden': 'true' },
+    values.length > 1 ? svg('polyline', { points: points.join(' ') }) : svg('line', { x1: 1, x2: width - 1, y1: height - 2, y2: height - 2, class: 'none' }));
+}
+
+const EXAMPLE = '[servers.docs]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-filesystem", "."]\n';
+
+function empty() {
+  return h('section.empty.big', null,
+    h('h2', null, 'No servers yet'),
+    h('p', null, 'Trove gathers the resources of the MCP servers you use. Take over those of your editor:'),
+    h('div.line', null, h('pre', null, 'trove import'), copier('Copy', 'trove import')),
+    h('p', null, 'or put one into ', h('code', null, 'trove.toml'), '; the change is taken over at once:'),
+    h('div.line', null, h('pre', null, EXAMPLE), copier('Copy', EXAMPLE)),
+    h('p', null, 'Until then there is what Trove says about itself: ', h('a', { href: to('resource', { uri: 'info://health' }) }, 'info://health'), ', ',
+      h('a', { href: to('resource', { uri: 'config://server' }) }, 'config://server'), '.'));
+}

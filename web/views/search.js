@@ -1,0 +1,92 @@
+// Search: as one types, with what was found marked and why it was.
+
+import { ask } from '../lib/api.js';
+import { fill, h } from '../lib/dom.js';
+import { here, keep, resource } from '../lib/router.js';
+import { bytes, count, kind, many, marked, millis, visible } from '../lib/text.js';
+
+const FIRST = 50;
+const MOST = 200;
+
+export async function show({ params, signal }) {
+  const chips = h('div.chips', { role: 'group', 'aria-label': 'Servers' });
+  const status = h('p.soft.status', { role: 'status' });
+  const hits = h('ol.hits');
+  let asked = 0;
+  let limit = FIRST;
+
+  async function find() {
+    const now = here().params;
+    const q = now.get('q') ?? '';
+    const server = now.getAll('server');
+    const nth = ++asked;
+    if (!q.trim()) {
+      fill(chips);
+      fill(status);
+      fill(hits, teach());
+      return;
+    }
+    const answer = await ask('find', { q, server, limit }, signal);
+    if (nth !== asked) return;
+    draw(q, server, answer);
+  }
+
+  function draw(q, server, answer) {
+    fill(status, answer.total ? `${many(answer.total, 'resource')} in ${millis(answer.took_ms)}` : '');
+    fill(chips, answer.servers.length > 1 || server.length ? answer.servers.map(([name, n]) => {
+      const on = server.includes(name);
+      return h('button.chip', {
+        type: 'button', 'aria-pressed': String(on),
+        onclick() { keep({ server: on ? server.filter((one) => one !== name) : [...server, name] }); find(); },
+      }, visible(name), ' ', h('span.soft', null, count(n)));
+    }) : null);
+    if (!answer.total) return fill(hits, none(q, server, () => { keep({ server: [] }); find(); }));
+    fill(hits, answer.hits.map((hit) => one(hit, q)),
+      answer.total > answer.hits.length ? h('li.more', null, limit < MOST
+        ? h('button', { type: 'button', onclick() { limit = MOST; find(); } }, `Show up to ${MOST}`)
+        : h('span.soft', null, `The best ${MOST} of ${count(answer.total)}. Add a word to narrow it down.`)) : null);
+  }
+
+  await find();
+  return {
+    title: 'Search',
+    node: h('section.page.search', null, h('h1.unseen', null, 'Search'), h('div.found', null, status, chips), hits),
+    update() { limit = FIRST; find(); return true; },
+    hear: (name, data) => name === 'lists' && data.resources && find(),
+    first: () => hits.querySelector('a')?.click(),
+    ready() { hits.addEventListener('keydown', steps); },
+  };
+}
+
+function one(hit, q) {
+  return h('li', null, h('a.hit', { href: resource(hit.uri) },
+    h('span.top', null, h('b', null, marked(hit.name || hit.uri, q)), h('span.tag', null, visible(hit.server)), hit.type ? h('span.soft', null, kind(hit.type)) : null,
+      hit.size === null ? null : h('span.soft', null, bytes(hit.size)),
+      h('span.why', { title: `score ${hit.score}` }, `in ${hit.why.map((where) => (where === 'uri' ? 'URI' : where)).join(', ')}`)),
+    hit.description ? h('span.says', null, marked(hit.description, q)) : null,
+    h('span.mono.soft', null, marked(hit.uri, q))));
+}
+
+function steps(event) {
+  const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }[event.key];
+  if (!step) return;
+  const links = [...event.currentTarget.querySelectorAll('a')];
+  const next = links[links.indexOf(document.activeElement) + step];
+  event.preventDefault();
+  if (next) next.focus();
+  else if (step < 0) document.getElementById('seek').focus();
+}
+
+function teach() {
+  return h('li.empty', null,
+    h('h2', null, 'Find a resource by what it is called'),
+    h('p', null, 'Type a few letters of its name, its URI or its description. Every word must occur; whole words and names come first.'),
+    h('p', null, h('kbd', null, '/'), ' brings you here from anywhere, ', h('kbd', null, '↓'), ' goes to what was found, ', h('kbd', null, 'Enter'), ' opens it.'));
+}
+
+function none(q, server, everywhere) {
+  return h('li.empty', null,
+    h('h2', null, `Nothing is called “${visible(q)}”`),
+    server.length ? h('p', null, 'Only some servers were asked. ', h('button', { type: 'button', onclick: everywhere }, 'Search all'))
+      : h('p', null, 'Try fewer words or a part of one. What stands inside the documents is not searched here yet, only names, URIs and descriptions.'));
+}
