@@ -3,7 +3,7 @@
 import { ask, enter, listen } from './lib/api.js';
 import { fill, h, later, say } from './lib/dom.js';
 import { go, here, keep, to } from './lib/router.js';
-import { sorry } from './lib/sorry.js';
+import { skeleton, sorry } from './lib/sorry.js';
 import { many } from './lib/text.js';
 
 // Title, module and the letter after `g` of every view.
@@ -22,7 +22,7 @@ async function show() {
   const { view, params } = here();
   const name = view in VIEWS || view in HIDDEN ? view : 'home';
   const same = current?.name === name && current.shown?.update;
-  if (same && current.shown.update(params)) return;
+  if (same && current.shown.update(params)) return settled();
   current?.stop.abort();
   const own = { name, stop: new AbortController(), shown: null };
   current = own;
@@ -44,16 +44,18 @@ async function show() {
     fill(main, sorry(error, show));
   } finally {
     clearTimeout(waiting);
+    if (current === own) settled();
   }
+}
+
+/** Says that what is shown is what the address names. */
+function settled() {
+  main.dataset.shown = location.hash;
 }
 
 function door() {
   ears?.abort();
   import('./views/door.js').then((module) => fill(main, module.show({ then: show }).node));
-}
-
-function skeleton() {
-  return h('div.skeleton', { 'aria-label': 'Loading' }, h('i'), h('i'), h('i'), h('i'));
 }
 
 /** Listens for changes; of what is looked at too, where that can be watched. */

@@ -73,7 +73,7 @@ export async function openPage(browser, trove, options = {}) {
   page.wrong = wrong;
   page.view = async (path) => {
     await page.goto(`${trove.origin}/#/${path}`);
-    await page.waitForSelector('main > section');
+    await page.waitForFunction(() => document.getElementById('main').dataset.shown === location.hash);
   };
   if (options.enter !== false) {
     await page.goto(trove.address);

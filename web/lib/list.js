@@ -16,6 +16,7 @@ const SPARE = 8;
 export function list({ height, label, fetch, draw, open, empty }) {
   const space = h('div.space');
   const box = h('div.list', { role: 'listbox', tabIndex: 0, 'aria-label': label }, space);
+  const stack = h('div.stack', null, box);
   const pages = new Map();
   const drawn = new Map();
   let total = 0;
@@ -45,7 +46,7 @@ export function list({ height, label, fetch, draw, open, empty }) {
   function resize(count) {
     total = count;
     space.style.height = `${total * height}px`;
-    box.classList.toggle('none', total === 0);
+    box.hidden = total === 0;
     at = Math.min(at, Math.max(0, total - 1));
   }
 
@@ -95,7 +96,8 @@ export function list({ height, label, fetch, draw, open, empty }) {
   new ResizeObserver(() => paint()).observe(box);
 
   return {
-    node: box,
+    node: stack,
+    focus: () => box.focus({ preventScroll: true }),
     /** Fetches everything anew; `keepPlace`: without jumping to the top. */
     async reset(keepPlace) {
       age++;
@@ -106,8 +108,8 @@ export function list({ height, label, fetch, draw, open, empty }) {
       drawn.clear();
       if (!keepPlace) { box.scrollTop = 0; at = 0; }
       resize(answer.total);
-      if (empty) box.querySelector('.empty')?.remove();
-      if (empty && answer.total === 0) box.append(empty());
+      stack.querySelector('.empty')?.remove();
+      if (empty && answer.total === 0) stack.append(empty());
       paint();
       return answer;
     },

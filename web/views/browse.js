@@ -52,7 +52,7 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
     title,
     node: h('section.browse', { class: fixed.scheme ? 'flat' : '' }, h('h1.unseen', null, title),
       fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('h2', null, 'Places'), tree), h('div.rows', null, bar, rows.node)),
-    ready() { rows.reset(true); rows.node.focus({ preventScroll: true }); },
+    ready() { rows.reset(true); rows.focus(); },
     hear: (name, data) => name === 'lists' && data.resources && again(),
     update: () => { reload(); return true; },
   };

@@ -35,11 +35,11 @@ function takes(client) {
 
 function table(clients, chosen) {
   return h('table.sheet.clients', null,
-    h('thead', null, h('tr', null, ['Client', 'Reads resources', 'Templates', 'Our tools and those shown', 'List costs', 'Takes of an answer'].map((name) => h('th', { scope: 'col' }, name)))),
+    h('thead', null, h('tr', null, ['Client', 'Reads resources', 'Uses templates', 'Tools it is given', 'Their list costs', 'Takes of one answer'].map((name) => h('th', { scope: 'col' }, name)))),
     h('tbody', null, clients.map(({ client, tools, tokens }) => h('tr', { class: client.name === chosen ? 'chosen' : '' },
       h('th', { scope: 'row' }, h('a', { href: to('clients', { name: client.name, version: here().params.get('version') }) }, client.title), h('span.mono.soft.small', null, client.name)),
       h('td', null, yes(client.reads)), h('td', null, yes(client.templates)),
-      h('td', null, tools.length ? tools.slice(0, 6).map((tool) => [h('code', null, visible(tool)), ' ']) : h('span.soft', null, 'none'), tools.length > 6 ? h('span.soft', null, `and ${count(tools.length - 6)} more`) : null),
+      h('td', null, tools.length ? tools.slice(0, 4).map((tool) => [h('code', null, visible(tool)), ' ']) : h('span.soft', null, 'none'), tools.length > 4 ? h('span.soft', null, `and ${count(tools.length - 4)} more`) : null),
       h('td.number', null, `≈ ${count(tokens)} tokens`), h('td', null, takes(client))))));
 }
 

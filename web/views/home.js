@@ -43,8 +43,8 @@ function cards(overview) {
 function card(source, overview) {
   const [shade, word] = WORDS[source.state] ?? ['idle', source.state];
   const isOwn = source.transport === 'builtin';
-  const stale = source.stale_seconds !== undefined && source.state !== 'ready';
-  return h(`article.card.${shade}`, null,
+  const stale = source.stale_seconds !== undefined && source.state !== 'ready' && source.resources > 0;
+  return h('article.card', { 'data-state': shade },
     h('header', null,
       h('h2', null, h('a', { href: to('browse', { server: source.id }) }, isOwn ? 'Trove itself' : visible(source.id))),
       h(`span.state.${shade}`, null, h(`i.dot.${shade}`), word)),
@@ -52,7 +52,7 @@ function card(source, overview) {
     h('div.numbers', null,
       number(source.resources, 'resources'), number(source.templates, 'templates'),
       source.tools ? number(source.tools, 'tools') : null, source.prompts ? number(source.prompts, 'prompts') : null,
-      isOwn ? null : h('div.latency', { title: 'how long its answers took lately' }, spark(overview.latency[source.id] ?? []), h('span', null, millis(source.latency_ms)))),
+      source.latency_ms === undefined ? null : h('div.latency', { title: 'how long its answers took lately' }, spark(overview.latency[source.id] ?? []), h('span', null, millis(source.latency_ms)))),
     stale ? h('p.note', null, 'What it listed before is kept and shown.') : null,
     (source.omissions ?? []).map((text) => h('p.note', null, 'Listing is not whole: ', visible(text))),
     source.warning ? h('p.note', null, visible(source.warning)) : null,

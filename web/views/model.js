@@ -3,7 +3,10 @@
 import { ask } from '../lib/api.js';
 import { fill, h } from '../lib/dom.js';
 import { here, keep, to } from '../lib/router.js';
-import { bytes, copier, count, visible } from '../lib/text.js';
+import { bytes, count, visible } from '../lib/text.js';
+
+// What the API gives of a longer text.
+const SHOWN = 256 * 1024;
 
 let clients = null;
 
@@ -12,8 +15,6 @@ export async function model(place) {
   clients ??= await ask('clients', {}, signal);
   const name = here().params.get('client') ?? 'claude-ai';
   const seen = await ask('model', { uri, client: name }, signal);
-  const answer = JSON.parse(seen.answer);
-  const failed = answer.error !== undefined || answer.result?.isError === true;
   const choose = (event) => { keep({ client: event.target.value }); model(place); };
   const cut = seen.cuts.filter((one) => one.at !== null).sort((a, b) => a.at - b.at);
   fill(panel,
@@ -21,19 +22,19 @@ export async function model(place) {
       h('label', null, 'As ', h('select', { onchange: choose }, clients.clients.map(({ client }) => h('option', { value: client.name, selected: client.name === name }, client.title)))),
       h('span.soft', null, seen.request.method === 'tools/call' ? 'whose model only knows tools, so it calls get_resource' : 'whose model reads resources by itself'),
       h('span.fill'),
-      copier('Copy answer', seen.answer)),
+      h('a.quiet', { href: `/api/raw/${seen.ticket}/0`, download: 'answer.json' }, 'Save answer')),
     h('div.numbers.wide', null,
       h('div', null, h('b', null, `≈ ${count(seen.tokens)}`), h('span', { title: 'one token for every four bytes; clients count with tokenizers of their own' }, 'tokens of text')),
       h('div', null, h('b', null, bytes(seen.text_bytes)), h('span', null, 'of text')),
       h('div', null, h('b', null, bytes(seen.bytes)), h('span', null, 'on the wire')),
       h('div', null, h('b', null, cut.length || 'no'), h('span', null, cut.length === 1 ? 'client would cut it' : 'clients would cut it'))),
     cut.length ? h('p.note', null, cut.map((one) => `${one.client} cuts it after about ${count(one.at)} characters. `)) : null,
-    failed ? h('p.note', null, 'This is how the model learns that it failed:') : null,
+    seen.failed ? h('p.note', null, 'This is how the model learns that it failed:') : null,
     h('h2', null, 'What it asks'),
     h('pre.box', { tabIndex: 0 }, JSON.stringify(seen.request, null, 2)),
     h('h2', null, 'What it reads'),
-    answer.error ? h('pre.box.text', { tabIndex: 0 }, visible(answer.error.message)) : blocks(seen.blocks, cut),
-    h('details', null, h('summary', null, 'The whole answer, to the byte'), h('pre.box', { tabIndex: 0 }, lines(seen.answer))),
+    seen.error ? h('pre.box.text', { tabIndex: 0 }, visible(seen.error)) : blocks(seen.blocks, cut),
+    h('details', null, h('summary', null, 'The whole answer, to the byte'), h('pre.box', { tabIndex: 0 }, lines(seen.answer, seen.bytes))),
     h('p.soft.small', null, 'The code that answers clients made this. Only the number after ', h('code', null, '[trove'), ' differs from call to call. ', h('a', { href: to('clients', { name }) }, 'What else this client is given')));
 }
 
@@ -43,24 +44,22 @@ function blocks(all, cuts) {
   return all.map((block) => {
     if (typeof block.text !== 'string') return h('p.note', null, `${visible(block.type)} ${visible(block.mime ?? '')}${block.data_bytes ? `, ${bytes(block.data_bytes)} of base64` : ''}`);
     const from = passed;
-    passed += block.text.length;
-    const inside = cuts.filter((one) => one.at > from && one.at < passed);
+    passed += block.length;
+    const inside = cuts.filter((one) => one.at > from && one.at - from < block.text.length);
     const parts = [];
     let at = 0;
     for (const one of inside) {
       parts.push(lines(block.text.slice(at, one.at - from)), h('span.cut', null, `${one.client} stops here`));
       at = one.at - from;
     }
-    parts.push(lines(block.text.slice(at)));
+    parts.push(lines(block.text.slice(at), block.bytes));
     return h('pre.box.text', { tabIndex: 0 }, parts);
   });
 }
 
-const MOST = 200_000;
-
-/** Text with its lines, controls made visible. */
-function lines(text) {
-  const shown = text.length > MOST ? text.slice(0, MOST) : text;
-  const safe = shown.split('\n').map((line) => line.split('\t').map(visible).join('\t')).join('\n');
-  return text.length > MOST ? `${safe}\n… ${count(text.length - MOST)} more characters are not drawn; copy the answer to have them` : safe;
+/** Text with its lines, controls made visible; `whole` is its length in bytes before Trove's page cut it. */
+function lines(text, whole = 0) {
+  const safe = text.split('\n').map((line) => line.split('\t').map(visible).join('\t')).join('\n');
+  const missing = whole - new TextEncoder().encode(text).length;
+  return missing > 0 && whole > SHOWN ? `${safe}\n… ${bytes(missing)} more are not drawn here; save the answer to have them` : safe;
 }

@@ -4,7 +4,7 @@
 import { ask } from '../lib/api.js';
 import { fill, h, later, say } from '../lib/dom.js';
 import { here, keep, to } from '../lib/router.js';
-import { sorry } from '../lib/sorry.js';
+import { skeleton, sorry } from '../lib/sorry.js';
 import { ago, bytes, clock, copier, count, kind, many, millis, visible } from '../lib/text.js';
 import { model } from './model.js';
 
@@ -27,11 +27,14 @@ export async function show({ params, signal }) {
     }
     panel.setAttribute('aria-labelledby', `tab-${tab}`);
     panel.className = `panel ${tab}`;
+    const waiting = setTimeout(() => fill(panel, skeleton('Loading')), 80);
     try {
       await { contents, model, about, reads }[tab]?.(place);
     } catch (error) {
       if (signal.aborted) return;
       fill(panel, sorry(error, () => { place.reading = null; draw(); }));
+    } finally {
+      clearTimeout(waiting);
     }
   }
   fill(tabs, TABS.map(([name, title]) => h('button', {
@@ -75,7 +78,7 @@ function head({ uri, known }, badges) {
     h('p.uri.mono', null, visible(uri)),
     known.description ? h('p.lead', null, visible(known.description)) : null,
     badges,
-    h('div.copies', { role: 'group', 'aria-label': 'Copy' },
+    h('div.copies', { role: 'group', 'aria-label': 'Copy' }, 'Copy',
       copier('URI', uri), copier('Tool call', call, 'Copy the call a model would make'), copier('Command', line, `Copy: ${line}`)));
 }
 
@@ -96,10 +99,7 @@ function facts({ known, badges, reading }) {
 
 async function contents(place) {
   const { uri, signal, panel } = place;
-  if (!place.reading) {
-    fill(panel, h('div.skeleton', { 'aria-label': 'Reading' }, h('i'), h('i'), h('i')));
-    place.reading = await ask('contents', { uri }, signal);
-  }
+  place.reading ??= await ask('contents', { uri }, signal);
   facts(place);
   const { reading } = place;
   if (!reading.parts.length) {

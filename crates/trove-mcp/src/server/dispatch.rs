@@ -107,7 +107,7 @@ impl Server {
     }
 
     /// A tool of ours, or else one of a Source.
-    async fn call_tool(
+    pub(super) async fn call_tool(
         &self,
         params: Option<Json>,
         asking: &Asking,

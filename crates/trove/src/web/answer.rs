@@ -82,10 +82,13 @@ pub(super) fn explain(error: &AskError) -> Response {
     fail(status, class, &message, json!(next), candidates)
 }
 
+/// What servers answer when they have no such resource.
+const NO_RESOURCE: i64 = -32002;
+
 fn of_source(error: &SourceError) -> (StatusCode, &'static str, Vec<&'static str>) {
     let logs = "See what the server wrote to its log, under Health.";
     match error {
-        SourceError::NotFound => (
+        SourceError::NotFound | SourceError::Refused { code: NO_RESOURCE, .. } => (
             StatusCode::NOT_FOUND,
             "NotFound",
             vec!["The server lists it no longer, or never did; look at what it lists now."],

@@ -26,6 +26,8 @@ use super::{
 
 /// How many bytes make a token, as a rule; clients count with tokenizers of their own.
 const BYTES_PER_TOKEN: usize = 4;
+/// How much of a text the page draws; the whole can be saved.
+const MAX_DRAWN: usize = 256 * 1024;
 /// The tool that reads for clients whose model cannot.
 const BRIDGE: &str = "get_resource";
 
@@ -111,8 +113,11 @@ pub(super) async fn sees(State(web): State<Arc<Web>>, request: Request) -> Answe
         "name": name,
         "version": version,
         "request": { "method": method, "params": params },
-        "answer": answer.as_str(),
-        "blocks": blocks,
+        "ticket": web.held.keep_text("answer.json", answer.as_str()),
+        "answer": head(answer.as_str()),
+        "error": answer.get("error").and_then(|error| error.get_str("message")),
+        "failed": has_failed(&answer),
+        "blocks": blocks.iter().map(shown_block).collect::<Vec<_>>(),
         "bytes": answer.as_bytes().len(),
         "text_bytes": text.len(),
         "tokens": tokens(text.len()),
@@ -140,17 +145,32 @@ fn blocks(answer: &Json) -> Vec<Value> {
     let result = answer.get("result");
     let content =
         result.and_then(|result| result.get("content").or_else(|| result.get("contents")));
-    let content = content.and_then(|content| content.to::<Vec<Value>>().ok()).unwrap_or_default();
-    let shown = |block: Value| {
-        let data = block["data"].as_str().or(block["blob"].as_str());
-        json!({
-            "type": block["type"].as_str().unwrap_or("contents"),
-            "mime": block["mimeType"],
-            "text": block["text"],
-            "data_bytes": data.map(str::len),
-        })
-    };
-    content.into_iter().map(shown).collect()
+    content.and_then(|content| content.to::<Vec<Value>>().ok()).unwrap_or_default()
+}
+
+/// A block as far as the page draws it; its lengths are those of the whole.
+fn shown_block(block: &Value) -> Value {
+    let data = block["data"].as_str().or(block["blob"].as_str());
+    let text = block["text"].as_str();
+    json!({
+        "type": block["type"].as_str().unwrap_or("contents"),
+        "mime": block["mimeType"],
+        "text": text.map(head),
+        "bytes": text.map(str::len),
+        // The page counts as JavaScript does.
+        "length": text.map(|text| text.encode_utf16().count()),
+        "data_bytes": data.map(str::len),
+    })
+}
+
+fn head(text: &str) -> &str {
+    &text[..text.floor_char_boundary(MAX_DRAWN)]
+}
+
+fn has_failed(answer: &Json) -> bool {
+    let result = answer.get("result");
+    let is_error = result.and_then(|result| result.get("isError"));
+    answer.get("error").is_some() || is_error.is_some_and(|is_error| is_error.as_str() == "true")
 }
 
 fn names_of(tools: &Json) -> Vec<String> {

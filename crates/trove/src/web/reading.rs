@@ -68,6 +68,13 @@ impl Held {
         (ticket, parts)
     }
 
+    /// Holds a text to be saved, and gives its ticket.
+    pub(super) fn keep_text(&self, name: &str, text: &str) -> String {
+        let bytes = text.as_bytes().to_vec();
+        let kind = sniff(None, name, &bytes);
+        self.keep(vec![Part { uri: name.to_owned(), bytes, kind, is_text: true }]).0
+    }
+
     fn find(&self, ticket: &str) -> Option<Arc<Vec<Part>>> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().find(|(own, _)| own == ticket).map(|(_, parts)| parts.clone())
