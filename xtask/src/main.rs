@@ -11,6 +11,7 @@
 )]
 
 mod bench;
+mod browser;
 mod generate;
 mod peers;
 mod repack;

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, content::escape_line, gateway::AskError};
+use trove_core::{Json, SourceError, content::escape_line, gateway::AskError, tools::means_not_found};
 
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;
@@ -82,17 +82,13 @@ pub(super) fn explain(error: &AskError) -> Response {
     fail(status, class, &message, json!(next), candidates)
 }
 
-/// What servers answer when they have no such resource.
-const NO_RESOURCE: i64 = -32002;
-
 fn of_source(error: &SourceError) -> (StatusCode, &'static str, Vec<&'static str>) {
+    if means_not_found(error) {
+        let next = "The server lists it no longer, or never did; look at what it lists now.";
+        return (StatusCode::NOT_FOUND, "NotFound", vec![next]);
+    }
     let logs = "See what the server wrote to its log, under Health.";
     match error {
-        SourceError::NotFound | SourceError::Refused { code: NO_RESOURCE, .. } => (
-            StatusCode::NOT_FOUND,
-            "NotFound",
-            vec!["The server lists it no longer, or never did; look at what it lists now."],
-        ),
         SourceError::TimedOut { .. } => (
             StatusCode::GATEWAY_TIMEOUT,
             "TimedOut",
@@ -111,7 +107,8 @@ fn of_source(error: &SourceError) -> (StatusCode, &'static str, Vec<&'static str
             "Unavailable",
             vec!["Try again: Trove connects anew by itself.", logs, "Run `trove doctor`."],
         ),
-        SourceError::Refused { .. }
+        SourceError::NotFound
+        | SourceError::Refused { .. }
         | SourceError::NotOffered { .. }
         | SourceError::Malformed { .. } => (StatusCode::BAD_GATEWAY, "SourceError", vec![logs]),
     }

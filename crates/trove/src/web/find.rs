@@ -86,10 +86,17 @@ fn find<'a>(
         }
     }
     // Equal scores: the shorter name is the nearer one, then the order of the catalogue.
-    hits.sort_by_key(|hit| {
+    let rank = |hit: &Hit| {
         let name = rows.words(&rows.all[hit.row as usize])[0];
         (Reverse(hit.score), name.len(), hit.row)
-    });
+    };
+    // One letter is in every name; only what can be shown is put in order.
+    if hits.len() > MAX_HITS {
+        hits.select_nth_unstable_by_key(MAX_HITS, rank);
+        hits[..MAX_HITS].sort_by_key(rank);
+    } else {
+        hits.sort_by_key(rank);
+    }
     (hits, by_server)
 }
 

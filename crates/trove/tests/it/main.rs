@@ -30,6 +30,10 @@ mod clients;
 mod doctor;
 mod flags;
 
+// The web page: who is let in, what its API says, and the page itself in a browser.
+mod page;
+mod web;
+
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;
 mod peers;

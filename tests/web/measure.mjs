@@ -1,0 +1,89 @@
+// How fast the page is with a hundred thousand resources, and how heavy. Prints one object;
+// asserts nothing: machines differ.
+//
+//   TROVE_PEERS=… TROVE_BIN=… node tests/web/measure.mjs
+
+import { gzipSync } from 'node:zlib';
+
+import { openPage, ready, startBrowser, startTrove } from './kit.mjs';
+
+const trove = await startTrove({ share: ['--plain', '--many', '100000'] });
+await trove.until(ready('share'));
+const browser = await startBrowser();
+const median = (values) => [...values].sort((a, b) => a - b)[values.length >> 1];
+const round = (ms) => Math.round(ms * 10) / 10;
+
+const weights = { raw: 0, gzip: 0, files: 0 };
+const first = [];
+const page = await openPage(browser, trove);
+page.on('response', async (answer) => {
+  if (new URL(answer.url()).pathname.startsWith('/api/')) return;
+  const body = await answer.body().catch(() => Buffer.alloc(0));
+  weights.raw += body.length;
+  weights.gzip += gzipSync(body).length;
+  weights.files += 1;
+});
+
+// From the address to a card one can click, with and without a warm cache of the browser.
+for (let n = 0; n < 7; n++) {
+  const cold = await openPage(browser, trove, { storageState: await page.context().storageState() });
+  await cold.evaluate(() => { localStorage.setItem('again', '1'); });
+  await cold.goto('about:blank');
+  const began = performance.now();
+  await cold.goto(`${trove.origin}/`, { waitUntil: 'commit' });
+  await cold.waitForSelector('.card a');
+  first.push(performance.now() - began);
+  await cold.context().close();
+}
+await page.goto('about:blank');
+await page.goto(`${trove.origin}/`);
+await page.waitForSelector('.card a');
+await page.waitForTimeout(300);
+const start = { ...weights };
+
+// From the key to the hits on the screen, for every letter of several words.
+await page.view('search');
+await page.fill('#seek', 'warm');
+await page.waitForTimeout(1500);
+const keys = await page.evaluate(async () => {
+  const seek = document.getElementById('seek');
+  const times = [];
+  for (const word of ['invoice 7348', 'budget legal', 'protocol 99', 'zzz', 'letter 2024 des']) {
+    for (let n = 1; n <= word.length; n++) {
+      const hits = document.querySelector('.hits');
+      const drawn = new Promise((done) => { const eye = new MutationObserver(() => { eye.disconnect(); requestAnimationFrame(() => done()); }); eye.observe(hits, { childList: true }); });
+      const began = performance.now();
+      seek.value = word.slice(0, n);
+      seek.dispatchEvent(new Event('input', { bubbles: true }));
+      await Promise.race([drawn, new Promise((done) => setTimeout(done, 3000))]);
+      times.push(performance.now() - began);
+      await new Promise((done) => setTimeout(done, 20));
+    }
+  }
+  return times;
+});
+
+// Frames while the list flies past.
+await page.view('browse?server=share');
+await page.waitForSelector('.row b');
+const frames = await page.evaluate(async () => {
+  const list = document.querySelector('.list');
+  const gaps = [];
+  let last = performance.now();
+  for (let n = 0; n < 120; n++) {
+    list.scrollTop += 1700;
+    await new Promise((done) => requestAnimationFrame(done));
+    gaps.push(performance.now() - last);
+    last = performance.now();
+  }
+  return gaps;
+});
+
+console.log(JSON.stringify({
+  first_view_ms: { median: round(median(first)), worst: round(Math.max(...first)) },
+  keystroke_ms: { median: round(median(keys)), worst: round(Math.max(...keys)), keys: keys.length },
+  frame_ms: { median: round(median(frames)), worst: round(Math.max(...frames)) },
+  weight: start,
+}, null, 2));
+await browser.close();
+await trove.stop();
