@@ -32,7 +32,8 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Response {
     let view = web.gateway.view(&web.caller()).await;
     let shown = |(entry, is_closed): (&TemplateEntry, bool)| -> Value {
         let compiled = UriTemplate::parse(entry.public.as_str()).ok();
-        let variables = compiled.as_ref().map(|c| c.variables().map(str::to_owned).collect());
+        let variables: Option<Vec<String>> =
+            compiled.as_ref().map(|c| c.variables().map(str::to_owned).collect());
         let text = |key: &str| entry.entry.get_str(key).map(|text| escape_line(&text).into_owned());
         json!({
             "template": entry.public.as_str(),
@@ -41,7 +42,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Response {
             "type": text("mimeType"),
             "server": view.snapshot().owner(entry.member).id().as_str(),
             "closed": is_closed,
-            "variables": variables.unwrap_or_else(Vec::<String>::new),
+            "variables": variables.unwrap_or_default(),
             "usable": compiled.is_some(),
         })
     };
