@@ -19,7 +19,9 @@ export async function startTrove(servers, settings = '', flags = []) {
   const folder = mkdtempSync(join(tmpdir(), 'trove-web-'));
   const orders = join(folder, 'orders');
   writeFileSync(orders, '');
-  const entry = ([id, args]) => `[servers.${id}]\ncommand = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;
+  // Contents by the thousand would keep the index busy for longer than any test.
+  const index = (args) => (args.includes('--many') ? 'index = "metadata"\n' : '');
+  const entry = ([id, args]) => `[servers.${id}]\n${index(args)}command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;
   writeFileSync(join(folder, 'trove.toml'), `${Object.entries(servers).map(entry).join('\n')}\n${settings}`);
   const env = { ...process.env, TROVE_HOME: join(folder, 'home'), TROVE_CONFIG: join(folder, 'trove.toml') };
   const child = spawn(process.env.TROVE_BIN, ['up', '--http', '127.0.0.1:0', ...flags], { env, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -66,6 +68,8 @@ export const startBrowser = () => chromium.launch({ executablePath: process.env.
 export async function openPage(browser, trove, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
   const page = await context.newPage();
+  // The machine may be busy with other tests.
+  page.setDefaultTimeout(LIMIT);
   const wrong = [];
   page.on('console', (message) => { if (['error', 'warning'].includes(message.type()) && !options.expect?.test(message.text())) wrong.push(`console: ${message.text()}`); });
   page.on('pageerror', (error) => wrong.push(`error: ${error}`));

@@ -121,6 +121,18 @@ test('searching as one types, with marks, reasons and servers to choose', async 
   await page.context().close();
 });
 
+test('what a document holds is found when the typing pauses', async () => {
+  const page = await open();
+  await trove.until((overview) => overview.resources > 0);
+  for (let n = 0; n < 100 && !(await trove.api('search?q=kubectl%20rollout')).hits?.length; n++) await page.waitForTimeout(200);
+  await page.view('search?q=kubectl%20rollout');
+  const hit = page.locator('.deeper .hit', { hasText: 'Release runbook' });
+  await hit.waitFor();
+  assert.match(await hit.innerText(), /content/);
+  await isSound(page);
+  await page.context().close();
+});
+
 test('browsing by place and by facet, all of it in the address', async () => {
   const page = await open();
   await page.view('browse');

@@ -69,7 +69,8 @@ export function list({ height, label, fetch, draw, open, empty }) {
     }
     // A page that hangs over the end of what is in sight comes early.
     load(Math.floor(Math.min(last, Math.max(0, total - 1)) / PAGE));
-    if (total && drawn.has(at)) box.setAttribute('aria-activedescendant', `row-${at}`);
+    if (drawn.has(at)) box.setAttribute('aria-activedescendant', `row-${at}`);
+    else box.removeAttribute('aria-activedescendant');
   }
 
   function select() {

@@ -7,7 +7,9 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, content::escape_line, gateway::AskError, tools::means_not_found};
+use trove_core::{
+    Json, SourceError, content::escape_line, gateway::AskError, tools::means_not_found,
+};
 
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;

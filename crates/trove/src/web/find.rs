@@ -1,7 +1,8 @@
 //! Searching as somebody types.
 //!
-//! Names, URIs and descriptions that hold every word, best first. [`find`] is all that
-//! knows how; the rest only asks it and writes what it found.
+//! Names, URIs and descriptions that hold every word, or the beginning of one, best first.
+//! [`find`] is all that knows how. What contents hold and mean is asked of the index, in
+//! `search`, once the typing pauses.
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc, time::Instant};
 

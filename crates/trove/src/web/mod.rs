@@ -17,6 +17,7 @@ mod query;
 mod reading;
 mod routes;
 mod rows;
+mod search;
 mod show;
 mod templates;
 

@@ -20,7 +20,7 @@ use super::{
     answer::{Answer, json_of, refuse},
     api,
     assets::{ASSETS, Asset},
-    browse, events, find, model, reading, templates,
+    browse, events, find, model, reading, search, templates,
 };
 
 /// What the page may do: run its own scripts, ask its own server, nothing else.
@@ -42,6 +42,7 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/api/resources", get(browse::resources))
         .route("/api/tree", get(browse::tree))
         .route("/api/find", get(find::answer))
+        .route("/api/search", get(search::answer))
         .route("/api/resource", get(reading::resource))
         .route("/api/contents", get(reading::contents))
         .route("/api/templates", get(templates::list))

@@ -67,7 +67,7 @@ impl Rows {
             let mut words = [place(&text); 4];
             let parts = [&name, resource.public.as_str(), head(&description, MAX_SEARCHED)];
             for (n, part) in parts.into_iter().enumerate() {
-                text.extend(part.chars().flat_map(char::to_lowercase));
+                push_lower(&mut text, part);
                 words[n + 1] = place(&text);
             }
             all.push(Row {
@@ -114,6 +114,17 @@ impl Rows {
             "server": self.server(row),
             "closed": row.is_closed,
         })
+    }
+}
+
+/// Adds a text in lower case; most are ASCII, which is done at once.
+fn push_lower(text: &mut String, part: &str) {
+    let from = text.len();
+    if part.is_ascii() {
+        text.push_str(part);
+        text[from..].make_ascii_lowercase();
+    } else {
+        text.extend(part.chars().flat_map(char::to_lowercase));
     }
 }
 
