@@ -229,7 +229,7 @@ test('a template is filled in with what its server offers', async () => {
   await page.fill('#v-day', '2026-11-1');
   await page.waitForFunction(() => document.querySelectorAll('#for-day option').length === 4);
   await page.fill('#v-day', '2026-11-14');
-  assert.match(await page.innerText('.made'), /log:\/\/2026-11-14\/\{level\}/);
+  await page.waitForFunction(() => document.querySelector('.made').innerText === 'log://2026-11-14/{level}');
   assert.equal(await page.isDisabled('.filling [type=submit]'), true);
   await page.fill('#v-level', 'error');
   await page.waitForFunction(() => document.querySelector('.made').innerText === 'log://2026-11-14/error');
@@ -377,8 +377,10 @@ test('the keyboard is enough', async () => {
 
 test('a small window shows everything too', async () => {
   const page = await open({ viewport: { width: 420, height: 800 } });
-  for (const path of ['', 'browse', 'search?q=runbook', 'templates', uri('docs://runbooks/release.md')]) {
+  const paths = { '': '.card', browse: '.row b', 'search?q=runbook': '.hit', templates: '.filling', [uri('docs://runbooks/release.md')]: 'iframe.frame' };
+  for (const [path, selector] of Object.entries(paths)) {
     await page.view(path);
+    await page.waitForSelector(selector);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(wide <= 0, `${path} is wider than the window by ${wide}`);
   }

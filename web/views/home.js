@@ -10,6 +10,9 @@ const WORDS = {
   stopped: ['idle', 'stopped'], idle: ['idle', 'not started'],
 };
 
+// What is part of Trove, and what it holds.
+const OWN = { trove: ['Trove itself', 'health, settings, your standing'], guide: ['Guide', 'guidelines, runbooks, requirements of your own'] };
+
 export async function show({ signal }) {
   const node = h('section.page');
   const draw = (overview) => fill(node, head(overview), cards(overview));
@@ -46,9 +49,9 @@ function card(source, overview) {
   const stale = source.stale_seconds !== undefined && source.state !== 'ready' && source.resources > 0;
   return h('article.card', { 'data-state': shade },
     h('header', null,
-      h('h2', null, h('a', { href: to('browse', { server: source.id }) }, isOwn ? 'Trove itself' : visible(source.id))),
+      h('h2', null, h('a', { href: source.id === 'guide' && isOwn ? to('guide') : to('browse', { server: source.id }) }, isOwn ? OWN[source.id]?.[0] ?? source.id : visible(source.id))),
       h(`span.state.${shade}`, null, h(`i.dot.${shade}`), word)),
-    h('p.soft.small', null, isOwn ? 'health, settings, your standing' : [visible(source.server ?? '—'), ` · ${source.transport}`, source.protocol ? ` · ${source.protocol}` : '']),
+    h('p.soft.small', null, isOwn ? OWN[source.id]?.[1] ?? 'part of Trove' : [visible(source.server ?? '—'), ` · ${source.transport}`, source.protocol ? ` · ${source.protocol}` : '']),
     h('div.numbers', null,
       number(source.resources, 'resources'), number(source.templates, 'templates'),
       source.tools ? number(source.tools, 'tools') : null, source.prompts ? number(source.prompts, 'prompts') : null,

@@ -38,9 +38,13 @@ function form(one, signal) {
   const open = h('button', { type: 'submit', disabled: true }, 'Open');
   let uri = null;
   const given = () => Object.fromEntries(Object.entries(values).map(([name, value]) => [`v.${name}`, value]));
+  let asked = 0;
   async function expand() {
     keep(given());
+    const nth = ++asked;
     const answer = await ask('expand', { template: one.template, ...given() }, signal).catch((error) => ({ uri: null, lacks: error.message }));
+    // Answers may overtake one another; only that to the last question counts.
+    if (nth !== asked) return;
     uri = answer.uri;
     open.disabled = !uri;
     fill(made, uri ? visible(uri) : preview(one.template, values));
