@@ -1,6 +1,6 @@
 // The page around the views: where it is, what changed, what a key does.
 
-import { ask, enter, listen } from './lib/api.js';
+import { ask, enter, listen, prefetch } from './lib/api.js';
 import { fill, h, later, say } from './lib/dom.js';
 import { go, here, keep, to } from './lib/router.js';
 import { skeleton, sorry } from './lib/sorry.js';
@@ -127,7 +127,7 @@ const search = later(() => {
   } else if (q) {
     go(to('search', { q }));
   }
-}, 10);
+}, 0);
 seek.addEventListener('input', search);
 seek.addEventListener('keydown', (event) => {
   if (event.key === 'Escape') { seek.value = ''; seek.blur(); main.focus(); }
@@ -202,6 +202,8 @@ if (token) {
   try { await enter(token); } catch { /* the door says so */ }
 }
 const { view, params } = here();
+// Home asks for it as soon as it is there; the answer may be on its way by then.
+if (view === 'home') prefetch('overview');
 if (view === 'search') seek.value = params.get('q') ?? '';
 addEventListener('hashchange', () => {
   const now = here();
@@ -209,4 +211,3 @@ addEventListener('hashchange', () => {
   show();
 });
 await show();
-ask('overview').then((overview) => pulse(overview.health)).catch(() => {});

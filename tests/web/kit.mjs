@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ export async function startTrove(servers, settings = '', flags = []) {
   const entry = ([id, args]) => `[servers.${id}]\n${index(args)}command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;
   writeFileSync(join(folder, 'trove.toml'), `${Object.entries(servers).map(entry).join('\n')}\n${settings}`);
   const env = { ...process.env, TROVE_HOME: join(folder, 'home'), TROVE_CONFIG: join(folder, 'trove.toml') };
-  const child = spawn(process.env.TROVE_BIN, ['up', '--http', '127.0.0.1:0', ...flags], { env, cwd: folder, stdio: ['ignore', 'pipe', 'ignore'] });
+  const child = spawn(process.env.TROVE_BIN, ['up', '--http', '127.0.0.1:0', ...flags], { env, cwd: folder, stdio: ['ignore', 'pipe', process.env.TROVE_LOUD ? 'inherit' : 'ignore'] });
   let said = '';
   const address = await new Promise((found, failed) => {
     const timer = setTimeout(() => failed(new Error(`trove printed no address: ${said}`)), LIMIT);
@@ -38,6 +38,12 @@ export async function startTrove(servers, settings = '', flags = []) {
   const url = new URL(address);
   const trove = {
     address, origin: url.origin, token: url.hash.replace('#token=', ''), folder,
+    /** Seconds of processor time it has used. */
+    cpu() {
+      const [, fields] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ');
+      const all = fields.split(' ');
+      return (Number(all[11]) + Number(all[12])) / 100;
+    },
     order: (what) => appendFileSync(orders, `${what}\n`),
     async api(path) {
       const answer = await fetch(`${url.origin}/api/${path}`, { headers: { authorization: `Bearer ${trove.token}` } });
@@ -93,7 +99,6 @@ export async function isSound(page, { axe = true } = {}) {
   if (!axe) return;
   // The page forbids scripts that are not its own, so this one comes in by the debugger.
   const session = await page.context().newCDPSession(page);
-  const { readFileSync } = await import('node:fs');
   await session.send('Runtime.evaluate', { expression: readFileSync(AXE, 'utf8') });
   const { result } = await session.send('Runtime.evaluate', {
     awaitPromise: true, returnByValue: true,

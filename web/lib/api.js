@@ -19,8 +19,21 @@ function headers() {
   return key ? { 'x-trove-key': key } : {};
 }
 
+const early = {};
+
+/** Asks before somebody does; the answer is for the next who asks the same. */
+export function prefetch(path) {
+  early[path] = ask(path);
+  early[path].catch(() => {});
+}
+
 /** Asks; values that are lists are repeated, those that are nothing are left out. */
 export async function ask(path, params = {}, signal) {
+  if (early[path] && !Object.keys(params).length) {
+    const answer = early[path];
+    delete early[path];
+    return answer;
+  }
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(params)) {
     for (const one of [value].flat()) if (one !== undefined && one !== null && one !== '') query.append(name, one);

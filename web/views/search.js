@@ -5,7 +5,7 @@ import { fill, h, later } from '../lib/dom.js';
 import { here, keep, resource } from '../lib/router.js';
 import { bytes, count, kind, many, marked, millis, visible } from '../lib/text.js';
 
-const FIRST = 50;
+const FIRST = 30;
 const MOST = 200;
 
 export async function show({ params, signal }) {

@@ -93,6 +93,9 @@ impl Listener<'_> {
         self.send("hello", json!({ "revision": revision, "watching": self.watched.is_some() }))
             .await;
         let mut told = Value::Null;
+        if let Some((name, data)) = self.of_health(&mut told) {
+            self.send(name, data).await;
+        }
         let mut silent = Duration::ZERO;
         loop {
             let event = tokio::select! {

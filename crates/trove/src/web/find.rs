@@ -73,7 +73,9 @@ fn find<'a>(
     if words.is_empty() {
         return (hits, by_server);
     }
-    for (row, n) in rows.all.iter().zip(0u32..) {
+    // The longest word is the rarest.
+    let rarest = words.iter().max_by_key(|word| word.len()).copied().unwrap_or_default();
+    for (row, n) in rows.holding(rarest) {
         let whole = rows.whole(row);
         if !words.iter().all(|word| whole.contains(word)) {
             continue;

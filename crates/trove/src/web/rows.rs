@@ -6,6 +6,7 @@
 
 use std::{collections::HashMap, sync::Arc};
 
+use memchr::memmem;
 use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::sync::Mutex;
@@ -95,6 +96,22 @@ impl Rows {
         &self.text[row.words[0] as usize..row.words[3] as usize]
     }
 
+    /// The rows in whose words this one occurs, and their places; a few more, perhaps, at
+    /// whose ends it begins. One pass over the text, however many rows there are.
+    pub(super) fn holding<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (&'a Row, u32)> {
+        let finder = memmem::Finder::new(word).into_owned();
+        let (mut from, mut nth) = (0, 0);
+        std::iter::from_fn(move || {
+            let at = from + finder.find(&self.text.as_bytes()[from..])?;
+            while (self.all.get(nth)?.words[3] as usize) <= at {
+                nth += 1;
+            }
+            let row = self.all.get(nth)?;
+            from = row.words[3] as usize;
+            Some((row, u32::try_from(nth).ok()?))
+        })
+    }
+
     pub(super) fn server(&self, row: &Row) -> &str {
         self.view.snapshot().owner(row.member).id().as_str()
     }
@@ -158,5 +175,47 @@ impl Shelf {
         let rows = made.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
         *kept = Some(rows.clone());
         rows
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn rows(all: &[[&str; 3]]) -> Rows {
+        let mut text = String::new();
+        let row = |parts: &[&str; 3]| {
+            let mut words = [place(&text); 4];
+            for (n, part) in parts.iter().enumerate() {
+                push_lower(&mut text, part);
+                words[n + 1] = place(&text);
+            }
+            let uri = PublicUri::new(parts[1]);
+            let entry = Json::empty_object();
+            let (member, kind) = (0, 0);
+            Row { uri, entry, member, is_closed: false, kind, size: None, modified: None, words }
+        };
+        let all = all.iter().map(row).collect();
+        let gateway = Gateway::start("0", None).await;
+        let view = gateway.view(&Caller::local()).await;
+        Rows { view, all, types: vec![String::new()], text, orders: std::sync::Mutex::default() }
+    }
+
+    async fn holding(all: &[[&str; 3]], word: &str) -> Vec<u32> {
+        rows(all).await.holding(word).map(|(_, n)| n).collect()
+    }
+
+    #[tokio::test]
+    async fn every_row_that_holds_a_word_is_named_once() {
+        let all = [["Log LOG", "a:log", ""], ["", "b:x", "no"], ["", "c:x", "a catalog"]];
+        assert_eq!(holding(&all, "log").await, [0, 2]);
+        assert_eq!(holding(&all, "zzz").await, [0u32; 0]);
+    }
+
+    #[tokio::test]
+    async fn a_word_across_two_rows_hides_none_of_them() {
+        // `ab` stands across the first two, and in the second and third.
+        let all = [["", "x", "a"], ["b", "y", "ab"], ["ab", "z", ""]];
+        assert_eq!(holding(&all, "ab").await, [0, 1, 2]);
     }
 }
