@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::steps;
+use crate::{browser, steps};
 
 /// Environments kept in the cache; each takes most of a gigabyte.
 const KEPT_ENVIRONMENTS: usize = 3;
@@ -41,7 +41,8 @@ const PARTS: [Part; 4] = [
     Part { name: "quilt", install: install_venv, is_optional: true },
 ];
 
-/// Makes the environment, if it is not there yet, and says where it is.
+/// Makes the environment, if it is not there yet, and says where it is. The browser comes
+/// under the same lock, because two package installations at once would fail.
 pub(crate) fn install(options: &Options) -> anyhow::Result<PathBuf> {
     let cache = cache_dir()?;
     fs::create_dir_all(&cache).with_context(|| format!("cannot create {}", cache.display()))?;
@@ -53,6 +54,8 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<PathBuf> {
     for part in PARTS.iter().filter(|part| options.all_peers || !part.is_optional) {
         install_part(part, &manifests, &environment)?;
     }
+
+    browser::install()?;
 
     // The time of last use decides what is pruned.
     File::open(&environment)?.set_modified(SystemTime::now())?;

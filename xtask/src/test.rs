@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use crate::{browser, generate, peers, steps, tidy};
+use crate::{generate, peers, steps, tidy};
 
 /// Part of the name of every test that needs the peers installed on request only.
 const OPTIONAL_PEERS: &str = "with_all_peers";
@@ -23,7 +23,6 @@ pub(crate) struct Options {
 
 pub(crate) fn test(options: &Options) -> anyhow::Result<()> {
     let environment = peers::install(&options.peers)?;
-    browser::install()?;
     if options.filter.is_none() {
         steps::run("format", &mut steps::cargo(&["fmt", "--all", "--check"]))?;
         let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
