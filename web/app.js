@@ -20,6 +20,7 @@ let ears = null;
 
 async function show() {
   const { view, params } = here();
+  const asked = location.hash;
   const name = view in VIEWS || view in HIDDEN ? view : 'home';
   const same = current?.name === name && current.shown?.update;
   if (same && current.shown.update(params)) return settled();
@@ -38,6 +39,8 @@ async function show() {
     document.title = `${shown.title ?? (VIEWS[name] ?? HIDDEN[name])[0]} · Trove`;
     shown.ready?.();
     hearken(shown.watch);
+    // Whoever went on typing while the view was on its way has changed the address.
+    if (location.hash !== asked) shown.update?.(here().params);
   } catch (error) {
     if (own.stop.signal.aborted || current !== own) return;
     if (error.status === 401) return door();

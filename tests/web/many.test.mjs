@@ -10,7 +10,8 @@ let trove;
 let browser;
 
 before(async () => {
-  trove = await startTrove({ share: ['--plain', '--many', String(MANY)] });
+  // Finding by meaning has its own tests, and would take both cores from the page.
+  trove = await startTrove({ share: ['--plain', '--many', String(MANY)] }, '[discovery]\nsemantic = false\n');
   await trove.until(ready('share'));
   browser = await startBrowser();
 });

@@ -121,6 +121,23 @@ test('searching as one types, with marks, reasons and servers to choose', async 
   await page.context().close();
 });
 
+test('what is typed while the first answer is on its way is not lost', async () => {
+  const page = await open();
+  let hold = true;
+  await page.route('**/api/find?q=r&*', async (route) => {
+    while (hold) await new Promise((done) => setTimeout(done, 20));
+    await route.continue();
+  });
+  await page.keyboard.press('/');
+  await page.keyboard.type('release runbook');
+  await page.waitForFunction(() => location.hash.endsWith('q=release+runbook'));
+  hold = false;
+  await page.waitForSelector('.hit:has-text("Release runbook")');
+  assert.match(await page.innerText('.status'), /^1 resource/);
+  await isSound(page);
+  await page.context().close();
+});
+
 test('what a document holds is found when the typing pauses', async () => {
   const page = await open();
   await trove.until((overview) => overview.resources > 0);

@@ -57,7 +57,7 @@ fn shown(hit: &Hit) -> Value {
         "uri": hit.public.as_str(),
         "name": escape_line(name),
         "description": line(&hit.description),
-        "preview": line(&hit.preview),
+        "preview": hit.preview.as_deref().map(one_line),
         "type": hit.mime,
         "size": hit.size,
         "modified": hit.modified,
@@ -66,4 +66,10 @@ fn shown(hit: &Hit) -> Value {
         "why": hit.why.iter().copied().map(Why::as_str).collect::<Vec<_>>(),
         "words": hit.matched_terms,
     })
+}
+
+/// A piece of a document as one line: its line ends are no more than spaces here.
+fn one_line(piece: &str) -> String {
+    let words: Vec<&str> = piece.split_whitespace().collect();
+    escape_line(&words.join(" ")).into_owned()
 }
