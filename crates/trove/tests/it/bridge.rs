@@ -190,6 +190,40 @@ async fn flags_say_which_tools_there_are() {
 }
 
 #[tokio::test]
+async fn the_environment_names_the_prefix_and_adds_the_examples() {
+    let serve = ["serve", "--stdio", "--http", "127.0.0.1:0", "--no-auth"];
+    let (prefix, examples) = ("MCP_TOOL_PREFIX", "MCP_INCLUDE_EXAMPLE_TOOLS");
+    for (env, echo) in [
+        (&[(examples, "true")][..], Some("guide_example_echo")),
+        (&[(examples, "true"), (prefix, "team")], Some("team_example_echo")),
+        (&[(examples, "true"), (prefix, "")], Some("example_echo")),
+        (&[(prefix, "team")], None),
+    ] {
+        let trove = Trove::start_as(&Folder::with(""), &serve, env).await;
+        let client = trove.any_client().await;
+        let tools = tools_of(&client).await;
+        // What reads resources and tells of health is called the same everywhere.
+        assert!(tools.iter().any(|name| name == READ) && tools.iter().any(|name| name == HEALTH));
+        let echoes = tools.iter().filter(|name| name.ends_with("example_echo"));
+        assert_eq!(echoes.collect::<Vec<_>>(), echo.as_slice(), "{env:?}");
+        if let Some(echo) = echo {
+            let answer = client.call(echo, json!({ "text": "hello" })).await;
+            assert_eq!(answer["structuredContent"]["success"], true, "{answer}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_prefix_that_cannot_begin_a_name_is_refused() {
+    let folder = Folder::with("");
+    let mut command = folder.command();
+    command.env("MCP_TOOL_PREFIX", "no good").args(["serve", "--stdio"]);
+    let output = command.stdin(std::process::Stdio::null()).output().await.expect("it starts");
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("MCP_TOOL_PREFIX"));
+}
+
+#[tokio::test]
 async fn a_server_cannot_stand_in_the_place_of_our_tools() {
     let trove = Trove::with(&[whole("one", "").set("tool_prefix = \"\"")]).await;
     let tools = tools_of(&trove.any_client().await).await;

@@ -151,8 +151,18 @@ impl Trove {
 
     /// Starts Trove with other arguments, one of which must open the HTTP door.
     pub(crate) async fn start_with(folder: &Arc<Folder>, args: &[&str]) -> Trove {
+        Trove::start_as(folder, args, &[]).await
+    }
+
+    /// The same with variables in its environment.
+    pub(crate) async fn start_as(
+        folder: &Arc<Folder>,
+        args: &[&str],
+        env: &[(&str, &str)],
+    ) -> Trove {
         let mut command = folder.command();
         command
+            .envs(env.iter().copied())
             .args(args)
             .args(["--log-format", "json"])
             .stdin(Stdio::piped())
