@@ -31,7 +31,9 @@ use crate::{
     approval::Admission,
     commands::GUARDIAN,
     config::{self, Config, HostScope, HttpAuth, Loaded, ProcessEnv},
-    describe, reload, stdio, token, web,
+    describe, errand, progress, reload, stdio,
+    style::Paint,
+    token, web,
 };
 
 /// How long requests under way may take to finish once we are told to stop.
@@ -52,6 +54,16 @@ pub struct Live {
 }
 
 impl Live {
+    /// The gateway.
+    pub(crate) fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    /// The tools.
+    pub(crate) fn tools(&self) -> &Tools {
+        &self.tools
+    }
+
     /// The servers.
     pub(crate) fn upstreams(&self) -> &Upstreams {
         &self.upstreams
@@ -136,9 +148,9 @@ impl App {
         App { gateway, knowledge, flags, live, state, stop, doors }
     }
 
-    /// The tools.
-    pub fn tools(&self) -> &Tools {
-        &self.live.tools
+    /// What every door leads to.
+    pub(crate) fn live(&self) -> &Arc<Live> {
+        &self.live
     }
 
     /// The servers.
@@ -209,6 +221,23 @@ impl App {
         });
     }
 
+    /// Opens the door of the command line, unless another Trove of this configuration has.
+    pub fn open_socket(&mut self, loaded: &Loaded) {
+        let (live, state, stop) = (self.live.clone(), self.state.clone(), self.stop.clone());
+        self.doors.spawn(errand::open(live, state, memory_of(loaded), stop));
+    }
+
+    /// Draws on the terminal how far servers and index have come.
+    pub(crate) fn show_progress(&mut self, paint: Paint) {
+        let (gateway, stop) = (self.gateway.clone(), self.stop.clone());
+        self.doors.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = progress::show(gateway, paint) => {}
+            }
+        });
+    }
+
     /// Follows changes of the configuration file.
     pub fn follow(&mut self, request: reload::Followed) {
         self.doors.spawn(reload::follow(request, self.live.clone(), self.stop.clone()));
@@ -250,7 +279,7 @@ impl App {
 }
 
 /// Where listings are remembered for this configuration: by its file.
-fn memory_of(loaded: &Loaded) -> String {
+pub(crate) fn memory_of(loaded: &Loaded) -> String {
     use aws_lc_rs::digest::{SHA256, digest};
     let Some(file) = &loaded.origin else { return "none".to_owned() };
     let digest = digest(&SHA256, file.as_os_str().as_encoded_bytes());

@@ -7,9 +7,12 @@ use clap::{
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
 
+use clap_complete::engine::ArgValueCompleter;
+
 use crate::{
     clients::{Scope, TABLE},
     commands::exit,
+    complete,
     config::{BridgeMode, Client, Toolset, Word},
 };
 
@@ -32,6 +35,15 @@ pub struct Global {
     /// Run what a project's or another client's file names without approval, this time
     #[arg(long, alias = "approve", global = true)]
     pub yes: bool,
+    /// Start the servers for this command alone, even if a Trove is running
+    #[arg(long, global = true)]
+    pub alone: bool,
+    /// Say nothing on stderr but errors: no notes, no progress
+    #[arg(long, short, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Say more on stderr; given again, still more
+    #[arg(long, short, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
     /// How much to say on stderr: error, warn, info, debug, trace
     #[arg(long, global = true, value_name = "LEVEL")]
     pub log: Option<String>,
@@ -70,8 +82,21 @@ pub enum Command {
     Summary(Summary),
     /// Show the state of every server
     Status(Wait),
+    /// Show what a running Trove logs, or what one of its servers does
+    Logs(Logs),
+    /// Show the servers of the configuration
+    List(Output),
+    /// Add a server to the configuration
+    Add(Add),
+    /// Remove a server from the configuration
+    Remove(Remove),
     /// Show which commands a project's or another client's file would run, and let them
     Approve(Approve),
+    /// Look at local knowledge: categories, collections, documents
+    #[command(subcommand)]
+    Guide(GuideCommand),
+    /// List the tools that clients can be given; `show` one whole
+    Tools(Tools),
     /// Look at flags, set and remove them
     #[command(subcommand)]
     Flag(FlagCommand),
@@ -86,6 +111,130 @@ pub enum Command {
     Install(Install),
     /// Take Trove out of a client
     Uninstall(Uninstall),
+    /// Print what makes a shell complete commands, servers and URIs
+    Completions(Completions),
+    /// Print the manual
+    Man(Man),
+}
+
+/// `trove logs`.
+#[derive(Debug, Clone, Args)]
+pub struct Logs {
+    /// What this server wrote to its stderr, instead of what Trove logs
+    #[arg(add = servers())]
+    pub server: Option<String>,
+    /// Go on as more is written, until Ctrl-C
+    #[arg(long, short)]
+    pub follow: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove add`.
+#[derive(Debug, Clone, Args)]
+pub struct Add {
+    /// What to call it
+    pub name: String,
+    /// The program and its arguments, behind `--`
+    #[arg(last = true, required_unless_present = "url", conflicts_with = "url")]
+    pub command: Vec<String>,
+    /// Where it is served
+    #[arg(long)]
+    pub url: Option<String>,
+    /// A variable it gets, as in KEY=VALUE; may be given again
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "url")]
+    pub env: Vec<String>,
+    /// A header to send, as in 'KEY: VALUE'; may be given again
+    #[arg(long, value_name = "KEY: VALUE", requires = "url")]
+    pub header: Vec<String>,
+    /// Show the change, and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove remove`.
+#[derive(Debug, Clone, Args)]
+pub struct Remove {
+    /// The server
+    #[arg(add = servers())]
+    pub name: String,
+    /// Show the change, and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove guide`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum GuideCommand {
+    /// List categories and collections
+    List(Output),
+    /// List the documents of a category
+    Documents {
+        /// The category
+        category: String,
+        #[command(flatten)]
+        output: Output,
+    },
+    /// Print documents, as in `lang/python,checklists`
+    Show {
+        /// Which: a category or collection, with `/` and a document or pattern; several with commas
+        expression: String,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// `trove tools`.
+#[derive(Debug, Clone, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub struct Tools {
+    #[command(subcommand)]
+    pub command: Option<ToolsCommand>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove tools show`.
+#[derive(Debug, Clone, Subcommand)]
+pub enum ToolsCommand {
+    /// Print all there is to know of one tool
+    Show {
+        /// Its name
+        name: String,
+        #[command(flatten)]
+        output: Output,
+    },
+}
+
+/// `trove completions`.
+#[derive(Debug, Clone, Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
+    pub shell: String,
+}
+
+/// `trove man`.
+#[derive(Debug, Clone, Args)]
+pub struct Man {
+    /// Write a page for every command into this folder
+    #[arg(long, value_name = "FOLDER", conflicts_with = "markdown")]
+    pub to: Option<PathBuf>,
+    /// All commands on one page of Markdown
+    #[arg(long)]
+    pub markdown: bool,
+}
+
+fn servers() -> ArgValueCompleter {
+    ArgValueCompleter::new(complete::servers)
+}
+
+fn uris() -> ArgValueCompleter {
+    ArgValueCompleter::new(complete::uris)
 }
 
 /// Where and to whom HTTP is served.
@@ -149,20 +298,21 @@ pub struct Wait {
 #[derive(Debug, Clone, Args)]
 pub struct Read {
     /// A URI as listed, a filled template, or `server+uri`
+    #[arg(add = uris())]
     pub uri: String,
     #[command(flatten)]
     pub wait: Wait,
-    /// With --json: cut after so many bytes
-    #[arg(long, value_name = "BYTES", requires = "json")]
+    /// Cut after so many bytes
+    #[arg(long, alias = "max", value_name = "BYTES")]
     pub max_size: Option<u64>,
-    /// With --json: begin at this byte
-    #[arg(long, value_name = "BYTES", requires = "json")]
+    /// Begin at this byte
+    #[arg(long, value_name = "BYTES")]
     pub offset: Option<u64>,
-    /// With --json: only the lines that match this regular expression
-    #[arg(long, value_name = "REGEX", requires = "json")]
+    /// Only the lines that match this regular expression
+    #[arg(long, value_name = "REGEX")]
     pub grep: Option<String>,
-    /// With --json: auto, json, text or binary
-    #[arg(long, value_name = "FORM", requires = "json")]
+    /// As auto, json, text or binary
+    #[arg(long, value_name = "FORM")]
     pub format: Option<String>,
 }
 
@@ -172,7 +322,7 @@ pub struct Hits {
     #[command(flatten)]
     pub wait: Wait,
     /// Only this server; may be given again
-    #[arg(long = "server", value_name = "ID")]
+    #[arg(long = "server", value_name = "ID", add = servers())]
     pub servers: Vec<String>,
     /// Only this type, such as text/markdown or 'text/*'; may be given again
     #[arg(long = "type", value_name = "MIME")]
@@ -263,7 +413,7 @@ pub enum Grouping {
 #[derive(Debug, Clone, Args)]
 pub struct Approve {
     /// The servers to let run, as they are now; none: only show them
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", add = servers())]
     pub ids: Vec<String>,
     /// Let all of them run
     #[arg(long, conflicts_with = "ids")]
@@ -405,6 +555,11 @@ fn client() -> impl TypedValueParser<Value = Client> {
 }
 
 impl Cli {
+    /// Answers a shell that asks how a line may go on, and ends; else does nothing.
+    pub fn complete() {
+        clap_complete::CompleteEnv::with_factory(<Cli as clap::CommandFactory>::command).complete();
+    }
+
     /// Parses the command line; help and mistakes are printed and become an exit code.
     pub fn parse_or_explain() -> Result<Cli, ExitCode> {
         Cli::try_parse().map_err(|error| {

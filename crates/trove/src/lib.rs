@@ -8,11 +8,18 @@ pub mod commands;
 pub mod config;
 
 mod approval;
+mod borrow;
+mod complete;
 mod describe;
 mod doctor;
+mod errand;
+mod failed;
 mod ledger;
+mod machine;
+mod progress;
 mod reload;
 mod stdio;
+mod style;
 mod telemetry;
 mod token;
 mod web;

@@ -11,6 +11,8 @@ fn main() -> ExitCode {
         trove_mcp::upstream::watch_over(&args.next().unwrap_or_default());
         return ExitCode::SUCCESS;
     }
+    // A shell that asks for completions gets them, and nothing else happens.
+    Cli::complete();
     match Cli::parse_or_explain() {
         Ok(cli) => commands::run(cli),
         Err(code) => code,

@@ -1,7 +1,11 @@
 //! Follows the configuration file: a good change is taken over, a broken one changes
 //! nothing and is reported.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use notify::{RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
@@ -10,7 +14,9 @@ use tracing::{info, warn};
 
 use crate::{
     app::Live,
+    borrow::Extras,
     config::{self, Found, Overrides, ProcessEnv, Request},
+    machine::host,
 };
 
 /// Editors write a file in several steps; this long after the last one it is read.
@@ -18,8 +24,11 @@ const SETTLE: Duration = Duration::from_millis(150);
 
 /// The file to follow, and how it was loaded.
 pub struct Followed {
-    pub file: PathBuf,
+    /// Nothing: there is none, and only approvals are followed.
+    pub file: Option<PathBuf>,
     pub found: Found,
+    /// What was added to it, to be added again.
+    pub extras: Extras,
     pub cwd: PathBuf,
     pub flags: Overrides,
 }
@@ -28,7 +37,7 @@ pub struct Followed {
 pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: CancellationToken) {
     let (changed, mut changes) = mpsc::channel(1);
     let approvals = live.admission.approvals_file();
-    let files = [followed.file.clone(), approvals.clone()];
+    let files: Vec<PathBuf> = followed.file.iter().chain([&approvals]).cloned().collect();
     let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| {
             !event.kind.is_access() && event.paths.iter().any(|path| files.contains(path))
@@ -39,9 +48,11 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
         }
     });
     // The folder, not the file: editors replace the file, and a watch would stay with the old one.
-    let folder = followed.file.parent().unwrap_or(&followed.file).to_owned();
-    let watching =
-        watcher.and_then(|mut w| w.watch(&folder, RecursiveMode::NonRecursive).map(|()| w));
+    let folder = followed.file.as_deref().and_then(Path::parent);
+    let watching = watcher.and_then(|mut watcher| match folder {
+        Some(folder) => watcher.watch(folder, RecursiveMode::NonRecursive).map(|()| watcher),
+        None => Ok(watcher),
+    });
     let mut watcher = match watching {
         Ok(watcher) => watcher,
         Err(error) => {
@@ -64,8 +75,9 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
 }
 
 async fn take_over(followed: &Followed, live: &Live) {
+    let file = followed.file.as_deref().unwrap_or(Path::new("none")).display().to_string();
     let mut loaded = config::load(&Request {
-        explicit: Some(followed.file.clone()),
+        explicit: followed.file.clone(),
         cwd: followed.cwd.clone(),
         env: &ProcessEnv,
         flags: followed.flags.clone(),
@@ -74,11 +86,16 @@ async fn take_over(followed: &Followed, live: &Live) {
         warn!("{problem}");
     }
     if !loaded.is_usable() {
-        return warn!(file = %followed.file.display(), "the changed configuration has errors; nothing was changed");
+        return warn!(file, "the changed configuration has errors; nothing was changed");
     }
-    let servers = loaded.config.upstreams.len();
-    // Named by us now, but found as it was at the start.
-    loaded.found = followed.found;
+    if followed.file.is_some() {
+        // Named by us now, but found as it was at the start.
+        loaded.found = followed.found;
+    }
+    if let Ok(host) = host() {
+        followed.extras.add_to(&mut loaded, &host);
+    }
+    let servers = loaded.config.upstreams.len() + loaded.borrowed.len();
     live.apply(&loaded).await;
-    info!(file = %followed.file.display(), servers, "configuration taken over");
+    info!(file, servers, "configuration taken over");
 }

@@ -1,23 +1,104 @@
-//! Log lines to stderr; stdout belongs to the protocol.
+//! Log lines to stderr; stdout belongs to the protocol. The last of them are kept, for
+//! `trove logs`.
 
-use tracing_subscriber::EnvFilter;
+use std::{
+    collections::VecDeque,
+    io::{self, IsTerminal as _, Write},
+    sync::{Mutex, PoisonError},
+};
+
+use tracing_subscriber::{
+    EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
+};
 
 use crate::cli::{Global, LogFormat};
 
+/// How many lines are kept.
+const MAX_LINES: usize = 1_000;
+/// The longest line that is kept whole.
+const MAX_LINE_BYTES: usize = 4_096;
+
+/// One for the process, as logging is.
+static KEPT: Mutex<Kept> = Mutex::new(Kept { lines: VecDeque::new(), last: 0 });
+
+struct Kept {
+    lines: VecDeque<String>,
+    /// The number of the last line; the first line has number 1.
+    last: u64,
+}
+
+/// The lines kept after one number, oldest first, and the number of the last one.
+pub(crate) fn recent(after: u64) -> (Vec<String>, u64) {
+    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = usize::try_from(kept.last.saturating_sub(after)).unwrap_or(usize::MAX);
+    let skipped = kept.lines.len().saturating_sub(new);
+    (kept.lines.iter().skip(skipped).cloned().collect(), kept.last)
+}
+
 /// Starts logging. `default` is the level when the user names none.
 pub(crate) fn start(global: &Global, default: &str) {
-    let level = global.log.as_deref().unwrap_or(default);
-    // Libraries log what passes through them; only their warnings are for us.
-    let ours = format!("warn,trove={level},trove_core={level},trove_mcp={level}");
-    let filter = EnvFilter::try_new(&ours).unwrap_or_else(|_| EnvFilter::new("warn"));
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    // A second start, as in tests, keeps the first.
-    let _ = match global.log_format {
-        LogFormat::Text => {
-            use std::io::IsTerminal as _;
-            let colours = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-            lines.with_ansi(colours).with_target(false).try_init()
-        }
-        LogFormat::Json => lines.json().flatten_event(true).try_init(),
+    let level = match (&global.log, global.verbose, global.quiet) {
+        (Some(level), _, _) => level.as_str(),
+        (None, 0, true) => "error",
+        (None, 0, false) => default,
+        (None, 1, _) => "info",
+        (None, 2, _) => "debug",
+        (None, _, _) => "trace",
     };
+    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let shown = match global.log_format {
+        LogFormat::Text => {
+            let is_coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+            lines.with_ansi(is_coloured).with_target(false).boxed()
+        }
+        LogFormat::Json => lines.json().flatten_event(true).boxed(),
+    };
+    let kept = tracing_subscriber::fmt::layer().with_writer(Keeper).with_ansi(false);
+    let logging = tracing_subscriber::registry()
+        .with(shown.with_filter(filter(level)))
+        .with(kept.with_target(false).with_filter(filter(at_least_info(level))));
+    // A second start, as in tests, keeps the first.
+    let _ = logging.try_init();
+}
+
+/// What is kept is as much as `serve` shows by itself, whatever is shown.
+fn at_least_info(level: &str) -> &str {
+    match level {
+        "debug" | "trace" => level,
+        _ => "info",
+    }
+}
+
+/// Libraries log what passes through them; only their warnings are for us.
+fn filter(level: &str) -> EnvFilter {
+    let ours = format!("warn,trove={level},trove_core={level},trove_mcp={level}");
+    EnvFilter::try_new(&ours).unwrap_or_else(|_| EnvFilter::new("warn"))
+}
+
+struct Keeper;
+
+impl<'a> MakeWriter<'a> for Keeper {
+    type Writer = Keeper;
+
+    fn make_writer(&'a self) -> Keeper {
+        Keeper
+    }
+}
+
+impl Write for Keeper {
+    /// The layer writes a line at a time, whole.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let shown = &bytes[..bytes.len().min(MAX_LINE_BYTES)];
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if kept.lines.len() == MAX_LINES {
+            kept.lines.pop_front();
+        }
+        kept.lines.push_back(String::from_utf8_lossy(shown).trim_end().to_owned());
+        kept.last += 1;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

@@ -151,6 +151,7 @@ impl Tools {
     pub fn all(&self) -> Tools {
         let offered = self.offered.load();
         let settings = Settings {
+            prefix: String::new(),
             toolsets: Toolset::ALL.to_vec(),
             relevance_threshold: offered.settings.relevance_threshold,
             has_previews: offered.settings.has_previews,

@@ -14,7 +14,7 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
 use serde::{Deserialize, Serialize};
-use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig};
+use trove_mcp::upstream::{Reach, Remote, Scope, Text, UpstreamConfig};
 
 /// Where programs are sought if there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -71,6 +71,24 @@ impl Invocation {
                 .map(|path| Program::at(&path, project)),
             from_files: from_files.collect(),
         })
+    }
+
+    /// Of a server behind a URL: what would be sent where.
+    pub(crate) fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
+        let Remote { url, headers, .. } = remote;
+        let texts = [url].into_iter().chain(headers.values());
+        let from_files = texts.filter(|text| text.reads_file()).map(|text| read(text, scope));
+        Invocation {
+            command: url.written().to_owned(),
+            args: Vec::new(),
+            env: headers
+                .iter()
+                .map(|(name, value)| (name.clone(), hash(value.written())))
+                .collect(),
+            cwd: None,
+            program: None,
+            from_files: from_files.collect(),
+        }
     }
 
     /// The digest an approval is bound to.

@@ -4,7 +4,8 @@
 //! after the user approved it: exactly this command, with these arguments, this
 //! environment, this folder and this program. What changed waits again. Files the user
 //! wrote for Trove or named by hand need no approval, and neither do servers behind a URL,
-//! because nothing is run for them.
+//! because nothing is run for them. Servers that nobody named, found in other clients'
+//! files, need it in any case.
 
 mod invocation;
 mod store;
@@ -25,7 +26,7 @@ pub(crate) use invocation::Invocation;
 use store::FILE_NAME;
 pub(crate) use store::{Approval, ApprovalError, Approvals};
 
-use crate::config::{Found, Loaded};
+use crate::config::{Borrowed, Found, Loaded};
 
 /// Why the servers of a file need no approval, or that they do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +54,8 @@ impl Hand {
 #[derive(Debug)]
 pub(crate) struct Candidate<'a> {
     pub(crate) upstream: &'a UpstreamConfig,
+    /// The file it stands in.
+    pub(crate) file: &'a Path,
     /// What would be run; nothing for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
@@ -88,20 +91,35 @@ pub(crate) fn judge<'a>(
 ) -> Vec<Candidate<'a>> {
     let is_free = Hand::of(loaded) == Hand::User;
     let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
-    let judge = |upstream: &'a UpstreamConfig| {
+    let own = |upstream: &'a UpstreamConfig| {
         let invocation = Invocation::of(upstream, file.parent(), scope);
         let verdict = match &invocation {
-            None => Verdict::Free,
-            Some(_) if is_free => Verdict::Free,
-            Some(now) => match approvals.of(file, &upstream.id) {
-                None => Verdict::New,
-                Some(approved) if approved.sha256 == now.sha256() => Verdict::Approved,
-                Some(approved) => Verdict::Changed(approved.invocation.differences(now)),
-            },
+            Some(now) if !is_free => verdict(approvals, (file, &upstream.id), now),
+            _ => Verdict::Free,
         };
-        Candidate { upstream, invocation, verdict }
+        Candidate { upstream, file, invocation, verdict }
     };
-    loaded.config.upstreams.iter().map(judge).collect()
+    let borrowed = |Borrowed { upstream, file, .. }: &'a Borrowed| {
+        let invocation = match &upstream.reach {
+            Reach::Http(remote) | Reach::Sse(remote) => Some(Invocation::reaching(remote, scope)),
+            Reach::Stdio { .. } => Invocation::of(upstream, None, scope),
+        };
+        let verdict = match &invocation {
+            Some(now) => verdict(approvals, (file, &upstream.id), now),
+            None => Verdict::New,
+        };
+        Candidate { upstream, file, invocation, verdict }
+    };
+    let own = loaded.config.upstreams.iter().map(own);
+    own.chain(loaded.borrowed.iter().map(borrowed)).collect()
+}
+
+fn verdict(approvals: &Approvals, (file, id): (&Path, &SourceId), now: &Invocation) -> Verdict {
+    match approvals.of(file, id) {
+        None => Verdict::New,
+        Some(approved) if approved.sha256 == now.sha256() => Verdict::Approved,
+        Some(approved) => Verdict::Changed(approved.invocation.differences(now)),
+    }
 }
 
 /// Lets approved servers in, and shows the others as waiting.
@@ -142,6 +160,7 @@ impl Admission {
         let mut waiting = BTreeSet::new();
         if self.is_waived {
             run.clone_from(&loaded.config.upstreams);
+            run.extend(loaded.borrowed.iter().map(|one| one.upstream.clone()));
         } else {
             let approvals = Approvals::load(&self.state).unwrap_or_else(|error| {
                 warn!(%error, "approvals cannot be read, so none counts");
@@ -162,7 +181,7 @@ impl Admission {
         for id in &waiting {
             let how = format!("waiting for approval: run `trove approve {id}`");
             warn!(source = %id, "{how}");
-            self.board.add(id, "stdio");
+            self.board.add(id, transport(loaded, id));
             self.board.update(id, |status| status.last_error = Some(how));
         }
     }
@@ -171,6 +190,17 @@ impl Admission {
     fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *waiting, now)
+    }
+}
+
+/// How a server would be reached.
+fn transport(loaded: &Loaded, id: &SourceId) -> &'static str {
+    let borrowed = loaded.borrowed.iter().map(|one| &one.upstream);
+    let all = loaded.config.upstreams.iter().chain(borrowed);
+    match all.into_iter().find(|one| one.id == *id).map(|one| &one.reach) {
+        Some(Reach::Http(_)) => "http",
+        Some(Reach::Sse(_)) => "sse",
+        Some(Reach::Stdio { .. }) | None => "stdio",
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 };
 
 use trove_core::SourceId;
-use trove_mcp::upstream::{ExpandError, Piece, Reach, Remote, Text, Variable};
+use trove_mcp::upstream::{ExpandError, Piece, Reach, Remote, Text, UpstreamConfig, Variable};
 
 use super::{
     guard::{Part, Role, guard, snake},
@@ -35,6 +35,8 @@ pub(crate) struct Imported {
     pub(crate) id: SourceId,
     pub(crate) origin: Origin,
     pub(crate) server: Converted,
+    /// The same as its client wrote it, secrets and all; never written anywhere.
+    pub(crate) as_found: UpstreamConfig,
     pub(crate) timeout_ms: u128,
     /// Keys of the client that have no meaning here.
     pub(crate) not_followed: Vec<String>,

@@ -163,6 +163,7 @@ impl State<'_> {
         self.seen.push(Seen { identity: draft.server.identity(), name, extras });
         self.ids.insert(id.clone());
         Ok(Imported {
+            as_found: UpstreamConfig { id: id.clone(), ..found.server.clone() },
             id,
             origin: origin.clone(),
             server: draft.server,

@@ -5,9 +5,10 @@ use std::{fmt::Write as _, io::Write as _};
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, ls::plain};
+use super::{Failed, configure, exit, host, ls::plain};
 use crate::{
     approval::{Approval, ApprovalError, Approvals, Candidate, Hand, Invocation, Verdict, judge},
+    borrow::borrow,
     cli::{Approve, Global},
     config::{HostScope, Loaded, Overrides, ProcessEnv},
     telemetry,
@@ -34,14 +35,14 @@ const DECISIVE: [&str; 16] = [
 ];
 
 pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> {
-    let (loaded, cwd) = configure(global, Overrides::default())?;
+    let (mut loaded, cwd) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
+    borrow(&mut loaded, &host()?);
     let state = &loaded.config.state_dir.value;
     let approvals = Approvals::load(state)?;
     let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
     let chosen = choose(&candidates, approve)?;
-    let new: Vec<Approval> =
-        chosen.iter().filter_map(|candidate| approval(&loaded, candidate)).collect();
+    let new: Vec<Approval> = chosen.iter().filter_map(|candidate| approval(candidate)).collect();
     if !new.is_empty() {
         Approvals::add(state, new)?;
     }
@@ -75,10 +76,10 @@ fn choose<'a, 'b>(
     approve.ids.iter().map(find).collect()
 }
 
-fn approval(loaded: &Loaded, candidate: &Candidate<'_>) -> Option<Approval> {
+pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
     let invocation = candidate.invocation.clone().filter(|_| !candidate.verdict.may_run())?;
     Some(Approval {
-        file: loaded.origin.as_ref()?.display().to_string(),
+        file: candidate.file.display().to_string(),
         server: candidate.upstream.id.to_string(),
         sha256: invocation.sha256(),
         invocation,
@@ -90,6 +91,9 @@ fn as_text(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Strin
     let file = loaded.origin.as_ref().map(|file| file.display().to_string());
     // Writing to a String cannot fail.
     let _ = match (&file, Hand::of(loaded)) {
+        (None, _) if !loaded.borrowed.is_empty() => {
+            writeln!(text, "These servers stand in the files of other clients.")
+        }
         (None, _) => writeln!(text, "No configuration was found, so there is nothing to approve."),
         (Some(file), Hand::User) => {
             writeln!(text, "The servers of {file} need no approval: the file is your own.")
@@ -119,23 +123,36 @@ fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
         Verdict::Free => "needs no approval",
     };
     let _ = writeln!(text, "\n{id}: {word}");
-    let (Some(invocation), Reach::Stdio { env, .. }) =
-        (&candidate.invocation, &candidate.upstream.reach)
-    else {
-        return;
-    };
-    let _ = writeln!(text, "  runs     {}", command_line(invocation));
-    let program = invocation.program().map_or_else(|| "not found".to_owned(), plain);
-    let _ = writeln!(text, "  program  {program}");
-    if let Some(cwd) = &invocation.cwd {
-        let _ = writeln!(text, "  in       {}", plain(cwd));
-    }
-    for (name, value) in env {
-        let _ = writeln!(text, "  env      {}", variable(name, value));
-    }
+    describe_reach(candidate, text);
     if let Verdict::Changed(differences) = &candidate.verdict {
         for difference in differences {
             let _ = writeln!(text, "  {}", plain(difference));
+        }
+    }
+}
+
+/// What would be run, or where what would be sent.
+pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
+    let Some(invocation) = &candidate.invocation else { return };
+    match &candidate.upstream.reach {
+        Reach::Stdio { env, .. } => {
+            let _ = writeln!(text, "  runs     {}", command_line(invocation));
+            let program = invocation.program().map_or_else(|| "not found".to_owned(), plain);
+            let _ = writeln!(text, "  program  {program}");
+            if let Some(cwd) = &invocation.cwd {
+                let _ = writeln!(text, "  in       {}", plain(cwd));
+            }
+            for (name, value) in env {
+                let _ = writeln!(text, "  env      {}", variable(name, value));
+            }
+        }
+        Reach::Http(remote) | Reach::Sse(remote) => {
+            // Behind the question mark there may be a token.
+            let url = remote.url.written().split('?').next().unwrap_or_default();
+            let _ = writeln!(text, "  asks     {}", plain(url));
+            for (name, value) in &remote.headers {
+                let _ = writeln!(text, "  header   {}: {}", plain(name), plain(value.masked()));
+            }
         }
     }
 }

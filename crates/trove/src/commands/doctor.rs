@@ -52,7 +52,7 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
 /// Starts the servers, lets each answer or fail, and stops them.
 async fn ask(loaded: &Loaded, wait: Wait, said: &[Finding], cwd: &std::path::Path) -> Vec<Finding> {
     let app = App::start(loaded, false).await;
-    settle(&app, wait, async || false).await;
+    settle(&app, wait).await;
     let scope = Arc::new(HostScope::new(ProcessEnv, cwd.to_owned()));
     let findings = check_running(&app, &loaded.config, scope.as_ref(), said).await;
     app.shutdown().await;

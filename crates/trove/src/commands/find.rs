@@ -1,18 +1,15 @@
 //! `trove find`: resources by what somebody wants to know; and how hits are printed.
 
-use std::{fmt::Write as _, time::Duration};
+use std::{fmt::Write as _, io::stdout};
 
 use serde_json::{Map, Value, json};
-use trove_core::Json;
 
-use super::{Failed, call_tool, ls::plain, once, say, settle, unsettled};
+use super::{Failed, errand, ls::plain, say};
 use crate::{
-    app::App,
-    cli::{Find, Global, Hits, Wait},
+    cli::{Find, Global, Hits},
+    errand::{Until, What},
+    style::Paint,
 };
-
-/// How often we look whether all meanings are known.
-const LOOK: Duration = Duration::from_millis(20);
 
 pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     let mut arguments = filters(&command.hits);
@@ -21,12 +18,25 @@ pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     if let Some(threshold) = command.threshold {
         arguments.insert("relevanceThreshold".into(), json!(threshold));
     }
-    once(global, async |app| {
-        ready(app, command.hits.wait).await;
-        let object = call_tool(app, "discover_resources", &arguments.into()).await?;
-        print(&object, &command.hits);
-        Ok(())
-    })
+    found_by(global, "discover_resources", arguments, &command.hits)
+}
+
+/// Asks a tool that finds, and prints what it found.
+pub(super) fn found_by(
+    global: &Global,
+    tool: &str,
+    arguments: Map<String, Value>,
+    hits: &Hits,
+) -> Result<(), Failed> {
+    let (tool, arguments, until) = (tool.to_owned(), arguments.into(), Until::Indexed);
+    let body = errand(global, What::Call { tool, arguments, until }, hits.wait.wait)?;
+    if hits.wait.output.json {
+        say(&format!("{body}\n"));
+        return Ok(());
+    }
+    let found: Value = serde_json::from_str(&body).unwrap_or_default();
+    say(&as_text(&found, hits.preview, Paint::of(&stdout())));
+    Ok(())
 }
 
 /// The arguments that both ways to find share.
@@ -41,37 +51,8 @@ pub(super) fn filters(hits: &Hits) -> Map<String, Value> {
     arguments
 }
 
-/// Waits until what is there can be found: first for the servers, then as long again for
-/// names, contents and meanings.
-#[expect(clippy::print_stderr, reason = "what is missing is for whoever sits at the terminal")]
-pub(super) async fn ready(app: &App, wait: Wait) {
-    settle(app, wait, async || false).await;
-    for id in unsettled(app) {
-        eprintln!("note: {id} has not answered yet; found is what it listed last time");
-    }
-    let indexed = async {
-        app.gateway.crawled().await;
-        let Some(search) = app.gateway.search() else { return };
-        while search.awaiting_meaning() > 0 {
-            tokio::time::sleep(LOOK).await;
-        }
-    };
-    if tokio::time::timeout(Duration::from_secs(wait.wait), indexed).await.is_err() {
-        eprintln!("note: not everything is indexed yet; --wait gives it more seconds");
-    }
-}
-
-/// Prints what was found.
-pub(super) fn print(object: &Json, hits: &Hits) {
-    if hits.wait.output.json {
-        return say(&format!("{}\n", object.as_str()));
-    }
-    let found: Value = serde_json::from_str(object.as_str()).unwrap_or_default();
-    say(&as_text(&found, hits.preview));
-}
-
-/// A line a hit: score, URI, name, why; then what may be missing.
-fn as_text(found: &Value, with_preview: bool) -> String {
+/// A line a hit: score, URI, name, server, why; then what may be missing.
+fn as_text(found: &Value, with_preview: bool, paint: Paint) -> String {
     let word = |value: &Value| value.as_str().map(plain).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let hits = list(&found["resources"]);
@@ -81,12 +62,14 @@ fn as_text(found: &Value, with_preview: bool) -> String {
         let why: Vec<String> = list(&hit["why"]).iter().map(word).collect();
         let stale = if hit["stale"] == true { ", its server is down" } else { "" };
         // Writing to a String cannot fail.
-        let (uri, name) = (word(&hit["uri"]), word(&hit["name"]));
-        let _ = writeln!(text, "{score:.2}  {uri}  {name}  ({}{stale})", why.join(", "));
+        let (uri, name) = (paint.strong(&word(&hit["uri"])), word(&hit["name"]));
+        let from = format!("({}: {}{stale})", word(&hit["server"]), why.join(", "));
+        let _ = writeln!(text, "{score:.2}  {uri}  {name}  {}", paint.soft(&from));
+        let words: Vec<String> = list(&hit["matchedTerms"]).iter().map(word).collect();
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);
         for piece in pieces.filter(|piece| with_preview && piece.is_string()) {
-            let _ = writeln!(text, "      {}", word(&piece));
+            let _ = writeln!(text, "      {}", marked(&word(&piece), &words, paint));
         }
     }
     if hits.is_empty() {
@@ -105,6 +88,20 @@ fn as_text(found: &Value, with_preview: bool) -> String {
     text
 }
 
+/// The text with every one of the words in bold.
+fn marked(text: &str, words: &[String], paint: Paint) -> String {
+    let mut out = String::new();
+    for part in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        let bare = part.trim_end_matches(|c: char| !c.is_alphanumeric());
+        let is_match = !bare.is_empty() && words.iter().any(|word| word.eq_ignore_ascii_case(bare));
+        match is_match {
+            true => out.push_str(&format!("{}{}", paint.strong(bare), &part[bare.len()..])),
+            false => out.push_str(part),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -112,13 +109,13 @@ mod tests {
     #[test]
     fn a_hit_is_a_line_and_steers_no_terminal() {
         let found = json!({ "resources": [{
-            "uri": "docs://a", "name": "A\u{1b}[2Jb", "relevanceScore": 0.876, "why": ["name"],
+            "uri": "docs://a", "name": "A\u{1b}[2Jb", "server": "d", "relevanceScore": 0.876, "why": ["name"],
             "contentPreview": "one", "highlights": [{ "snippet": "two" }],
         }], "totalFound": 7, "cursor": "1", "errors": [{ "server": "x", "error": "gone\u{7}" }] });
-        let plain = as_text(&found, false);
-        assert!(plain.starts_with("0.88  docs://a  A\\u{1b}[2Jb  (name)\n"), "{plain}");
+        let plain = as_text(&found, false, Paint::none());
+        assert!(plain.starts_with("0.88  docs://a  A\\u{1b}[2Jb  (d: name)\n"), "{plain}");
         assert!(plain.contains("note: x: gone\\u{7}\n") && plain.contains("--cursor 1"));
         assert!(!plain.contains("\n      one"));
-        assert!(as_text(&found, true).contains("\n      two\n      one\n"));
+        assert!(as_text(&found, true, Paint::none()).contains("\n      two\n      one\n"));
     }
 }

@@ -9,29 +9,10 @@ use std::{
 };
 
 use super::{Failed, exit};
+use crate::borrow::GUIDE;
 
-/// What is written: the path and the text.
-const STARTER: [(&str, &str); 7] = [
-    ("trove.toml", include_str!("../../starter/trove.toml")),
-    (
-        "guide/trove/connect-a-server.md",
-        include_str!("../../starter/guide/trove/connect-a-server.md"),
-    ),
-    (
-        "guide/trove/connect-a-client.md",
-        include_str!("../../starter/guide/trove/connect-a-client.md"),
-    ),
-    ("guide/trove/find-and-read.md", include_str!("../../starter/guide/trove/find-and-read.md")),
-    ("guide/trove/write-a-guide.md", include_str!("../../starter/guide/trove/write-a-guide.md")),
-    (
-        "guide/trove/when-something-fails.md",
-        include_str!("../../starter/guide/trove/when-something-fails.md"),
-    ),
-    (
-        "guide/skills/use-trove/SKILL.md",
-        include_str!("../../starter/guide/skills/use-trove/SKILL.md"),
-    ),
-];
+/// The configuration that is written beside the guide.
+const CONFIG: (&str, &str) = ("trove.toml", include_str!("../../starter/trove.toml"));
 
 /// Writes what is not there yet into the current folder.
 pub(super) fn init() -> Result<(), Failed> {
@@ -39,11 +20,12 @@ pub(super) fn init() -> Result<(), Failed> {
         Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
     })?;
     let mut said = String::new();
-    for (path, text) in STARTER {
-        let is_new = write_new(&folder.join(path), text)
+    let guide = GUIDE.iter().map(|(path, text)| (format!("guide/{path}"), *text));
+    for (path, text) in std::iter::once((CONFIG.0.to_owned(), CONFIG.1)).chain(guide) {
+        let is_new = write_new(&folder.join(&path), text)
             .map_err(|error| Failed::new(exit::CONFIG, "Config", format!("{path}: {error}")))?;
         said.push_str(if is_new { "wrote " } else { "kept  " });
-        said.push_str(path);
+        said.push_str(&path);
         said.push('\n');
     }
     said.push_str(

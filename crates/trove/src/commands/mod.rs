@@ -2,91 +2,47 @@
 //! exit codes.
 
 mod approve;
+mod completions;
 mod config;
 mod doctor;
 mod find;
 mod flag;
+mod guide;
 mod import;
 mod init;
 mod install;
+mod logs;
 mod ls;
+mod man;
 mod read;
 mod search;
 mod serve;
+mod servers;
 mod status;
 mod summary;
+mod tools;
+mod up;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
-use trove_core::{Caller, Json, SourceError, SourceId, gateway::AskError, source::Ask};
-
+pub use crate::failed::exit;
 use crate::{
-    app::App,
+    app::{App, memory_of},
+    borrow::{Extras, Lends},
     cli::{Cli, Command, Global, Install, Uninstall, Wait},
-    clients::{ClientError, Host, Os},
+    clients::ClientError,
     config::{Loaded, Overrides, ProcessEnv, Request, load},
+    errand::{self, Answer, Errand, What, Whose, unsettled},
+    failed::Failed,
+    machine::{current_folder, host},
     telemetry,
 };
 
 /// The hidden command under which this program watches over the children of another.
 pub const GUARDIAN: &str = "__guardian";
 
-/// Exit codes by class.
-pub mod exit {
-    /// The command line is wrong.
-    pub const USAGE: u8 = 1;
-    /// `doctor` found something that must be mended.
-    pub const TO_MEND: u8 = 1;
-    /// The configuration is wrong.
-    pub const CONFIG: u8 = 2;
-    /// A server, or an address, cannot be reached.
-    pub const UNREACHABLE: u8 = 4;
-    /// A server answered with an error, or there is no such resource.
-    pub const SOURCE: u8 = 5;
-}
-
-/// The code with which a Source says that there is no such resource.
-const NOT_FOUND: i64 = -32002;
-
 /// The most threads that answer requests.
 const MAX_THREADS: usize = 8;
-
-/// Why a command ended badly.
-#[derive(Debug)]
-pub(crate) struct Failed {
-    pub(crate) code: u8,
-    pub(crate) class: &'static str,
-    pub(crate) message: String,
-    /// What a tool answered, where one did: printed instead with `--json`.
-    pub(crate) object: Option<Json>,
-}
-
-impl Failed {
-    pub(crate) fn new(code: u8, class: &'static str, message: impl Into<String>) -> Failed {
-        Failed { code, class, message: message.into(), object: None }
-    }
-}
-
-impl From<AskError> for Failed {
-    fn from(error: AskError) -> Failed {
-        let message = error.to_string();
-        match error {
-            AskError::Source { error, .. } if error.is_retryable() => {
-                Failed::new(exit::UNREACHABLE, "ResourceExecutionError", message)
-            }
-            AskError::NotFound { .. } => {
-                let message = format!("{message}; `trove ls` shows what there is");
-                Failed::new(exit::SOURCE, "InvalidURI", message)
-            }
-            // What our own guide says of a name that leads nowhere; it names what is near.
-            AskError::Source { error: SourceError::Refused { code: NOT_FOUND, .. }, .. } => {
-                Failed::new(exit::SOURCE, "InvalidURI", message)
-            }
-            AskError::Ambiguous { .. } => Failed::new(exit::SOURCE, "AmbiguousURI", message),
-            _ => Failed::new(exit::SOURCE, "ResourceExecutionError", message),
-        }
-    }
-}
 
 impl From<ClientError> for Failed {
     fn from(error: ClientError) -> Failed {
@@ -99,7 +55,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let wants_json = cli.command.wants_json();
     let outcome = match cli.command {
         Command::Init => init::init(),
-        Command::Up(http) => serve::up(&cli.global, &http),
+        Command::Up(http) => up::up(&cli.global, &http),
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
         Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
@@ -107,13 +63,21 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Search(command) => search::search(&cli.global, &command),
         Command::Summary(command) => summary::summary(&cli.global, &command),
         Command::Status(wait) => status::status(&cli.global, wait),
+        Command::Logs(logs) => logs::logs(&cli.global, &logs),
+        Command::List(output) => servers::list(&cli.global, output),
+        Command::Add(add) => servers::add(&cli.global, &add),
+        Command::Remove(remove) => servers::remove(&cli.global, &remove),
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
+        Command::Guide(command) => guide::guide(&cli.global, &command),
+        Command::Tools(tools) => tools::tools(&tools),
         Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Doctor(wait) => doctor::doctor(&cli.global, wait),
         Command::Config(command) => config::config(&cli.global, command),
         Command::Import(import) => import::import(&cli.global, &import),
         Command::Install(install) => install::install(&cli.global, &install),
         Command::Uninstall(uninstall) => install::uninstall(&uninstall),
+        Command::Completions(completions) => completions::completions(&completions),
+        Command::Man(man) => man::man(&man),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
@@ -137,6 +101,12 @@ impl Command {
             Command::Search(search) => search.hits.wait.output.json,
             Command::Summary(summary) => summary.wait.output.json,
             Command::Approve(approve) => approve.output.json,
+            Command::Logs(logs) => logs.output.json,
+            Command::List(output) => output.json,
+            Command::Add(add) => add.output.json,
+            Command::Remove(remove) => remove.output.json,
+            Command::Guide(command) => command.output().json,
+            Command::Tools(tools) => tools.output.json,
             Command::Flag(command) => command.place().output.json,
             Command::Import(import) => import.output.json,
             Command::Install(Install { entry, .. })
@@ -144,6 +114,8 @@ impl Command {
             Command::Init
             | Command::Up(_)
             | Command::Serve(_)
+            | Command::Completions(_)
+            | Command::Man(_)
             | Command::Config(ConfigCommand::Schema) => false,
         }
     }
@@ -152,7 +124,7 @@ impl Command {
 #[expect(clippy::print_stderr, clippy::print_stdout, reason = "this is the terminal's side")]
 fn explain(failed: &Failed, wants_json: bool) {
     if let Some(object) = failed.object.as_ref().filter(|_| wants_json) {
-        println!("{}", object.as_str());
+        println!("{object}");
     } else if wants_json {
         let line = serde_json::json!({
             "success": false, "error": failed.class, "message": failed.message,
@@ -186,34 +158,6 @@ fn load_as_is(global: &Global) -> Result<Loaded, Failed> {
     Ok(load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() }))
 }
 
-fn current_folder() -> Result<PathBuf, Failed> {
-    std::env::current_dir().map_err(|error| {
-        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
-    })
-}
-
-/// This machine, for what looks at other programs' files.
-fn host() -> Result<Host<'static>, Failed> {
-    let program = this_program().map_err(|error| {
-        let message = format!("where this program lies cannot be told: {error}");
-        Failed::new(exit::CONFIG, "Config", message)
-    })?;
-    let now = std::time::SystemTime::now();
-    Ok(Host { os: Os::this(), env: &ProcessEnv, cwd: current_folder()?, program, now })
-}
-
-/// This program under the name it is found by on `PATH`, which outlives its next version;
-/// else by its own path.
-fn this_program() -> std::io::Result<PathBuf> {
-    let own = std::env::current_exe()?;
-    let name = own.file_name().unwrap_or_default().to_owned();
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let mut found = std::env::split_paths(&folders).map(|folder| folder.join(&name));
-    let is_this =
-        |path: &PathBuf| path.is_absolute() && path.canonicalize().is_ok_and(|p| p == own);
-    Ok(found.find(is_this).unwrap_or(own))
-}
-
 /// Prints an answer. A reader that has seen enough, such as `head`, is no fault.
 fn say(text: &str) {
     use std::io::Write as _;
@@ -231,59 +175,69 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
         .map_err(|error| Failed::new(exit::UNREACHABLE, "Runtime", format!("no threads: {error}")))
 }
 
-/// Starts the servers without any door, does one thing, and stops them.
-#[expect(clippy::print_stderr, reason = "who is missing is for whoever sits at the terminal")]
-fn once<T>(
-    global: &Global,
-    work: impl AsyncFnOnce(&App) -> Result<T, Failed>,
-) -> Result<T, Failed> {
-    let (loaded, _) = configure(global, Overrides::default())?;
+/// Has something done by the Trove that runs with this configuration, else by one that is
+/// started for it and stopped again.
+fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Failed> {
+    let (mut loaded, _) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
+    let errand = Errand { what, wait };
+    if let Some(outcome) = ask_running(global, &loaded, &errand) {
+        return outcome.map(|answer| told(global, answer));
+    }
+    let found = Extras::new(Lends::Approved).add_to(&mut loaded, &host()?);
+    let mut notes = Vec::new();
+    if found > loaded.borrowed.len() {
+        let more = found - loaded.borrowed.len();
+        notes.push(format!(
+            "{more} servers of other clients are not served: `trove approve` shows them"
+        ));
+    }
     runtime()?.block_on(async {
         let app = App::start(&loaded, global.yes).await;
         for id in app.admission().waiting() {
-            eprintln!("note: {id} is waiting for approval: run `trove approve {id}`");
+            notes.push(format!("{id} is waiting for approval: run `trove approve {id}`"));
         }
-        let outcome = work(&app).await;
+        let outcome = errand::perform(app.live(), &errand, Whose::Started).await;
         app.shutdown().await;
-        outcome
+        told(global, Answer { notes, body: Vec::new() });
+        outcome.map(|answer| told(global, answer))
     })
 }
 
-/// Calls a tool as a client would and gives its object; a failure keeps its own.
-async fn call_tool(app: &App, name: &str, arguments: &serde_json::Value) -> Result<Json, Failed> {
-    let tools = app.tools().all();
-    let arguments = Json::of(arguments);
-    let reply = tools.call(&Caller::local(), name, Some(&arguments), Ask::default()).await;
-    let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);
-    let object = body.get("structuredContent").unwrap_or_else(Json::empty_object);
-    if body.get("isError").is_none_or(|is_error| is_error.as_str() != "true") {
-        return Ok(object);
-    }
-    let text = |key: &str| object.get_str(key).unwrap_or_default();
-    let code = match (text("error").as_str(), text("exception_type").as_str()) {
-        ("InvalidArguments", _) => exit::USAGE,
-        ("Busy", _) | (_, "Unavailable" | "Lost" | "TimedOut") => exit::UNREACHABLE,
-        _ => exit::SOURCE,
-    };
-    let mut failed = Failed::new(code, "Failed", text("message"));
-    failed.object = Some(object);
-    Err(failed)
+/// The same, where the answer is text.
+fn errand(global: &Global, what: What, wait: u64) -> Result<String, Failed> {
+    let bytes = errand_bytes(global, what, wait)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits until every server has answered or failed, or `is_enough` says so.
-async fn settle(app: &App, wait: Wait, is_enough: impl AsyncFn() -> bool) {
+/// Whoever says `--yes` means servers that a running Trove may not have started.
+fn ask_running(
+    global: &Global,
+    loaded: &Loaded,
+    errand: &Errand,
+) -> Option<Result<Answer, Failed>> {
+    if global.yes || global.alone {
+        return None;
+    }
+    errand::ask(&loaded.config.state_dir.value, &memory_of(loaded), errand)
+}
+
+/// The answer itself; what there is to say about it is said.
+#[expect(clippy::print_stderr, reason = "notes are for whoever sits at the terminal")]
+fn told(global: &Global, answer: Answer) -> Vec<u8> {
+    for note in answer.notes.iter().filter(|_| !global.quiet) {
+        eprintln!("note: {note}");
+    }
+    answer.body
+}
+
+/// Waits until every server has answered or failed.
+async fn settle(app: &App, wait: Wait) {
     let settled = async {
-        while !unsettled(app).is_empty() && !is_enough().await {
+        while !unsettled(app.live()).is_empty() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     // Out of patience: what there is by now is the answer.
     let _ = tokio::time::timeout(Duration::from_secs(wait.wait), settled).await;
-}
-
-/// The servers that have neither answered nor failed yet.
-fn unsettled(app: &App) -> Vec<SourceId> {
-    let all = app.gateway.board().all();
-    all.into_iter().filter(|(_, status)| !status.is_settled()).map(|(id, _)| id).collect()
 }

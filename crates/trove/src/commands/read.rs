@@ -2,46 +2,39 @@
 
 use std::io::Write as _;
 
-use base64::Engine as _;
-use serde_json::Value;
-use trove_core::{
-    Caller, Json, PublicUri,
-    json::{Object, items},
-    source::Ask,
-    status::State,
-};
+use serde_json::{Map, Value};
 
-use super::{Failed, exit, once, settle};
+use super::{Failed, errand_bytes};
 use crate::{
-    app::App,
     cli::{Global, Read},
+    errand::{Until, What},
 };
 
 pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
-    let uri = PublicUri::new(read.uri.trim());
-    let bytes = once(global, async |app| {
-        let gateway = &app.gateway;
-        // No need to wait for every server when the owner of this one is there.
-        settle(app, read.wait, async || {
-            let route = gateway.snapshot().await.route(uri.as_str());
-            route.is_ok_and(|route| {
-                gateway.board().of(route.source.id()).is_some_and(|s| s.state == State::Ready)
-            })
-        })
-        .await;
-        if read.wait.output.json {
-            return bridged(app, read).await;
-        }
-        raw(&gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body)
-    })?;
+    let uri = read.uri.trim().to_owned();
+    let is_part = read.max_size.is_some() || read.offset.is_some() || read.grep.is_some();
+    let what = match read.wait.output.json || is_part || read.format.is_some() {
+        false => What::Read { uri },
+        true => What::Call {
+            tool: "get_resource".to_owned(),
+            arguments: arguments(read).into(),
+            until: Until::Owner(uri),
+        },
+    };
+    let mut bytes = errand_bytes(global, what, read.wait.wait)?;
+    if read.wait.output.json {
+        bytes.push(b'\n');
+    } else if is_part || read.format.is_some() {
+        bytes = window(&bytes);
+    }
     // A reader that has seen enough, such as `head`, is no fault.
     let _ = std::io::stdout().write_all(&bytes);
     Ok(())
 }
 
-/// The object that `get_resource` gives.
-async fn bridged(app: &App, read: &Read) -> Result<Vec<u8>, Failed> {
-    let mut arguments = serde_json::Map::new();
+/// What `get_resource` is asked.
+fn arguments(read: &Read) -> Map<String, Value> {
+    let mut arguments = Map::new();
     arguments.insert("uri".into(), read.uri.as_str().into());
     let mut give = |key: &str, value: Option<Value>| {
         arguments.extend(value.map(|value| (key.to_owned(), value)));
@@ -50,29 +43,18 @@ async fn bridged(app: &App, read: &Read) -> Result<Vec<u8>, Failed> {
     give("offset", read.offset.map(Value::from));
     give("grep", read.grep.clone().map(Value::from));
     give("format", read.format.clone().map(Value::from));
-    let object = super::call_tool(app, "get_resource", &arguments.into()).await?;
-    let mut text = object.as_bytes().to_vec();
-    text.push(b'\n');
-    Ok(text)
+    arguments
 }
 
-/// The contents as they are: text as text, binary decoded, several one after another.
-fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
-    let malformed = |what: &str| {
-        Failed::new(exit::SOURCE, "ResourceExecutionError", format!("the server's answer {what}"))
+/// The part that was asked for, as text.
+fn window(object: &[u8]) -> Vec<u8> {
+    let object: Value = serde_json::from_slice(object).unwrap_or_default();
+    let mut text = match &object["data"] {
+        Value::String(text) => text.clone(),
+        other => serde_json::to_string_pretty(other).unwrap_or_default(),
     };
-    let object = Object::parse(result.as_str()).ok_or_else(|| malformed("is no object"))?;
-    let contents =
-        object.get("contents").and_then(items).ok_or_else(|| malformed("has no contents"))?;
-    let mut bytes = Vec::new();
-    for content in contents {
-        let content = Object::parse(content).ok_or_else(|| malformed("has a malformed content"))?;
-        if let Some(text) = content.get_str("text") {
-            bytes.extend_from_slice(text.as_bytes());
-        } else if let Some(blob) = content.get_str("blob") {
-            let decoded = base64::engine::general_purpose::STANDARD.decode(blob.as_bytes());
-            bytes.extend(decoded.map_err(|_| malformed("has a blob that is not base64"))?);
-        }
+    if !text.ends_with('\n') {
+        text.push('\n');
     }
-    Ok(bytes)
+    text.into_bytes()
 }

@@ -4,9 +4,8 @@ use clap::ValueEnum as _;
 use serde_json::json;
 
 use super::{
-    Failed, call_tool,
-    find::{filters, print, ready},
-    once,
+    Failed,
+    find::{filters, found_by},
 };
 use crate::cli::{Global, Search};
 
@@ -21,10 +20,5 @@ pub(super) fn search(global: &Global, command: &Search) -> Result<(), Failed> {
             arguments.insert(key.into(), json!(date));
         }
     }
-    once(global, async |app| {
-        ready(app, command.hits.wait).await;
-        let object = call_tool(app, "search_resources", &arguments.into()).await?;
-        print(&object, &command.hits);
-        Ok(())
-    })
+    found_by(global, "search_resources", arguments, &command.hits)
 }

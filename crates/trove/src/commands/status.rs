@@ -1,48 +1,47 @@
 //! `trove status`: the state of every server.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::{fmt::Write as _, io::stdout};
 
-use trove_core::{Caller, Json, PublicUri, SourceId, json::items, source::Ask, status::State};
+use serde_json::Value;
+use trove_core::status::State;
 
-use super::{Failed, ls::plain, once, settle};
+use super::{Failed, errand, ls::plain, say};
 use crate::{
-    app::App,
     cli::{Global, Wait},
+    errand::What,
+    style::Paint,
 };
 
 /// How many of a failing server's last words are shown.
 const LAST_WORDS: usize = 5;
 
 pub(super) fn status(global: &Global, wait: Wait) -> Result<(), Failed> {
-    once(global, async |app| {
-        settle(app, wait, async || false).await;
-        // Through the front door, so that it is the object every other reader gets.
-        let uri = PublicUri::new("info://health");
-        let result = app.gateway.read(&Caller::local(), &uri, Ask::default()).await?.reply.body;
-        let text = health_text(&result).unwrap_or_default();
-        let text = if wait.output.json { format!("{text}\n") } else { table(app, &text).await };
-        let _ = std::io::stdout().write_all(text.as_bytes());
-        Ok(())
-    })
+    let body = errand(global, What::Status, wait.wait)?;
+    let both: Value = serde_json::from_str(&body).unwrap_or_default();
+    let health = both["health"].as_str().unwrap_or_default();
+    say(&match wait.output.json {
+        true => format!("{health}\n"),
+        false => table(health, &both["stderr"], Paint::of(&stdout())),
+    });
+    Ok(())
 }
 
-fn health_text(result: &Json) -> Option<String> {
-    let contents = result.get("contents")?;
-    let first = contents.part(items(contents.as_str())?.first()?);
-    first.get_str("text")
-}
-
-async fn table(app: &App, health: &str) -> String {
-    let health: serde_json::Value = serde_json::from_str(health).unwrap_or_default();
+fn table(health: &str, stderr: &Value, paint: Paint) -> String {
+    let health: Value = serde_json::from_str(health).unwrap_or_default();
     let mut text = String::new();
-    let word = |value: &serde_json::Value| value.as_str().map_or_else(|| "-".to_owned(), plain);
+    let word = |value: &Value| value.as_str().map_or_else(|| "-".to_owned(), plain);
     for source in health["sources"].as_array().into_iter().flatten() {
         let id = word(&source["id"]);
+        let state = format!("{:<13}", word(&source["state"]));
+        let state = match source["state"].as_str() {
+            Some("ready") => paint.good(&state),
+            Some("idle") => state,
+            _ => paint.bad(&state),
+        };
         // Writing to a String cannot fail.
         let _ = writeln!(
             text,
-            "{id:<20} {:<13} {:<8} {:<11} {:>6} resources {:>4} templates  {}",
-            word(&source["state"]),
+            "{id:<20} {state} {:<8} {:<11} {:>6} resources {:>4} templates  {}",
             word(&source["transport"]),
             word(&source["protocol"]),
             source["resources"],
@@ -60,10 +59,9 @@ async fn table(app: &App, health: &str) -> String {
             let is_idle = source["state"] == State::Idle.as_str();
             let prefix = if is_idle { "" } else { "last error: " };
             let _ = writeln!(text, "  {prefix}{}", plain(error));
-            let id = SourceId::normalise(&id);
-            let lines = app.upstreams().stderr(&id).await;
+            let lines = stderr[&id].as_array().map(Vec::as_slice).unwrap_or_default();
             for line in lines.iter().skip(lines.len().saturating_sub(LAST_WORDS)) {
-                let _ = writeln!(text, "  its stderr: {}", plain(line));
+                let _ = writeln!(text, "  its stderr: {}", word(line));
             }
         }
     }

@@ -1,32 +1,29 @@
 //! `trove summary`: how many resources there are, by server and type.
 
-use std::{fmt::Write as _, time::Duration};
+use std::fmt::Write as _;
 
 use clap::ValueEnum as _;
 use serde_json::{Value, json};
 
-use super::{Failed, call_tool, ls::plain, once, say, settle};
-use crate::cli::{Global, Summary};
+use super::{Failed, errand, ls::plain, say};
+use crate::{
+    cli::{Global, Summary},
+    errand::{Until, What},
+};
 
 pub(super) fn summary(global: &Global, command: &Summary) -> Result<(), Failed> {
     let by = command.by.to_possible_value();
     let by = by.as_ref().map(|word| word.get_name());
     let arguments = json!({ "groupBy": by, "includeStats": command.stats });
-    once(global, async |app| {
-        settle(app, command.wait, async || false).await;
-        if command.stats {
-            // How much is indexed is only worth telling once there was time for it.
-            let deadline = Duration::from_secs(command.wait.wait);
-            let _ = tokio::time::timeout(deadline, app.gateway.crawled()).await;
-        }
-        let object = call_tool(app, "resource_summary", &arguments).await?;
-        if command.wait.output.json {
-            say(&format!("{}\n", object.as_str()));
-        } else {
-            say(&as_text(&serde_json::from_str(object.as_str()).unwrap_or_default()));
-        }
-        Ok(())
-    })
+    // How much is indexed is only worth telling once there was time for it.
+    let until = if command.stats { Until::Indexed } else { Until::Listed };
+    let tool = "resource_summary".to_owned();
+    let body = errand(global, What::Call { tool, arguments, until }, command.wait.wait)?;
+    say(&match command.wait.output.json {
+        true => format!("{body}\n"),
+        false => as_text(&serde_json::from_str(&body).unwrap_or_default()),
+    });
+    Ok(())
 }
 
 fn as_text(answer: &Value) -> String {

@@ -69,7 +69,20 @@ pub struct Loaded {
     pub client: Option<Client>,
     /// How the file was found.
     pub found: Found,
+    /// Servers of other clients that are served because there are none of our own.
+    pub borrowed: Vec<Borrowed>,
     is_usable: bool,
+}
+
+/// A server that stands in a file of another client, which nobody named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Borrowed {
+    /// The server, under the id it has with us.
+    pub upstream: trove_mcp::upstream::UpstreamConfig,
+    /// The file.
+    pub file: PathBuf,
+    /// Whose it is.
+    pub client: Client,
 }
 
 /// How a configuration file was found: who put it there is who is trusted.
@@ -110,7 +123,8 @@ pub fn load(request: &Request<'_>) -> Loaded {
     let folder = if client.is_some() { &request.cwd } else { folder };
     let config = resolve(file, upstreams, &Surroundings { folder, ..around }, &mut problems);
     let is_usable = problems.errors() == entry_errors;
-    Loaded { config, problems: problems.into_sorted(), origin, client, found, is_usable }
+    let (problems, borrowed) = (problems.into_sorted(), Vec::new());
+    Loaded { config, problems, origin, client, found, borrowed, is_usable }
 }
 
 /// The first file that is named or there.

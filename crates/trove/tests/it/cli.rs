@@ -193,19 +193,10 @@ async fn strangers_are_never_let_in_without_a_token() {
 async fn up_without_a_configuration_says_how_to_add_a_server_and_serves() {
     let folder = Folder::empty();
     let trove = Trove::start_with(&folder, &["up", "--http", "127.0.0.1:0", "--no-auth"]).await;
-    let client = trove.any_client().await;
-    assert_eq!(
-        client.uris().await,
-        [
-            "guide://help",
-            "auth://status",
-            "config://security",
-            "config://server",
-            "info://capabilities",
-            "info://collisions",
-            "info://health"
-        ]
-    );
+    let uris = trove.any_client().await.uris().await;
+    for uri in ["guide://help", "auth://status", "config://server", "info://health"] {
+        assert!(uris.iter().any(|one| one == uri), "{uri} in {uris:?}");
+    }
     assert_eq!(trove.health().await["status"], "ok");
     let said: Vec<String> = trove.stdout().since(0).iter().map(|line| line.text.clone()).collect();
     let said = said.join("\n");

@@ -4,6 +4,7 @@
 //! that a library made of it. Everything that is started ends when its owner is dropped.
 
 pub(crate) mod client;
+pub(crate) mod terminal;
 pub(crate) mod toy;
 pub(crate) mod transcript;
 pub(crate) mod wire;
@@ -23,7 +24,7 @@ use transcript::Transcript;
 /// How long anything may take that a test waits for. The machine may be busy.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 /// How often something is looked at that announces nothing by itself.
-const LOOK_INTERVAL: Duration = Duration::from_millis(20);
+pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A folder with a configuration, and a state that outlives one run of Trove.
 #[derive(Debug)]
@@ -76,6 +77,11 @@ impl Folder {
         self.dir.path().join("trove.toml")
     }
 
+    /// The user's home folder.
+    pub(crate) fn user(&self) -> PathBuf {
+        self.dir.path().join("user")
+    }
+
     /// What TROVE_HOME is set to.
     pub(crate) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
@@ -87,6 +93,11 @@ impl Folder {
         command
             .current_dir(self.dir.path())
             .env("TROVE_HOME", self.home())
+            // Other clients of whoever runs the tests are none of theirs.
+            .env("HOME", self.user())
+            .env_remove("XDG_CONFIG_HOME")
+            .env_remove("CLAUDE_CONFIG_DIR")
+            .env_remove("CODEX_HOME")
             .env_remove("TROVE_CONFIG")
             .kill_on_drop(true);
         if self.is_named && self.config().is_file() {

@@ -29,6 +29,10 @@ mod cli;
 mod clients;
 mod doctor;
 mod flags;
+mod manual;
+mod running;
+mod servers;
+mod up;
 
 // The web page: who is let in, what its API says, and the page itself in a browser.
 mod page;

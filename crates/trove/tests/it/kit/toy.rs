@@ -65,6 +65,16 @@ impl Toy {
     }
 }
 
+/// The file of a client that has these toys.
+pub(crate) fn client_file(toys: &[Toy]) -> String {
+    let entry = |toy: &Toy| match &toy.reach {
+        Reach::Stdio(args) => json!({ "command": program(), "args": args }),
+        Reach::Url(url) => json!({ "url": url }),
+    };
+    let servers = toys.iter().map(|toy| (toy.id.clone(), entry(toy)));
+    json!({ "mcpServers": servers.collect::<serde_json::Map<_, _>>() }).to_string()
+}
+
 /// A configuration with these toys.
 pub(crate) fn config(toys: &[Toy]) -> String {
     toys.iter().map(Toy::toml).collect::<Vec<_>>().join("\n")

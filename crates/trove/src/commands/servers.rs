@@ -1,0 +1,233 @@
+//! `trove list`, `trove add`, `trove remove`: the servers of the configuration. Nothing is
+//! started for it; a Trove that runs takes the change over.
+
+use std::{fmt::Write as _, path::PathBuf};
+
+use serde_json::{Value as Json, json};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
+use trove_core::SourceId;
+use trove_mcp::upstream::Reach;
+
+use super::{Failed, configure, exit, host, load_as_is, ls::plain, say};
+use crate::{
+    approval::{Approvals, Verdict, judge},
+    borrow::borrow,
+    cli::{Add, Global, Output, Remove},
+    clients::{ClientError, Dressed, Original, replace, unified},
+    config::{HostScope, Overrides, ProcessEnv, Request, Severity, load},
+};
+
+pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
+    let (mut loaded, cwd) = configure(global, Overrides::default())?;
+    borrow(&mut loaded, &host()?);
+    let approvals = Approvals::load(&loaded.config.state_dir.value)?;
+    let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
+    let rows: Vec<Json> = candidates
+        .iter()
+        .map(|one| {
+            let state = match &one.verdict {
+                Verdict::Free => "free",
+                Verdict::Approved => "approved",
+                Verdict::New => "waiting",
+                Verdict::Changed(_) => "changed",
+            };
+            let (transport, reach) = match &one.upstream.reach {
+                Reach::Stdio { command, .. } => ("stdio", command.written()),
+                Reach::Http(remote) => ("http", remote.url.written()),
+                Reach::Sse(remote) => ("sse", remote.url.written()),
+            };
+            // Behind the question mark there may be a token.
+            let reach = reach.split('?').next().unwrap_or_default();
+            let file = one.file.display().to_string();
+            let id = one.upstream.id.as_str();
+            json!({ "id": id, "transport": transport, "reach": reach, "approval": state, "file": file })
+        })
+        .collect();
+    if output.json {
+        say(&format!("{}\n", json!({ "success": true, "servers": rows })));
+        return Ok(());
+    }
+    let mut text = String::new();
+    for row in &rows {
+        let word = |key: &str| plain(row[key].as_str().unwrap_or_default());
+        // Writing to a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<20} {:<6} {:<9} {}  ({})",
+            word("id"),
+            word("transport"),
+            word("approval"),
+            word("reach"),
+            word("file")
+        );
+    }
+    if rows.is_empty() {
+        text.push_str("No servers yet: `trove add NAME -- COMMAND`, or `trove import` for those of other clients.\n");
+    }
+    say(&text);
+    Ok(())
+}
+
+pub(super) fn add(global: &Global, add: &Add) -> Result<(), Failed> {
+    let id = SourceId::normalise(&add.name);
+    let server = server(add)?;
+    let change = Change::of(global)?;
+    let after = change.edited(|servers| {
+        if servers.contains_key(id.as_str()) {
+            let message = format!("there is a server `{id}` already; `trove remove {id}` first");
+            return Err(usage(message));
+        }
+        servers.insert(id.as_str(), Item::Table(server));
+        Ok(())
+    })?;
+    change.finish(after, add.dry_run, add.output, &format!("`{id}` added"))
+}
+
+pub(super) fn remove(global: &Global, remove: &Remove) -> Result<(), Failed> {
+    let id = SourceId::normalise(&remove.name);
+    let change = Change::of(global)?;
+    let after = change.edited(|servers| {
+        // The key as written may be another spelling of the id.
+        let keys = servers.iter().map(|(key, _)| key.to_owned());
+        let keys: Vec<String> = keys.filter(|key| SourceId::normalise(key) == id).collect();
+        if keys.is_empty() {
+            return Err(usage(format!("there is no server `{id}`; `trove list` shows all")));
+        }
+        for key in keys {
+            servers.remove(&key);
+        }
+        Ok(())
+    })?;
+    change.finish(after, remove.dry_run, remove.output, &format!("`{id}` removed"))
+}
+
+fn usage(message: String) -> Failed {
+    Failed::new(exit::USAGE, "InvalidArguments", message)
+}
+
+/// The entry as written.
+fn server(add: &Add) -> Result<Table, Failed> {
+    let mut table = Table::new();
+    let mut put = |key: &str, value: Value| drop(table.insert(key, Item::Value(value)));
+    if let Some(url) = &add.url {
+        put("url", Value::from(url.as_str()));
+    }
+    if let Some((program, args)) = add.command.split_first() {
+        put("command", Value::from(program.as_str()));
+        if !args.is_empty() {
+            put("args", Value::Array(args.iter().map(String::as_str).collect::<Array>()));
+        }
+    }
+    for (key, given, divider) in [("env", &add.env, '='), ("headers", &add.header, ':')] {
+        let mut pairs = InlineTable::new();
+        for one in given {
+            let (name, value) = one.split_once(divider).ok_or_else(|| {
+                usage(format!("`{one}` must have a `{divider}` between name and value"))
+            })?;
+            pairs.insert(name.trim(), Value::from(value.trim()));
+        }
+        if !pairs.is_empty() {
+            put(key, Value::InlineTable(pairs));
+        }
+    }
+    Ok(table)
+}
+
+/// The configuration file, and what becomes of it.
+struct Change {
+    original: Original,
+    dressed: Dressed,
+}
+
+impl Change {
+    /// Of the `trove.toml` in force; where there is none, of a new one here.
+    fn of(global: &Global) -> Result<Change, Failed> {
+        let loaded = load_as_is(global)?;
+        let path = match (&loaded.origin, &loaded.client) {
+            (Some(file), Some(client)) => {
+                let message = format!(
+                    "{} belongs to {client}; name a trove.toml with --config",
+                    file.display()
+                );
+                return Err(Failed::new(exit::CONFIG, "Config", message));
+            }
+            (Some(file), None) => file.clone(),
+            (None, _) => host()?.cwd.join("trove.toml"),
+        };
+        let original = Original::read(&path)?;
+        let bytes = original.bytes.as_deref().unwrap_or_default();
+        let dressed = Dressed::of(bytes)
+            .ok_or_else(|| ClientError::NotText { path: original.path.clone() })?;
+        Ok(Change { original, dressed })
+    }
+
+    fn path(&self) -> &PathBuf {
+        &self.original.path
+    }
+
+    /// The text with its servers changed.
+    fn edited(
+        &self,
+        change: impl FnOnce(&mut dyn toml_edit::TableLike) -> Result<(), Failed>,
+    ) -> Result<String, Failed> {
+        let broken = |why: &dyn std::fmt::Display| {
+            let message = format!("{}: {why}; run `trove config check`", self.path().display());
+            Failed::new(exit::CONFIG, "Config", message)
+        };
+        let mut document: DocumentMut = self
+            .dressed
+            .text
+            .parse()
+            .map_err(|error: toml_edit::TomlError| broken(&error.message()))?;
+        let servers = document.entry("servers").or_insert_with(|| {
+            let mut table = Table::new();
+            table.set_implicit(true);
+            Item::Table(table)
+        });
+        let servers = servers.as_table_like_mut();
+        change(servers.ok_or_else(|| broken(&"`servers` is no table"))?)?;
+        Ok(document.to_string())
+    }
+
+    /// Writes it, keeping the old file beside, unless that would bring a new error.
+    fn finish(
+        &self,
+        after: String,
+        is_dry_run: bool,
+        output: Output,
+        done: &str,
+    ) -> Result<(), Failed> {
+        let path = self.path().display();
+        if is_dry_run {
+            let diff = unified(self.path(), &self.dressed.text, &after);
+            say(&match output.json {
+                true => format!("{}\n", json!({ "success": true, "dry_run": true, "diff": diff })),
+                false => diff,
+            });
+            return Ok(());
+        }
+        let host = host()?;
+        let backup = replace(&self.original, Some(&self.dressed.dress(&after)), host.now)?;
+        let (explicit, cwd) = (Some(self.path().clone()), host.cwd);
+        let loaded =
+            load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() });
+        let errors = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error);
+        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        if output.json {
+            let backup = backup.as_ref().map(|backup| backup.display().to_string());
+            let report = json!({
+                "success": errors.is_empty(),
+                "file": path.to_string(),
+                "backup": backup,
+                "problems": errors,
+            });
+            say(&format!("{report}\n"));
+        } else {
+            say(&format!("{done} in {path}\n"));
+        }
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(Failed::new(exit::CONFIG, "Config", errors.join("; "))),
+        }
+    }
+}

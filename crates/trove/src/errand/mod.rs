@@ -1,0 +1,346 @@
+//! One question of the command line, answered by the gateway: by the one of a Trove that
+//! runs already, over its socket, else by one that is started for it.
+//!
+//! Both ways lead through [`perform`], so the answer is the same. What is printed, and
+//! how, is not known here.
+
+mod ask;
+mod door;
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use trove_core::{
+    Caller, Json, PublicUri, SourceId,
+    gateway::View,
+    json::{Object, items},
+    source::Ask,
+    status::State,
+};
+
+pub(crate) use ask::ask;
+pub(crate) use door::open;
+
+use crate::{
+    app::Live,
+    failed::{Failed, exit},
+    telemetry,
+};
+
+/// How often we look whether something awaited is there.
+const LOOK: Duration = Duration::from_millis(10);
+/// The most names that are given to complete one.
+const MAX_NAMES: usize = 2_000;
+/// What the audit calls the command line.
+const CLIENT: &str = "trove-cli";
+
+/// What is asked, and how many seconds servers are waited for.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Errand {
+    pub(crate) what: What,
+    pub(crate) wait: u64,
+}
+
+/// What is asked.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum What {
+    /// Every resource and template, as a JSON array.
+    List,
+    /// The bytes of one resource.
+    Read { uri: String },
+    /// The answer of a tool.
+    Call { tool: String, arguments: Value, until: Until },
+    /// The state of every server.
+    Status,
+    /// The log, and what servers wrote to theirs.
+    Logs { server: Option<String>, after: u64 },
+    /// Names that begin so: servers, or URIs.
+    Names { of: Names, start: String },
+}
+
+/// How much must be there before an answer is worth giving.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Until {
+    /// Nothing.
+    Now,
+    /// Every server has answered or failed.
+    Listed,
+    /// The owner of this URI answers, or everybody has answered or failed.
+    Owner(String),
+    /// What is listed can be found.
+    Indexed,
+}
+
+/// What names are of.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Names {
+    Servers,
+    Uris,
+}
+
+/// What came of it.
+#[derive(Debug, Default)]
+pub(crate) struct Answer {
+    /// What whoever sits at the terminal should know besides.
+    pub(crate) notes: Vec<String>,
+    pub(crate) body: Vec<u8>,
+}
+
+/// Whose gateway answers: one that runs for long knows most things already, and does not
+/// let anybody wait for its index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    Started,
+    Running,
+}
+
+/// Does it.
+pub(crate) async fn perform(live: &Live, errand: &Errand, whose: Whose) -> Result<Answer, Failed> {
+    let wait = Duration::from_secs(errand.wait);
+    let work = Work { live, wait, whose };
+    match &errand.what {
+        What::List => work.list().await,
+        What::Read { uri } => work.read(uri).await,
+        What::Call { tool, arguments, until } => work.call(tool, arguments, until).await,
+        What::Status => work.status().await,
+        What::Logs { server, after } => work.logs(server.as_deref(), *after).await,
+        What::Names { of, start } => work.names(*of, start).await,
+    }
+}
+
+struct Work<'a> {
+    live: &'a Live,
+    wait: Duration,
+    whose: Whose,
+}
+
+impl Work<'_> {
+    fn caller(&self) -> Caller {
+        Caller { client: Some(CLIENT.to_owned()), ..Caller::local() }
+    }
+
+    async fn list(&self) -> Result<Answer, Failed> {
+        let notes = self.settle("shown").await;
+        let view = self.live.gateway().view(&self.caller()).await;
+        let body = listed(&view).into_bytes();
+        Ok(Answer { notes, body })
+    }
+
+    async fn read(&self, uri: &str) -> Result<Answer, Failed> {
+        self.until(&Until::Owner(uri.to_owned())).await;
+        let uri = PublicUri::new(uri);
+        let read = self.live.gateway().read(&self.caller(), &uri, Ask::default()).await?;
+        Ok(Answer { notes: Vec::new(), body: raw(&read.reply.body)? })
+    }
+
+    async fn call(&self, tool: &str, arguments: &Value, until: &Until) -> Result<Answer, Failed> {
+        let notes = self.until(until).await;
+        let object = self.called(tool, arguments).await?;
+        Ok(Answer { notes, body: object.as_str().as_bytes().to_vec() })
+    }
+
+    /// Calls a tool as a client would and gives its object; a failure keeps its own.
+    async fn called(&self, name: &str, arguments: &Value) -> Result<Json, Failed> {
+        let tools = self.live.tools().all();
+        let arguments = Json::of(arguments);
+        let reply = tools.call(&self.caller(), name, Some(&arguments), Ask::default()).await;
+        let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);
+        let object = body.get("structuredContent").unwrap_or_else(Json::empty_object);
+        if body.get("isError").is_none_or(|is_error| is_error.as_str() != "true") {
+            return Ok(object);
+        }
+        let text = |key: &str| object.get_str(key).unwrap_or_default();
+        let code = match (text("error").as_str(), text("exception_type").as_str()) {
+            ("InvalidArguments", _) => exit::USAGE,
+            ("Unauthorized", _) => exit::UNAUTHORISED,
+            ("Busy", _) | (_, "Unavailable" | "Lost" | "TimedOut") => exit::UNREACHABLE,
+            _ => exit::SOURCE,
+        };
+        let mut failed = Failed::new(code, "Failed", text("message"));
+        failed.object = Some(object.as_str().to_owned());
+        Err(failed)
+    }
+
+    /// `info://health`, through the front door so that it is the object every other reader
+    /// gets; and the last words of servers that fail.
+    async fn status(&self) -> Result<Answer, Failed> {
+        self.settle("shown").await;
+        let uri = PublicUri::new("info://health");
+        let read = self.live.gateway().read(&self.caller(), &uri, Ask::default()).await?;
+        let health = first_text(&read.reply.body).unwrap_or_default();
+        let mut words = serde_json::Map::new();
+        for (id, status) in self.live.gateway().board().all() {
+            if status.last_error.is_some() {
+                let lines = self.live.upstreams().stderr(&id).await;
+                words.insert(id.to_string(), lines.into());
+            }
+        }
+        let both = serde_json::json!({ "health": health, "stderr": words });
+        Ok(Answer { notes: Vec::new(), body: both.to_string().into_bytes() })
+    }
+
+    async fn logs(&self, server: Option<&str>, after: u64) -> Result<Answer, Failed> {
+        let answer = match server {
+            None => {
+                let (lines, last) = telemetry::recent(after);
+                serde_json::json!({ "lines": lines, "last": last })
+            }
+            Some(name) => {
+                let id = SourceId::normalise(name);
+                if self.live.gateway().board().of(&id).is_none() {
+                    let message = format!("there is no server `{name}`; `trove status` shows all");
+                    return Err(Failed::new(exit::USAGE, "InvalidArguments", message));
+                }
+                let lines = self.live.upstreams().stderr(&id).await;
+                serde_json::json!({ "server": id.as_str(), "lines": lines })
+            }
+        };
+        Ok(Answer { notes: Vec::new(), body: answer.to_string().into_bytes() })
+    }
+
+    async fn names(&self, of: Names, start: &str) -> Result<Answer, Failed> {
+        let view = self.live.gateway().view(&self.caller()).await;
+        let names: Vec<String> = match of {
+            Names::Servers => {
+                let all = self.live.gateway().board().all();
+                all.into_keys()
+                    .map(|id| id.to_string())
+                    .filter(|id| id.starts_with(start))
+                    .collect()
+            }
+            Names::Uris => {
+                let uris = view.resources().map(|(one, _)| one.public.as_str());
+                uris.filter(|uri| uri.starts_with(start)).take(MAX_NAMES).map(Into::into).collect()
+            }
+        };
+        let body = serde_json::to_vec(&names).unwrap_or_default();
+        Ok(Answer { notes: Vec::new(), body })
+    }
+
+    async fn until(&self, until: &Until) -> Vec<String> {
+        match until {
+            Until::Now => Vec::new(),
+            Until::Listed => self.settle("counted").await,
+            Until::Owner(uri) => {
+                // No need to wait for every server when the owner of this one is there.
+                let _ = tokio::time::timeout(self.wait, self.owner(uri)).await;
+                Vec::new()
+            }
+            Until::Indexed => {
+                let mut notes = self.settle("found").await;
+                notes.extend(self.indexed().await);
+                notes
+            }
+        }
+    }
+
+    /// Waits until the owner of a URI answers, or every server has answered or failed.
+    async fn owner(&self, uri: &str) {
+        let gateway = self.live.gateway();
+        while !unsettled(self.live).is_empty() {
+            let route = gateway.snapshot().await.route(uri);
+            let owner = route.ok().and_then(|route| gateway.board().of(route.source.id()));
+            if owner.is_some_and(|status| status.state == State::Ready) {
+                return;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Waits until every server has answered or failed; says who did neither.
+    async fn settle(&self, done: &str) -> Vec<String> {
+        let settled = async {
+            while !unsettled(self.live).is_empty() {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        // Out of patience: what there is by now is the answer.
+        let _ = tokio::time::timeout(self.wait, settled).await;
+        let note =
+            |id: SourceId| format!("{id} has not answered yet; {done} is what it listed last time");
+        unsettled(self.live).into_iter().map(note).collect()
+    }
+
+    /// Waits until names, contents and meanings can be found.
+    async fn indexed(&self) -> Option<String> {
+        let gateway = self.live.gateway();
+        let indexed = async {
+            gateway.crawled().await;
+            let Some(search) = gateway.search() else { return };
+            while search.awaiting_meaning() > 0 {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        let patience = match self.whose {
+            Whose::Started => self.wait,
+            Whose::Running => Duration::ZERO,
+        };
+        if tokio::time::timeout(patience, indexed).await.is_ok() {
+            return None;
+        }
+        let is_all_read = gateway.search().is_some_and(|search| search.pending(1).is_empty());
+        match (self.whose, is_all_read) {
+            (Whose::Running, true) => None,
+            (Whose::Running, false) => Some("not everything is indexed yet".to_owned()),
+            (Whose::Started, _) => {
+                Some("not everything is indexed yet; --wait gives it more seconds".to_owned())
+            }
+        }
+    }
+}
+
+/// The servers that have neither answered nor failed yet.
+pub(crate) fn unsettled(live: &Live) -> Vec<SourceId> {
+    let all = live.gateway().board().all();
+    all.into_iter().filter(|(_, status)| !status.is_settled()).map(|(id, _)| id).collect()
+}
+
+/// One array; each entry as listed, with the server it belongs to.
+fn listed(view: &View) -> String {
+    let snapshot = view.snapshot();
+    let resources = view.resources().map(|(one, _)| (one.member, &one.entry));
+    let templates = view.templates().map(|(one, _)| (one.member, &one.entry));
+    let entries: Vec<String> = resources
+        .chain(templates)
+        .map(|(member, entry)| with_server(entry, snapshot.owner(member).id().as_str()))
+        .collect();
+    format!("[{}]", entries.join(",\n"))
+}
+
+fn with_server(entry: &Json, server: &str) -> String {
+    let Some(mut object) = Object::parse(entry.as_str()) else { return entry.as_str().to_owned() };
+    object.set_str("server", server);
+    object.to_text()
+}
+
+fn first_text(result: &Json) -> Option<String> {
+    let contents = result.get("contents")?;
+    let first = contents.part(items(contents.as_str())?.first()?);
+    first.get_str("text")
+}
+
+/// The contents as they are: text as text, binary decoded, several one after another.
+fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
+    use base64::Engine as _;
+    let malformed = |what: &str| {
+        Failed::new(exit::SOURCE, "ResourceExecutionError", format!("the server's answer {what}"))
+    };
+    let object = Object::parse(result.as_str()).ok_or_else(|| malformed("is no object"))?;
+    let contents =
+        object.get("contents").and_then(items).ok_or_else(|| malformed("has no contents"))?;
+    let mut bytes = Vec::new();
+    for content in contents {
+        let content = Object::parse(content).ok_or_else(|| malformed("has a malformed content"))?;
+        if let Some(text) = content.get_str("text") {
+            bytes.extend_from_slice(text.as_bytes());
+        } else if let Some(blob) = content.get_str("blob") {
+            let decoded = base64::engine::general_purpose::STANDARD.decode(blob.as_bytes());
+            bytes.extend(decoded.map_err(|_| malformed("has a blob that is not base64"))?);
+        }
+    }
+    Ok(bytes)
+}
