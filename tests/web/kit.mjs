@@ -3,10 +3,10 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 
 const peers = createRequire(join(process.env.TROVE_PEERS, 'npm', 'package.json'));
 const { chromium } = peers('playwright-core');
@@ -14,11 +14,15 @@ const AXE = peers.resolve('axe-core/axe.min.js');
 const SERVER = new URL('./server.mjs', import.meta.url).pathname;
 const LIMIT = 60_000;
 
-/** Starts Trove in front of some servers; `settings` go to the end of its configuration. */
-export async function startTrove(servers, settings = '', flags = []) {
+/** Starts Trove in front of some servers; `settings` go to the end of its configuration, `files` beside it. */
+export async function startTrove(servers, settings = '', flags = [], files = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'trove-web-'));
   const orders = join(folder, 'orders');
   writeFileSync(orders, '');
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+  }
   // Contents by the thousand would keep the index busy for longer than any test.
   const index = (args) => (args.includes('--many') ? 'index = "metadata"\n' : '');
   const entry = ([id, args]) => `[servers.${id}]\n${index(args)}command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;

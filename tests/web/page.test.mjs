@@ -1,10 +1,12 @@
 // The page in a real browser: every view, every kind of contents, hostile ones too.
 
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { frame, isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
 
+const HOSTILE = '<script>parent.pwned=1</script><img src="http://evil.test/x.png" onerror="parent.pwned=1">';
 const CANARY = 'canary-7f3a';
 let trove;
 let browser;
@@ -13,6 +15,8 @@ before(async () => {
   trove = await startTrove(
     { docs: [], wiki: ['--plain', '--many', '60', '--api-key', CANARY], broken: ['--fail'] },
     '[[policy]]\nmatch = "docs+docs://orders/*"\nroles = ["finance"]\nvisible = true\n\n[[policy]]\nmatch = "docs+docs://archive/*"\nroles = ["finance"]\nvisible = false\n',
+    [],
+    { 'guide/lang/rust.md': '# Rust\n\nBorrow first.\n', 'guide/lang/go.md': '# Go\n\nRun gofmt.\n' },
   );
   await trove.until(ready('docs'));
   await trove.until(ready('wiki'));
@@ -71,7 +75,7 @@ test('without a pass there is a door that says how to get in', async () => {
 
 const VIEWS = {
   home: ['', '.card'], browse: ['browse', '.row b'], search: ['search?q=runbook', '.hit'], nothing: ['search?q=zzzz', '.empty'],
-  templates: ['templates', '.filling'], guide: ['guide', '.browse'], clients: ['clients?name=cursor-vscode', '.detail details'], activity: ['activity', '.activity'],
+  templates: ['templates', '.filling'], guide: ['guide', '.shelves'], document: ['guide?category=lang&path=rust.md', '.desk textarea'], clients: ['clients?name=cursor-vscode', '.detail details'], activity: ['activity', '.activity'],
   conflicts: ['conflicts', 'table'], health: ['health?server=broken', '.log pre'], settings: ['settings', '.card'],
   resource: [uri('docs://runbooks/release.md'), 'iframe.frame'], model: [uri('docs://runbooks/release.md', '&tab=model'), '.box'],
   about: [uri('docs://runbooks/release.md', '&tab=about'), '.box'], reads: [uri('docs://runbooks/release.md', '&tab=reads'), '.sheet'],
@@ -254,6 +258,43 @@ test('a template is filled in with what its server offers', async () => {
   await page.click('.filling [type=submit]');
   const inner = await frame(page, '.lines');
   assert.match(await inner.locator('.lines').innerText(), /docs says: this is log:\/\/2026-11-14\/error/);
+  await page.context().close();
+});
+
+test('a document is edited with what becomes of it beside, and nothing of another is lost', async () => {
+  const page = await open();
+  await page.view('guide');
+  await page.click('.shelves button:has-text("Rust")');
+  await page.waitForSelector('.desk textarea');
+  assert.equal(await page.inputValue('.desk textarea'), '# Rust\n\nBorrow first.\n');
+  await (await frame(page, 'article h1')).getByText('Borrow first.').waitFor();
+  await page.fill('.desk textarea', `# Rust\n\nClone **never**. ${HOSTILE}\n`);
+  await (await frame(page, 'article strong')).getByText('never').waitFor();
+  await page.keyboard.press('Control+s');
+  await page.waitForFunction(() => document.querySelector('.desk [role=status]').textContent === 'Saved');
+  const file = `${trove.folder}/guide/lang/rust.md`;
+  assert.match(readFileSync(file, 'utf8'), /Clone \*\*never/);
+  await isSound(page);
+
+  // Somebody else was faster.
+  writeFileSync(file, '# Rust\n\nBy another hand.\n');
+  await page.fill('.desk textarea', '# Rust\n\nMine.\n');
+  await page.click('.desk button[type=submit]');
+  await page.waitForFunction(() => document.querySelector('.desk [role=status]').textContent.includes('somebody else changed it'));
+  assert.match(readFileSync(file, 'utf8'), /another hand/);
+  page.on('dialog', (dialog) => dialog.accept());
+
+  // A new one is served at once.
+  await page.click('.shelves button:has-text("New document")');
+  await page.waitForFunction(() => document.querySelector('.desk input').value === '');
+  await page.fill('.desk input', 'zig');
+  await page.fill('.desk textarea', '# Zig\n\nNo hidden control flow.\n');
+  await page.click('.desk button[type=submit]');
+  await page.waitForSelector('.shelves button:has-text("Zig")');
+  await page.view(uri('guide://document/lang/zig'));
+  await (await frame(page, 'article')).getByText('No hidden control flow.').waitFor();
+  page.wrong.splice(0, page.wrong.length, ...page.wrong.filter((one) => !/409/.test(one)));
+  await isSound(page);
   await page.context().close();
 });
 

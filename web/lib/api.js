@@ -50,6 +50,16 @@ export async function ask(path, params = {}, signal) {
   return body;
 }
 
+/** Sends something. */
+export async function send(path, body, signal) {
+  const answer = await fetch(`/api/${path}`, {
+    method: 'POST', credentials: 'same-origin', signal, headers: { ...headers(), 'content-type': 'application/json' }, body: JSON.stringify(body),
+  });
+  const said = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Refused(answer.status, said);
+  return said;
+}
+
 /** Exchanges the token for a pass. */
 export async function enter(token) {
   const answer = await fetch('/api/session', {

@@ -1,21 +1,119 @@
-// Guide: the documents kept under guide://, where there are any.
+// Guide: local knowledge by category and collection, and its documents to edit, with what
+// becomes of them beside.
 
-import { ask } from '../lib/api.js';
-import { h } from '../lib/dom.js';
-import { resource, to } from '../lib/router.js';
-import { show as browse } from './browse.js';
+import { ask, send } from '../lib/api.js';
+import { fill, h, later, say } from '../lib/dom.js';
+import { here, keep, resource } from '../lib/router.js';
+import { sorry } from '../lib/sorry.js';
+import { many, visible } from '../lib/text.js';
 
-export async function show({ params, signal }) {
-  const { templates } = await ask('templates', {}, signal);
-  const own = templates.filter((one) => one.template.startsWith('guide://'));
-  const shown = await browse({ params, signal, fixed: { scheme: ['guide'] }, title: 'Guide', none: () => empty(own) });
-  return shown;
+export async function show({ signal }) {
+  const names = h('div.shelves');
+  const side = h('div.side2');
+  let guide = await ask('guide', {}, signal);
+  let editor = null;
+
+  function draw() {
+    const now = here().params;
+    const wanted = [now.get('category'), now.get('path')];
+    const is = (category, path) => wanted[0] === category && wanted[1] === path;
+    const open = (category, path) => { if (editor?.leave()) { keep({ category, path }); edit(); draw(); } };
+    fill(names,
+      guide.categories.map((category) => h('section', null,
+        h('h2', null, visible(category.name), h('span.soft', null, many(category.total, 'document'))),
+        category.description ? h('p.soft', null, visible(category.description)) : null,
+        h('ul.picks', { 'aria-label': `Documents of ${visible(category.name)}` },
+          category.documents.map((one) => h('li', null, h('button', { type: 'button', 'aria-current': is(category.name, one.path) ? 'true' : undefined, onclick: () => open(category.name, one.path) },
+            h('b', null, visible(one.title ?? one.path)), h('span.mono.soft', null, visible(one.path))))),
+          h('li', null, h('button.plain', { type: 'button', onclick: () => open(category.name, '') }, 'New document'))))),
+      guide.collections.length ? h('section', null, h('h2', null, 'Collections'), h('ul.bare', null, guide.collections.map((one) => h('li', null,
+        h('a', { href: resource(`guide://collection/${encodeURIComponent(one.name)}`) }, visible(one.name)), ' ', h('span.soft', null, visible(one.description ?? one.members.join(', '))),
+        one.problem ? h('p.note', null, visible(one.problem)) : null)))) : null);
+  }
+
+  async function edit() {
+    const now = here().params;
+    const [category, path] = [now.get('category'), now.get('path')];
+    if (!category) {
+      editor = { leave: () => true };
+      fill(side, h('div.empty', null, h('h2', null, 'Choose a document'), h('p', null, 'It is shown as it was written, with what becomes of it beside. What you save is served at once.')));
+      return;
+    }
+    try {
+      const found = path ? await ask('guide/source', { category, path }, signal) : { text: null };
+      editor = desk(side, category, path ?? '', found, signal, async (saved) => {
+        guide = await ask('guide', {}, signal);
+        keep({ category, path: saved });
+        draw();
+      });
+    } catch (error) {
+      if (!signal.aborted) { editor = { leave: () => true }; fill(side, sorry(error, edit)); }
+    }
+  }
+
+  const node = guide.categories.length ? h('section.page.guide', null,
+    h('header.head', null, h('h1', null, 'Guide'), h('p.lead', null, 'Guidelines, runbooks and requirements, which every client finds under ', h('code', null, 'guide://'), '.')),
+    h('div.split', null, names, side)) : empty();
+  draw();
+  await edit();
+  return {
+    title: 'Guide', node,
+    update() { if (editor?.leave()) { edit(); draw(); } return true; },
+    async hear(name, data) { if (name === 'lists' && data.resources) { guide = await ask('guide', {}, signal); draw(); } },
+  };
 }
 
-function empty(templates) {
-  return h('div.empty', null,
-    h('h2', null, 'No guide here yet'),
+/** The document as text and as it will look. Gives a way to ask whether it may be left. */
+function desk(side, category, path, { document: known, text }, signal, saved) {
+  let before = text;
+  const status = h('span.soft', { role: 'status' });
+  const name = h('input.mono', { id: 'doc-path', type: 'text', value: path, placeholder: 'name.md', autocomplete: 'off', spellcheck: false, readOnly: before !== null, oninput: changed });
+  const area = h('textarea.mono', { id: 'doc-text', value: before ?? '# Title\n\n', spellcheck: true, oninput: changed });
+  const frame = h('iframe.frame', { title: 'Preview', sandbox: '', referrerPolicy: 'no-referrer' });
+  const save = h('button', { type: 'submit', disabled: true }, 'Save');
+  const is = () => area.value !== (before ?? '# Title\n\n');
+  const look = later(async () => {
+    const { ticket, looks } = await send('guide/preview', { name: name.value || 'draft.md', text: area.value }, signal).catch(() => ({}));
+    if (ticket) frame.src = `/api/show/${ticket}/0?${new URLSearchParams({ as: looks[0], theme: document.documentElement.dataset.theme })}`;
+  }, 250);
+  function changed() {
+    save.disabled = !is() || !name.value.trim();
+    fill(status, is() ? 'Not saved' : '');
+    look();
+  }
+  async function store(event) {
+    event.preventDefault();
+    if (save.disabled) return;
+    save.disabled = true;
+    fill(status, 'Saving');
+    const sent = area.value;
+    try {
+      const answer = await send('guide/save', { category, path: name.value.trim(), before, text: sent }, signal);
+      before = sent;
+      name.readOnly = true;
+      name.value = answer.value?.path ?? name.value;
+      fill(status, 'Saved');
+      say('Saved');
+      await saved(name.value);
+      save.disabled = !is();
+    } catch (error) {
+      save.disabled = false;
+      fill(status, h('span.bad', null, visible(error.message)), ' ', error.next?.[0] ?? '');
+    }
+  }
+  fill(side, h('form.desk', { onsubmit: store, onkeydown(event) { if ((event.ctrlKey || event.metaKey) && event.key === 's') store(event); } },
+    h('div.tools', null,
+      h('label', { htmlFor: 'doc-path' }, visible(category), ' /'), name, h('span.fill'), status,
+      known ? h('a.quiet', { href: resource(known.uri) }, 'As clients get it') : null, save),
+    h('div.halves', null, h('label.unseen', { htmlFor: 'doc-text' }, 'Text'), area, frame)));
+  look();
+  return { leave: () => !is() || confirm('What you changed is not saved. Leave it?') };
+}
+
+function empty() {
+  return h('section.page', null, h('div.empty', null,
+    h('h1', null, 'No guide here yet'),
     h('p', null, 'Guidelines, runbooks and requirements can live under ', h('code', null, 'guide://'), ', where every client finds them as resources instead of in one long prompt.'),
-    templates.length ? h('p', null, 'What can be asked for: ', templates.map((one) => [h('a.mono', { href: to('templates', { template: one.template }) }, one.template), ' '])) : null,
-    h('p.soft', null, 'What Trove says about itself is in ', h('a.mono', { href: resource('info://capabilities') }, 'info://capabilities'), '.'));
+    h('p', null, h('code', null, 'trove init'), ' writes one to start from; it is any folder ', h('code', null, 'guide'), ' of documents beside ', h('code', null, 'trove.toml'), '.'),
+    h('p.soft', null, 'What can be asked for is in ', h('a.mono', { href: resource('guide://help') }, 'guide://help'), '.')));
 }

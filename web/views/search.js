@@ -29,7 +29,14 @@ export async function show({ params, signal }) {
       fill(deeper);
       return;
     }
-    const answer = await ask('find', { q, server, limit }, signal);
+    let answer;
+    try {
+      answer = await ask('find', { q, server, limit }, signal);
+    } catch (error) {
+      // Whoever left wants no answer; the view itself says why there is none at first.
+      if (signal.aborted || nth > 1) return;
+      throw error;
+    }
     if (nth !== asked) return;
     draw(q, server, answer);
     look(nth, q, server, new Set(answer.hits.map((hit) => hit.uri)));

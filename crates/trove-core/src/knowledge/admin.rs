@@ -177,6 +177,21 @@ impl Knowledge {
         self.write_document(category, &document.path, text, Place::Taken).await
     }
 
+    /// The text of a document as it was written, not as it is served: for whoever edits it.
+    pub async fn source_text(&self, category: &str, path: &str) -> Result<String, KnowledgeError> {
+        let document = self.find_document(category, path).await?;
+        let store = Store::new(&self.settings.load().root);
+        let file = document.file.path.clone();
+        let unreadable =
+            |why: &str| KnowledgeError::Unreadable { what: path.to_owned(), why: why.to_owned() };
+        let reading = move || store.read(&file, super::MAX_DOCUMENT_BYTES);
+        let read = tokio::task::spawn_blocking(reading).await;
+        let (bytes, _) = read
+            .map_err(|_| unreadable("reading broke off"))?
+            .map_err(|error| unreadable(&error.to_string()))?;
+        String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text"))
+    }
+
     /// Removes a document.
     pub async fn remove_document(&self, category: &str, path: &str) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.writing.lock().await;

@@ -1,7 +1,8 @@
 //! The web page: embedded files, and JSON over the Gateway for them to show.
 //!
 //! It is one more door. It asks the Gateway as every other door does, under the name of
-//! whoever opened it, and changes nothing. What a client would see is made by the code
+//! whoever opened it, and changes nothing but documents of the guide, by the tools that
+//! clients have for it. What a client would see is made by the code
 //! that answers the client.
 
 mod activity;
@@ -11,6 +12,7 @@ mod assets;
 mod browse;
 mod events;
 mod find;
+mod guide;
 mod latency;
 mod model;
 mod query;

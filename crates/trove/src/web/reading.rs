@@ -75,6 +75,15 @@ impl Held {
         self.keep(vec![Part { uri: name.to_owned(), bytes, kind, is_text: true }]).0
     }
 
+    /// Holds a draft to be looked at: its ticket, and the forms it can be shown in.
+    pub(super) fn keep_draft(&self, name: &str, text: &str) -> (String, Vec<&'static str>) {
+        let bytes = text.as_bytes().to_vec();
+        let kind = sniff(None, name, &bytes);
+        let part = Part { uri: name.to_owned(), bytes, kind, is_text: true };
+        let looks = Look::of(&part).into_iter().map(|look| look.as_str()).collect();
+        (self.keep(vec![part]).0, looks)
+    }
+
     fn find(&self, ticket: &str) -> Option<Arc<Vec<Part>>> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.iter().find(|(own, _)| own == ticket).map(|(_, parts)| parts.clone())

@@ -20,7 +20,7 @@ use super::{
     answer::{Answer, json_of, refuse},
     api,
     assets::{ASSETS, Asset},
-    browse, events, find, model, reading, search, templates,
+    browse, events, find, guide, model, reading, search, templates,
 };
 
 /// What the page may do: run its own scripts, ask its own server, nothing else.
@@ -51,6 +51,10 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/api/clients", get(model::list))
         .route("/api/client", get(model::one))
         .route("/api/model", get(model::sees))
+        .route("/api/guide", get(guide::list))
+        .route("/api/guide/source", get(guide::source))
+        .route("/api/guide/preview", post(guide::preview))
+        .route("/api/guide/save", post(guide::save))
         .route("/api/events", get(events::listen));
     let frame = Router::new()
         .route("/api/show/{ticket}/{part}", get(reading::show))

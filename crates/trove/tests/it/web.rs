@@ -54,8 +54,9 @@ async fn enter(trove: &Trove, token: &str) -> (String, String) {
         assert!(cookie.contains(attribute), "{cookie}");
     }
     assert!(!cookie.contains(token));
-    let key = answer.json::<Value>().await.expect("a body")["key"].as_str().unwrap().to_owned();
-    (cookie.split(';').next().unwrap().to_owned(), key)
+    let key =
+        answer.json::<Value>().await.expect("a body")["key"].as_str().expect("a key").to_owned();
+    (cookie.split(';').next().expect("a cookie").to_owned(), key)
 }
 
 #[tokio::test]
@@ -370,4 +371,35 @@ async fn changes_are_told_as_they_happen() {
     folder.write(&toy::config(&[toy("a", ""), toy("b", "--scheme b")]));
     hear("event: lists").await;
     hear("\"id\":\"b\"").await;
+}
+
+#[tokio::test]
+async fn documents_are_changed_by_our_own_page_alone() {
+    let (folder, trove, token) = locked("").await;
+    folder.put("guide/lang/rust.md", "# Rust\n");
+    let (cookie, key) = enter(&trove, &token).await;
+    let change =
+        json!({ "category": "lang", "path": "rust.md", "before": "# Rust\n", "text": "# New\n" });
+    let save = |kind: &str| {
+        let request = Client::new().post(trove.url.replace("/mcp", "/api/guide/save"));
+        request.header("Content-Type", kind).body(change.to_string())
+    };
+    let own = |request: RequestBuilder| {
+        request.header("Cookie", cookie.clone()).header("x-trove-key", key.clone())
+    };
+    assert_eq!(status(save("application/json")).await, 401);
+    assert_eq!(status(save("application/json").header("Cookie", cookie.clone())).await, 401);
+    // What a form elsewhere could send is not taken, whoever it claims to be.
+    assert_eq!(status(own(save("text/plain"))).await, 400);
+    let strange = own(save("application/json")).header("Origin", "http://evil.test");
+    assert_eq!(status(strange).await, 403);
+    let text = || std::fs::read_to_string(folder.path().join("guide/lang/rust.md")).unwrap();
+    assert_eq!(text(), "# Rust\n");
+    crate::kit::until("the document is known and written", async || {
+        status(own(save("application/json"))).await == 200
+    })
+    .await;
+    assert_eq!(text(), "# New\n");
+    // What is there now is not what was edited.
+    assert_eq!(status(own(save("application/json"))).await, 409);
 }
