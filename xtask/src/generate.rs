@@ -19,8 +19,10 @@ pub(crate) struct Options {
 }
 
 /// A file below the root, and the arguments of the `trove` run that prints it.
-const PRINTED: [(&str, &[&str]); 1] =
-    [("docs/reference/config.schema.json", &["config", "schema"])];
+const PRINTED: [(&str, &[&str]); 2] = [
+    ("docs/reference/config.schema.json", &["config", "schema"]),
+    ("docs/reference/commands.md", &["man", "--markdown"]),
+];
 
 /// Where the documents of the tools are, and their committed schemas.
 const DOCUMENTS: &str = "docs/reference/tools";
