@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
 use super::{Failed, configure, exit, host, runtime};
 use crate::{
     app::App,
@@ -48,6 +50,21 @@ pub(super) struct Opening {
     pub(super) doors: Doors,
 }
 
+/// The most descriptors we ask for: each connection takes one, and each server a few.
+const MAX_DESCRIPTORS: u64 = 65_536;
+
+/// Lets this process have as many connections as the system grants; the usual thousand would
+/// be fewer than the door takes.
+fn raise_descriptors() {
+    let limit = getrlimit(Resource::Nofile);
+    let wanted = limit.maximum.map_or(MAX_DESCRIPTORS, |most| most.min(MAX_DESCRIPTORS));
+    if limit.current.is_some_and(|current| current < wanted) {
+        // Without it the door takes fewer, nothing worse.
+        let raised = Rlimit { current: Some(wanted), maximum: limit.maximum };
+        let _ = setrlimit(Resource::Nofile, raised);
+    }
+}
+
 /// Serves until told to stop. Once HTTP is served, `greet` says so.
 pub(super) fn open(
     global: &Global,
@@ -55,6 +72,7 @@ pub(super) fn open(
     greet: impl FnOnce(&mut App, &Loaded, SocketAddr, Option<&str>),
 ) -> Result<(), Failed> {
     let Opening { loaded, cwd, flags, extras, doors } = opening;
+    raise_descriptors();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
         let mut app = App::start(&loaded, global.yes).await;
