@@ -39,6 +39,8 @@ struct State {
     otherwise: Option<SourceError>,
     completions: Option<Vec<String>>,
     listing_fails: bool,
+    listing_panics: bool,
+    panics_at: Option<String>,
     read_takes: Duration,
     freshness: Option<Freshness>,
     is_down: bool,
@@ -138,6 +140,16 @@ impl FakeSource {
         self.state().listing_fails = fails;
     }
 
+    /// Makes listing panic, as a fault of ours would, or work again.
+    pub fn panic_listing(&self, panics: bool) {
+        self.state().listing_panics = panics;
+    }
+
+    /// Makes a read of `uri` panic.
+    pub fn panic_at(&self, uri: &str) {
+        self.state().panics_at = Some(uri.to_owned());
+    }
+
     /// Makes each read take this long.
     pub fn take_for_reads(&self, time: Duration) {
         self.state().read_takes = time;
@@ -159,6 +171,7 @@ impl FakeSource {
 
     fn listing(&self) -> Result<Listing, SourceError> {
         let state = self.state();
+        assert!(!state.listing_panics, "told to panic");
         if state.listing_fails {
             return Err(SourceError::Malformed { what: "told to fail".into() });
         }
@@ -182,6 +195,9 @@ impl FakeSource {
 
     fn answer(&self, operation: &Operation) -> Result<Reply, SourceError> {
         let state = self.state();
+        if let Operation::Read { uri } = operation {
+            assert_ne!(state.panics_at.as_deref(), Some(uri.as_str()), "told to panic");
+        }
         let body = match operation {
             Operation::Read { uri } if state.answers.contains_key(uri.as_str()) => {
                 let text = state.answers[uri.as_str()].clone()?;

@@ -4,9 +4,15 @@
 //! changed, and never twice at a time. A listing that fails leaves the last one in
 //! place, marked stale.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
+use futures_util::FutureExt as _;
 use tokio::{
     sync::{broadcast, mpsc, oneshot, watch},
     task::JoinSet,
@@ -171,7 +177,9 @@ impl Writer {
             self.loading += 1;
             let (id, own) = (id.clone(), own.clone());
             self.tasks.spawn_blocking(move || {
-                let remembered = shelf.load(&id).unwrap_or_default();
+                // Whatever a damaged memory does, the start goes on without it.
+                let load = catch_unwind(AssertUnwindSafe(|| shelf.load(&id)));
+                let remembered = load.ok().flatten().unwrap_or_default();
                 // The writer only goes away when the whole gateway does.
                 let _ = own.blocking_send(Message::Remembered(id, generation, remembered));
             });
@@ -265,7 +273,12 @@ impl Writer {
             if start > now {
                 tokio::time::sleep_until(start).await;
             }
-            let result = source.list().await;
+            // A Source that panics has failed like any other, and is listed again later.
+            let result = AssertUnwindSafe(source.list()).catch_unwind().await;
+            let result = result.unwrap_or_else(|_| {
+                let what = "listing failed by a fault of Trove's own".to_owned();
+                Err(SourceError::Malformed { what })
+            });
             let _ = own.send(Message::Listed(id, generation, result)).await;
         });
     }

@@ -15,7 +15,7 @@ fn lists() -> SourceEvent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_flood_of_changes_becomes_one_listing_a_second() {
+async fn t10_a_flood_of_changes_becomes_one_listing_a_second() {
     let a = Arc::new(FakeSource::new("a", &["doc:1"]));
     let gateway = GatewayBox::with(&[&a]).await;
     let before = a.listings.load(Ordering::Relaxed);
@@ -102,4 +102,23 @@ async fn a_slow_source_does_not_slow_another() {
     assert!(slow_read.is_err());
     assert_eq!(fast_read.0, "fast|f:1");
     assert!(fast_read.1 < Duration::from_secs(1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn t47_a_source_whose_listing_panics_is_listed_again_and_costs_nobody_else() {
+    let (a, b) =
+        (Arc::new(FakeSource::new("a", &["doc:1"])), Arc::new(FakeSource::new("b", &["doc:2"])));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    a.panic_listing(true);
+    b.add("doc:3");
+    for source in [&a, &b] {
+        gateway.gateway.feed().report(source.id(), lists()).await;
+    }
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert_eq!(gateway.names().await, ["doc:1", "doc:2", "doc:3"]);
+    assert_eq!(gateway.gateway.snapshot().await.stale(), [a.id()]);
+    a.panic_listing(false);
+    a.add("doc:4");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    assert_eq!(gateway.names().await, ["doc:1", "doc:4", "doc:2", "doc:3"]);
 }

@@ -1,12 +1,16 @@
 //! Counts and times what clients ask.
 
+use std::panic::AssertUnwindSafe;
+
+use futures_util::FutureExt as _;
+use tracing::error;
 use trove_core::{
     Json,
     metrics::{Ending, OTHER, Timer},
 };
 
 use super::Server;
-use crate::wire::RpcError;
+use crate::wire::{RpcError, code};
 
 /// The methods that are counted apart. What clients make up is counted together, so that
 /// nobody can fill the table.
@@ -50,12 +54,18 @@ impl Server {
     }
 }
 
-/// Does the work and tells the timer how it ended.
+/// Does the work and tells the timer how it ended. A panic is one failure: whoever asked
+/// hears of it, and nobody else does.
 pub(super) async fn timed(
     timer: Timer,
     work: impl Future<Output = Result<Json, RpcError>>,
 ) -> Result<Json, RpcError> {
-    let outcome = work.await;
+    let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        error!("a request failed by a fault of our own");
+        let message = "this failed by a fault of Trove's own; report it with the log of this \
+                       moment; other requests work on";
+        Err(RpcError::new(code::INTERNAL_ERROR, message))
+    });
     timer.end(if outcome.is_ok() { Ending::Ok } else { Ending::Error });
     outcome
 }
