@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_line_that_is_too_long_costs_only_itself() {
+    async fn t05_a_line_that_is_too_long_costs_only_itself() {
         // Within one chunk, and over several.
         for size in [2_000, 200_000, 2_000_000] {
             let long = [b"x".repeat(size), b"end\nnext\n".to_vec()].concat();

@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_stopped_at_the_limit() {
+    fn t06_an_endless_line_is_stopped_at_the_limit() {
         let mut parser = Parser::new(100);
         assert_eq!(parser.push(&[b'x'; 101]), Err(TooLong));
     }
@@ -169,5 +169,27 @@ mod tests {
             events(&[&encode(b"{\"a\":1}")]),
             [("message".to_owned(), "{\"a\":1}".to_owned())]
         );
+    }
+
+    #[test]
+    fn t50_fuzz_events_are_the_same_in_any_pieces() {
+        let read = |input: &[u8], size: usize| {
+            let mut parser = Parser::new(1 << 20);
+            let mut events = Vec::new();
+            for chunk in input.chunks(size) {
+                parser.push(chunk).ok()?;
+                while let Some(event) = parser.next() {
+                    events.push(event.data);
+                }
+            }
+            Some(events)
+        };
+        trove_fuzz::feed("sse", |input| {
+            let whole = read(input, usize::MAX);
+            for size in [1, 2, 7] {
+                assert_eq!(read(input, size), whole, "in pieces of {size}");
+            }
+            whole.map(|events| events.len().min(9))
+        });
     }
 }

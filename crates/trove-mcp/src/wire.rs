@@ -96,8 +96,12 @@ pub(crate) enum BadMessage {
     },
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Parses one message; its payload shares the memory of `text`.
 pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
+    // Some runtimes begin their output with a mark of its encoding.
+    let text = &if text.starts_with(BYTE_ORDER_MARK) { text.slice(3..) } else { text.clone() };
     let str = std::str::from_utf8(text).map_err(|_| BadMessage::NotJson)?;
     let Some(object) = Object::parse(str) else {
         return Err(match Json::parse(text.clone()) {
@@ -299,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_is_counted_outside_of_strings() {
+    fn t08_nesting_is_counted_outside_of_strings() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         assert!(!is_too_deep(nested(MAX_DEPTH).as_bytes()));
         assert!(is_too_deep(nested(MAX_DEPTH + 1).as_bytes()));
@@ -312,5 +316,25 @@ mod tests {
         let result = Json::parse("{\n\"a\":\r\n\"b\\n\"}").unwrap();
         let line = response(&Json::parse("1").unwrap(), &Ok(result));
         assert_eq!(line, &br#"{"jsonrpc":"2.0","id":1,"result":{ "a":  "b\n"}}"#[..]);
+    }
+
+    #[test]
+    fn t50_fuzz_messages() {
+        trove_fuzz::feed("jsonrpc", |input| {
+            let text = Bytes::copy_from_slice(input);
+            let _ = parse_batch(&text);
+            let shape = |message: Result<Message, BadMessage>| match message {
+                Ok(Message::Request(request)) => {
+                    assert!(serde_json::from_str::<serde_json::Value>(request.id.as_str()).is_ok());
+                    1
+                }
+                Ok(Message::Notification { .. }) => 2,
+                Ok(Message::Response { outcome, .. }) => 3 + u8::from(outcome.is_ok()),
+                Err(BadMessage::NotJson) => 5,
+                Err(BadMessage::TooDeep) => 6,
+                Err(BadMessage::NotRpc { id }) => 7 + u8::from(id.is_some()),
+            };
+            (shape(parse(&text)), shape(parse_request(&text)))
+        });
     }
 }

@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sealed_state_opens_only_for_its_own_request() {
+    fn t42_a_sealed_state_opens_only_for_its_own_request() {
         let seal = Seal::new();
         let sealed = seal.close(json(r#"{"requestState":"abc","x":1}"#), "read a:b");
         assert!(!sealed.as_str().contains("abc"));
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_state_of_the_clients_own_making_is_refused() {
+    fn t42_a_state_of_the_clients_own_making_is_refused() {
         let seal = Seal::new();
         for forged in
             [r#"{"requestState":"abc"}"#, r#"{"requestState":7}"#, r#"{"requestState":""}"#]

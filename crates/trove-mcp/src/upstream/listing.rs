@@ -257,7 +257,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn odd_freshness_is_read_on_the_safe_side() {
+    fn t28_odd_freshness_is_read_on_the_safe_side() {
         let read =
             |text: &str| freshness(&Object::parse(text).unwrap()).map(|f| (f.ttl_ms, f.scope));
         assert_eq!(read(r#"{"ttlMs":1000,"cacheScope":"public"}"#), Some((1000, Scope::Public)));
