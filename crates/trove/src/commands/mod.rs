@@ -25,6 +25,8 @@ mod up;
 
 use std::{path::PathBuf, process::ExitCode, time::Duration};
 
+use trove_core::content::escape_controls;
+
 pub use crate::failed::exit;
 use crate::{
     app::{App, memory_of},
@@ -131,7 +133,8 @@ fn explain(failed: &Failed, wants_json: bool) {
         });
         println!("{line}");
     } else {
-        eprintln!("error: {}", failed.message);
+        // What failed may speak in a server's own words.
+        eprintln!("error: {}", escape_controls(&failed.message));
     }
 }
 
@@ -143,7 +146,8 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
         Request { explicit: global.config.clone(), cwd: cwd.clone(), env: &ProcessEnv, flags };
     let loaded = load(&request);
     for problem in &loaded.problems {
-        eprintln!("{problem}");
+        // A project brings its own file, and a file its own words.
+        eprintln!("{}", escape_controls(&problem.to_string()));
     }
     if loaded.is_usable() {
         return Ok((loaded, cwd));
