@@ -5,5 +5,6 @@ pub mod conformance;
 pub mod corpus;
 pub mod fake_source;
 pub mod gateway_box;
+pub mod proxy;
 pub mod retrieval;
 pub mod toy;

@@ -5,6 +5,7 @@
 //! the caller: nothing here compares two servers.
 
 mod client;
+mod crowd;
 mod http;
 mod kill;
 mod lists;
@@ -14,6 +15,7 @@ mod pipe;
 mod process;
 mod rest;
 mod sizes;
+mod soak;
 mod start;
 mod target;
 mod upstream;
@@ -45,6 +47,12 @@ enum Measure {
     Rest(rest::Options),
     /// Kill the upstream with SIGKILL during a request
     Kill(kill::Options),
+    /// Weigh the process while very many idle connections are open
+    Idle(crowd::Idle),
+    /// Read with very many clients at once, and look whose each answer is
+    Readers(crowd::Readers),
+    /// Go on for a long time with random faults, and watch what grows
+    Soak(soak::Options),
 }
 
 /// Does what the command line says.
@@ -63,6 +71,9 @@ pub fn run(options: Options) -> anyhow::Result<()> {
             Measure::Start(options) => start::measure(&options).await,
             Measure::Rest(options) => rest::measure(&options).await,
             Measure::Kill(options) => kill::measure(&options).await,
+            Measure::Idle(options) => crowd::idle(&options).await,
+            Measure::Readers(options) => crowd::readers(&options).await,
+            Measure::Soak(options) => soak::measure(&options).await,
         }
     })
 }

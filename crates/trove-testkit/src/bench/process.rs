@@ -51,6 +51,13 @@ pub(super) fn descendant(id: u32, name: &str) -> Option<u32> {
     found.map(|process| process.id)
 }
 
+/// All descendants: their ids and the names of their programs.
+pub(super) fn descendants(id: u32) -> Vec<(u32, String)> {
+    let all = processes();
+    let below = all.iter().filter(|process| descends(&all, process, id));
+    below.map(|process| (process.id, process.name.clone())).collect()
+}
+
 /// The memory of one process, without its children.
 pub(super) fn memory(id: u32) -> anyhow::Result<Memory> {
     let status = fs::read_to_string(format!("/proc/{id}/status"))?;

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
 use super::client::Client;
@@ -71,6 +73,32 @@ impl Target {
             Client::Http(http) => Ok(http),
             Client::Pipe(_) => bail!("a client over HTTP is no pipe"),
         }
+    }
+
+    /// A client of a server over HTTP that has not said anything yet, or has greeted where
+    /// its era wants that.
+    pub(super) async fn visit(&self, era: Era) -> anyhow::Result<Http> {
+        let url = self.url.as_deref().context("only a server over HTTP has several clients")?;
+        let http = Http::connect(url, era).await?;
+        if era == Era::Modern {
+            return Ok(http);
+        }
+        let mut client = Client::Http(http);
+        client.greet(era).await?;
+        client.confirm(era).await?;
+        match client {
+            Client::Http(http) => Ok(http),
+            Client::Pipe(_) => bail!("a client over HTTP is no pipe"),
+        }
+    }
+
+    /// A connection on which half a request is written.
+    pub(super) async fn dial(&self) -> anyhow::Result<TcpStream> {
+        let url = self.url.as_deref().context("only a server over HTTP can be dialled")?;
+        let host = url.trim_start_matches("http://").split('/').next().unwrap_or_default();
+        let mut stream = TcpStream::connect(host).await?;
+        stream.write_all(b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Le").await?;
+        Ok(stream)
     }
 
     fn spawn(&self) -> anyhow::Result<Child> {

@@ -15,7 +15,7 @@ use super::wire::{
     Frame, Incoming, LEGACY_VERSIONS, META_CAPABILITIES, META_SUBSCRIPTION, META_VERSION,
     MODERN_VERSION, RpcError, notification, quote, result_message, with_members,
 };
-use super::{content, lists, tools};
+use super::{content, faults, lists, tools};
 
 /// The place in a message that a filler goes to.
 const FILLER: &str = "@FILLER@";
@@ -309,7 +309,10 @@ impl Exchange {
 
     async fn read(&self) -> Result<Answer, RpcError> {
         let (toy, uri) = (&self.toy, self.uri()?);
-        faults_of_read(&toy.options).await?;
+        faults_of_read(toy).await?;
+        if let Some(raw) = faults::twisted(toy, uri, &self.id) {
+            return Ok(Answer::Raw(Frame::answer(raw)));
+        }
         if toy.options.has(Fault::HangRead) {
             self.gone().await;
             return Ok(Answer::Nothing);
@@ -357,12 +360,17 @@ impl Exchange {
 
     fn not_found(&self, uri: &str) -> RpcError {
         let code = if self.era == Era::Modern { -32602 } else { -32002 };
-        RpcError::new(code, format!("no resource {uri}")).with_data(json!({ "uri": uri }))
+        let evil = if self.toy.options.has(Fault::EvilText) { content::EVIL } else { "" };
+        RpcError::new(code, format!("no resource {uri}{evil}")).with_data(json!({ "uri": uri }))
     }
 }
 
-async fn faults_of_read(options: &Options) -> Result<(), RpcError> {
-    if options.has(Fault::CrashRead) {
+async fn faults_of_read(toy: &Toy) -> Result<(), RpcError> {
+    let options = &toy.options;
+    let reads = lock(&toy.received).get("resources/read").copied().unwrap_or(0);
+    if options.has(Fault::CrashRead)
+        || options.amount(Fault::CrashAfter).is_some_and(|most| reads > most)
+    {
         std::process::exit(1);
     }
     options.delay(Fault::DelayRead).await;

@@ -78,6 +78,9 @@ pub(super) async fn listen(toy: &Toy, address: SocketAddr, routes: Router) -> an
 }
 
 async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes) -> Response {
+    let all: Vec<String> =
+        headers.iter().map(|(name, value)| format!("{name}: {value:?}")).collect();
+    *lock(&door.toy.headers) = all.join("\n");
     let incoming = match Incoming::parse(&body) {
         Ok(incoming) => incoming,
         Err(error) => return refusal(&error, "null"),
@@ -86,6 +89,12 @@ async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
     let (method, params) = (incoming.method.clone().unwrap_or_default(), incoming.params());
     let era = Era::of(&door.toy.options, &method, &params);
     let is_modern = era == Era::Modern || (!headers.contains_key(SESSION) && incoming.id.is_none());
+    if let Some(port) = door.toy.options.amount(Fault::Redirect)
+        && method == "resources/read"
+    {
+        let elsewhere = format!("http://127.0.0.1:{port}/mcp");
+        return (StatusCode::TEMPORARY_REDIRECT, [(header::LOCATION, elsewhere)]).into_response();
+    }
     let mut opened = None;
     let peer = if is_modern {
         if let Err(error) = check_headers(&headers, &incoming, &params) {
@@ -109,6 +118,10 @@ async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
     };
     door.toy.tasks.spawn(exchange.run());
     let mut response = answer(frames).await;
+    if door.toy.options.has(Fault::Gzip) && method == "resources/read" {
+        let gzip = axum::http::HeaderValue::from_static("gzip");
+        response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+    }
     if let Some(name) = opened.and_then(|name| name.parse().ok()) {
         response.headers_mut().insert(SESSION, name);
     }

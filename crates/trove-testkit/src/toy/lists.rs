@@ -22,6 +22,9 @@ pub(super) fn resources(toy: &Toy, cursor: &Value) -> Result<String, RpcError> {
     if options.has(Fault::PagesLoop) {
         return Ok(page("resources", first, Some("again")));
     }
+    if options.has(Fault::PagesEmpty) {
+        return Ok(page("resources", first, Some("")));
+    }
     if options.has(Fault::PagesCycle) {
         return Ok(page("resources", first, Some(if cursor == "a" { "b" } else { "a" })));
     }

@@ -104,6 +104,7 @@ pub enum Fault {
     DelayRead,
     CrashInit,
     CrashRead,
+    CrashAfter,
     ErrorList,
     ErrorTemplates,
     ErrorRead,
@@ -115,6 +116,7 @@ pub enum Fault {
     PagesLoop,
     PagesCycle,
     PagesEndless,
+    PagesEmpty,
     BadItems,
     IgnoreUnknown,
     IgnoreSigterm,
@@ -124,10 +126,15 @@ pub enum Fault {
     FloodListChanged,
     DropUpdated,
     DropListChanged,
+    Deep,
+    Mangled,
+    EvilText,
+    Redirect,
+    Gzip,
 }
 
 /// Every fault: its spelling, the unit of its amount (empty when it takes none), and what it does.
-const FAULTS: [(Fault, &str, &str, &str); 27] = [
+const FAULTS: [(Fault, &str, &str, &str); 34] = [
     (Fault::HangInit, "hang:init", "", "answers nothing at all"),
     (Fault::HangRead, "hang:read", "", "never answers resources/read"),
     (Fault::DelayInit, "delay:init", "MS", "reads nothing before that time has passed"),
@@ -135,6 +142,7 @@ const FAULTS: [(Fault, &str, &str, &str); 27] = [
     (Fault::DelayRead, "delay:read", "MS", "answers each resources/read that much later"),
     (Fault::CrashInit, "crash:init", "", "exits at once"),
     (Fault::CrashRead, "crash:read", "", "exits at the first resources/read"),
+    (Fault::CrashAfter, "crash:after", "N", "exits at the resources/read after that many"),
     (Fault::ErrorList, "error:list", "", "answers resources/list with an internal error"),
     (
         Fault::ErrorTemplates,
@@ -156,6 +164,7 @@ const FAULTS: [(Fault, &str, &str, &str); 27] = [
     (Fault::PagesLoop, "pages:loop", "", "gives the same cursor for ever"),
     (Fault::PagesCycle, "pages:cycle", "", "gives the cursors a, b, a, b, and so on"),
     (Fault::PagesEndless, "pages:endless", "", "gives a new page of new resources for ever"),
+    (Fault::PagesEmpty, "pages:empty", "", "gives an empty cursor for ever"),
     (Fault::BadItems, "baditems", "", "lists items of the wrong shape between the right ones"),
     (Fault::IgnoreUnknown, "ignore-unknown", "", "does not answer unknown methods"),
     (Fault::IgnoreSigterm, "ignore-sigterm", "", "stays after SIGTERM and after end of input"),
@@ -175,6 +184,21 @@ const FAULTS: [(Fault, &str, &str, &str); 27] = [
     ),
     (Fault::DropUpdated, "drop:updated", "", "never sends resources/updated"),
     (Fault::DropListChanged, "drop:listchanged", "", "never sends resources/list_changed"),
+    (Fault::Deep, "deep", "N", "answers resources/read with arrays nested that deep"),
+    (
+        Fault::Mangled,
+        "mangled",
+        "",
+        "answers the read of item N with JSON that is odd in the Nth way, which most parsers refuse",
+    ),
+    (
+        Fault::EvilText,
+        "eviltext",
+        "",
+        "names, descriptions, contents and errors that try to steer terminals and models",
+    ),
+    (Fault::Redirect, "redirect", "PORT", "over HTTP, sends whoever reads to that port"),
+    (Fault::Gzip, "gzip", "", "over HTTP, says that the answer to a read is compressed"),
 ];
 
 impl Fault {

@@ -22,6 +22,8 @@ pub(super) struct Toy {
     pub cancelled: AtomicU64,
     /// How often each method was received.
     pub received: Mutex<BTreeMap<String, u64>>,
+    /// The headers of the last message over HTTP, as JSON.
+    pub headers: Mutex<String>,
     /// Every task the server starts, so that it can finish them before it leaves.
     pub tasks: TaskTracker,
     peers: Mutex<Vec<Weak<Peer>>>,
@@ -52,6 +54,7 @@ impl Toy {
             counter: AtomicU64::default(),
             cancelled: AtomicU64::default(),
             received: Mutex::default(),
+            headers: Mutex::default(),
             tasks: TaskTracker::new(),
             peers: Mutex::default(),
             listeners: Mutex::default(),
@@ -147,6 +150,7 @@ impl Toy {
         let body = match uri.strip_prefix(&content::own(&self.options, "")) {
             Some("counter") => self.counter.load(Ordering::Relaxed).to_string(),
             Some("cancelled") => self.cancelled.load(Ordering::Relaxed).to_string(),
+            Some("headers") => lock(&self.headers).clone(),
             Some("pid") => std::process::id().to_string(),
             Some("requests") => serde_json::to_string(&*lock(&self.received)).unwrap_or_default(),
             _ => String::new(),
