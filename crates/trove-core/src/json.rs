@@ -347,4 +347,18 @@ mod tests {
             assert!(Json::parse(bytes.to_vec()).is_err());
         }
     }
+
+    #[test]
+    fn t50_fuzz_json_agrees_with_another_parser() {
+        trove_fuzz::feed("json", |input| {
+            let ours = Json::parse(input.to_vec()).is_ok();
+            // It reads no deeper than 128 levels, which we leave to others to limit.
+            let is_deep = input.iter().filter(|b| matches!(b, b'[' | b'{')).count() > 100;
+            let theirs = serde_json::from_slice::<&RawValue>(input).is_ok();
+            assert!(is_deep || ours == theirs, "ours: {ours}, theirs: {theirs}");
+            let text = std::str::from_utf8(input).unwrap_or_default();
+            let members = Object::parse(text).map(|object| object.members.len().min(9));
+            (ours, members, items(text).map(|items| items.len().min(9)))
+        });
+    }
 }

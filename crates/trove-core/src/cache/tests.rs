@@ -119,7 +119,7 @@ async fn where_a_source_says_nothing_configuration_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_private_is_shown_to_nobody_else() {
+async fn t28_what_is_private_is_shown_to_nobody_else() {
     let cache = cache();
     ask_as(&cache, ("x:1", "me"), PUBLIC, Ok(private("mine"))).await.unwrap();
     let other = ask_as(&cache, ("x:1", "you"), PUBLIC, Ok(private("yours"))).await.unwrap();
@@ -134,7 +134,7 @@ async fn what_is_private_is_shown_to_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_becomes_private_is_taken_from_the_others() {
+async fn t28_what_becomes_private_is_taken_from_the_others() {
     let cache = cache();
     ask(&cache, Ok(public("ours"))).await.unwrap();
     advance(Duration::from_secs(61)).await;
@@ -143,7 +143,7 @@ async fn what_becomes_private_is_taken_from_the_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_is_believed_at_once() {
+async fn t29_a_change_is_believed_at_once() {
     let cache = cache();
     for uri in ["x:1", "x:2"] {
         ask_as(&cache, (uri, "me"), UNSAID, Ok(public("old"))).await.unwrap();
@@ -290,7 +290,7 @@ async fn an_error_goes_to_all_who_wait_and_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_on_its_way_when_the_change_was_told_is_not_kept() {
+async fn t29_an_answer_on_its_way_when_the_change_was_told_is_not_kept() {
     let cache = cache();
     let held = hold(&cache, "me", UNSAID).await;
     cache.invalidate(&source(), &"x:1".into());
@@ -347,6 +347,27 @@ async fn no_source_can_make_an_answer_eternal() {
     assert_eq!((text(&cached).as_str(), cached.fetched_at), ("new", SystemTime::UNIX_EPOCH));
 }
 
+#[tokio::test(start_paused = true)]
+async fn t36_a_clock_that_jumps_makes_no_answer_older_or_younger() {
+    static HOURS: AtomicUsize = AtomicUsize::new(500_000);
+    let now = || SystemTime::UNIX_EPOCH + Duration::from_secs(3600 * HOURS.load(Relaxed) as u64);
+    let cache = Cache::new(Config {
+        max_bytes: 1 << 20,
+        max_entry_bytes: 64 << 10,
+        stale_for: Duration::from_secs(600),
+        now,
+    });
+    ask(&cache, Ok(public("old"))).await.unwrap();
+    for hours in [0, 1, 499_999, 900_000, 500_000] {
+        HOURS.store(hours, Relaxed);
+        advance(Duration::from_secs(5)).await;
+        let kept = ask(&cache, Ok(public("new"))).await.unwrap();
+        assert_eq!((text(&kept).as_str(), kept.hit), ("old", true), "at hour {hours}");
+    }
+    advance(Duration::from_secs(36)).await;
+    assert_eq!(text(&ask(&cache, Ok(public("new"))).await.unwrap()), "new");
+}
+
 /// What may happen to two resources that two people read.
 #[derive(Debug, Clone)]
 enum Event {
@@ -367,7 +388,7 @@ fn event() -> impl Strategy<Value = Event> {
 
 proptest! {
     #[test]
-    fn nobody_reads_what_is_known_to_have_changed(events in prop::collection::vec(event(), 1..60)) {
+    fn t48_nobody_reads_what_is_known_to_have_changed(events in prop::collection::vec(event(), 1..60)) {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         let runtime = runtime.enable_time().start_paused(true).build().unwrap();
         let versions = Arc::new(Mutex::new([0_u32; 2]));
@@ -406,7 +427,7 @@ async fn run(events: Vec<Event>, versions: Arc<Mutex<[u32; 2]>>) -> Option<usize
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn threads_that_read_while_things_change_see_every_change_that_was_told() {
+async fn t48_threads_that_read_while_things_change_see_every_change_that_was_told() {
     const CHANGES: u64 = 500;
     let cache = cache();
     let (version, told) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));

@@ -146,4 +146,16 @@ mod tests {
             assert!(!is_reserved(uri), "{uri}");
         }
     }
+
+    #[test]
+    fn t50_fuzz_names_are_split_as_they_were_joined() {
+        let id = SourceId::new("srv").unwrap();
+        trove_fuzz::feed("uri", |input| {
+            let text = String::from_utf8_lossy(input);
+            let (found, local) =
+                split_qualified(qualify(&id, &text).as_str()).expect("we joined it");
+            assert_eq!((found.as_str(), local.as_str()), ("srv", text.as_ref()));
+            (is_reserved(&text), is_web(&text), climbs(&text), split_qualified(&text).is_some())
+        });
+    }
 }

@@ -149,10 +149,20 @@ mod tests {
     }
 
     #[test]
-    fn a_foreign_cursor_is_refused() {
+    fn t42_a_foreign_cursor_is_refused() {
         for bad in ["x", "1", "0-00", "-", "1-zz", "99999999999999999999999-1"] {
             assert!(cut(&list(0..5), Some(bad), PAGE_ENTRIES, |(k, e)| (k, e)).is_err(), "{bad}");
         }
         assert!(page(&list(0..5), Some("4000-0000000000000001")).entries.is_empty());
+    }
+
+    #[test]
+    fn t50_fuzz_cursors() {
+        let all = list(0..50);
+        trove_fuzz::feed("cursor", |input| {
+            let text = String::from_utf8_lossy(input);
+            let page = cut(&all, Some(&text), 7, |(key, entry)| (key, entry));
+            page.map(|page| page.entries.len()).ok()
+        });
     }
 }

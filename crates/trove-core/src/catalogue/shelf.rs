@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_line_costs_only_itself() {
+    fn t35_a_damaged_line_costs_only_itself() {
         let file = format!(
             "{HEADER}\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n"
         );

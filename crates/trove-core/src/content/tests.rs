@@ -279,3 +279,12 @@ proptest! {
         prop_assert_eq!(decoded.text, text.as_str());
     }
 }
+
+#[test]
+fn t50_fuzz_types_and_summaries() {
+    trove_fuzz::feed("content", |input| {
+        let kind = sniff(None, "file", input);
+        let _ = summarise(input, &kind);
+        kind.mime
+    });
+}

@@ -266,4 +266,14 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn t50_fuzz_expressions() {
+        trove_fuzz::feed("expression", |input| {
+            let text = String::from_utf8_lossy(input);
+            let parsed = Expression::parse(&text);
+            let with = parsed.as_ref().ok().and_then(|e| e.clone().with_pattern("*.md").ok());
+            (parsed.map(|e| e.parts.len().min(9)).ok(), with.is_some())
+        });
+    }
 }

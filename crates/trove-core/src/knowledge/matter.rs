@@ -251,4 +251,16 @@ mod tests {
         assert_eq!(heading("text\n```\n# no\n```\n## Yes ##\n# later"), Some("Yes".into()));
         assert_eq!(heading("#no\n####### no"), None);
     }
+
+    #[test]
+    fn t50_fuzz_front_matter() {
+        trove_fuzz::feed("front-matter", |input| {
+            let text = String::from_utf8_lossy(input);
+            if let Some((_, rest)) = split(&text) {
+                assert!(text.is_char_boundary(rest), "the text is cut in a character");
+            }
+            let _ = read(&text);
+            (split(&text).is_some(), may_begin(&text), heading(&text).is_some())
+        });
+    }
 }

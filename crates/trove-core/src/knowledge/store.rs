@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn links_that_lead_out_are_not_followed() {
+    fn t23_links_that_lead_out_are_not_followed() {
         let (dir, store) = guide();
         let root = store.root().to_owned();
         symlink(dir.path().join("secret"), root.join("absolute")).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn pipes_devices_and_folders_are_refused_at_once() {
+    fn t23_pipes_devices_and_folders_are_refused_at_once() {
         let (_dir, store) = guide();
         let fifo = store.root().join("pipe.md");
         rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_larger_than_asked_for_is_not_read() {
+    fn t23_a_file_larger_than_asked_for_is_not_read() {
         let (_dir, store) = guide();
         let sparse = File::create(store.root().join("huge.md")).unwrap();
         sparse.set_len(5 << 30).unwrap();
@@ -276,7 +276,7 @@ mod tests {
 
     /// Somebody swaps a folder for a link that leads out, again and again.
     #[test]
-    fn no_race_leads_out() {
+    fn t23_no_race_leads_out() {
         let (dir, store) = guide();
         let root = store.root().to_owned();
         let out = dir.path().join("out");

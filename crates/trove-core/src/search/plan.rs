@@ -236,3 +236,16 @@ fn dedup(units: &mut Vec<Unit>) {
     }
     *units = kept;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn t50_fuzz_questions() {
+        trove_fuzz::feed("query", |input| {
+            let text = String::from_utf8_lossy(input);
+            plan(&Query::text(text.as_ref())).is_ok()
+        });
+    }
+}

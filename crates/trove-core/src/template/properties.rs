@@ -225,3 +225,33 @@ fn a_megabyte_is_matched() {
     assert_eq!(template.matches(&uri).unwrap().text("q"), Some("1"));
     assert_eq!(UriTemplate::parse("file:///{path}/x").unwrap().fit(&uri), Fit::No);
 }
+
+#[test]
+fn t50_fuzz_templates() {
+    trove_fuzz::feed("template", |input| {
+        let text = String::from_utf8_lossy(input);
+        let (template, uri) = text.split_once('\n').unwrap_or((&text, "doc://a/b?c=d"));
+        let Ok(template) = UriTemplate::parse(template) else { return (0, false) };
+        let found = template.matches(uri);
+        if let Some(values) = &found {
+            assert!(template.expand(values).is_ok(), "what was found can be put in again");
+        }
+        let _ = template.fit(uri);
+        (1 + template.variables().count().min(9), found.is_some())
+    });
+}
+
+/// One value with a hundred thousand commas, which a matcher that goes back and forth over
+/// them would not finish.
+#[test]
+fn t24_values_of_any_length_are_matched_in_one_go() {
+    let commas = format!("doc://{}/x", "a,".repeat(100_000));
+    let escapes = format!("doc://{}/x", "%2".repeat(100_000));
+    let parts = format!("doc://{}", "/a".repeat(100_000));
+    for text in ["doc://{+path}", "doc://{list*}/{x}", "doc://{a}{b}{c}/x", "doc:/{/parts*}"] {
+        let template = UriTemplate::parse(text).expect("a template");
+        for uri in [&commas, &escapes, &parts] {
+            let _ = (template.matches(uri), template.fit(uri));
+        }
+    }
+}

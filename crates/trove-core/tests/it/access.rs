@@ -127,3 +127,54 @@ async fn capabilities_tell_each_caller_what_is_there_to_him() {
         assert_eq!(total.as_str(), resources.entries.len().to_string());
     }
 }
+
+/// Rules that let nobody without a role read, or everybody.
+fn rules(closed: bool) -> Access {
+    let rule = Rule::new("docs://*", vec!["admin".to_owned()], true).expect("a pattern");
+    let policy = Policy::new(if closed { vec![rule] } else { Vec::new() });
+    Access { policy, local_roles: Roles::default() }
+}
+
+/// A small history checker: readers ask all the time while one hand opens and closes the door.
+/// A read that began after the closing was acknowledged, and ended before the next opening
+/// began, must have been refused; and the other way round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn t48_no_read_is_served_after_it_was_forbidden() {
+    use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+    const ROUNDS: usize = 3000;
+    let (gateway, _source) = guarded(&[]).await;
+    let gateway = gateway.gateway;
+    // Even: open and settled; odd: being changed; `4n + 2`: closed and settled.
+    let step = Arc::new(AtomicUsize::new(0));
+    let mut readers = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (gateway, step) = (gateway.clone(), step.clone());
+        readers.spawn(async move {
+            let (mut judged, nobody) = (0, somebody(&[]));
+            loop {
+                let before = step.load(SeqCst);
+                let read = gateway.read(&nobody, &"docs://a".into(), Ask::default()).await;
+                let after = step.load(SeqCst);
+                if before >= ROUNDS * 2 {
+                    return judged;
+                }
+                if before == after && before % 2 == 0 {
+                    let is_closed = before % 4 == 2;
+                    assert_eq!(read.is_err(), is_closed, "at step {before}");
+                    judged += 1;
+                }
+            }
+        });
+    }
+    for round in 0..ROUNDS {
+        step.fetch_add(1, SeqCst);
+        gateway.set_access(rules(round % 2 == 0));
+        step.fetch_add(1, SeqCst);
+        tokio::task::yield_now().await;
+    }
+    let mut judged = 0;
+    while let Some(reader) = readers.join_next().await {
+        judged += reader.expect("no reader saw a breach");
+    }
+    assert!(judged > 50, "only {judged} reads fell between two changes");
+}

@@ -133,7 +133,7 @@ async fn what_is_hidden_is_neither_found_nor_counted() {
 }
 
 #[tokio::test]
-async fn private_contents_are_found_by_their_owner_alone() {
+async fn t28_private_contents_are_found_by_their_owner_alone() {
     let source = library();
     source.say_freshness(Freshness { ttl_ms: 60_000, scope: Scope::Private });
     let finder = Finder::over(&[&Arc::new(source)]).await;

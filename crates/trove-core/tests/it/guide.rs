@@ -377,7 +377,7 @@ async fn besieged() -> Guide {
 }
 
 #[tokio::test]
-async fn nothing_outside_of_the_guide_is_ever_given() {
+async fn t23_nothing_outside_of_the_guide_is_ever_given() {
     let guide = besieged().await;
     let all = guide.entries(List::Resources).await;
     assert!(
@@ -423,7 +423,7 @@ async fn nothing_outside_of_the_guide_is_ever_given() {
 }
 
 #[tokio::test]
-async fn odd_files_are_served_as_well_as_can_be_or_refused_by_name() {
+async fn t23_odd_files_are_served_as_well_as_can_be_or_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     write(dir.path(), "guide/a/ok.md", "ok");
     fs::write(dir.path().join("guide/a/latin.md"), b"# Caf\xe9 cr\xe8me br\xfbl\xe9e\n").unwrap();

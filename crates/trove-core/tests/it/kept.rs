@@ -40,7 +40,7 @@ async fn a_source_that_says_nothing_is_always_asked() {
 }
 
 #[tokio::test]
-async fn a_public_answer_serves_everybody_until_its_source_says_it_changed() {
+async fn t29_a_public_answer_serves_everybody_until_its_source_says_it_changed() {
     let (gateway, source) = with(Some(Freshness { ttl_ms: LONG, scope: Scope::Public })).await;
     // The first answer tells that answers may be kept; the second is.
     assert_eq!(read(&gateway, &source, &of("ada")).await, (1, false));
@@ -60,7 +60,7 @@ async fn a_public_answer_serves_everybody_until_its_source_says_it_changed() {
 }
 
 #[tokio::test]
-async fn a_private_answer_never_reaches_another_caller() {
+async fn t28_a_private_answer_never_reaches_another_caller() {
     let (gateway, source) = with(Some(Freshness { ttl_ms: LONG, scope: Scope::Private })).await;
     read(&gateway, &source, &of("ada")).await;
     assert_eq!(read(&gateway, &source, &of("ada")).await, (2, false));
@@ -71,7 +71,7 @@ async fn a_private_answer_never_reaches_another_caller() {
 }
 
 #[tokio::test]
-async fn a_kept_answer_stands_in_for_a_source_that_fails_and_says_so() {
+async fn t29_a_kept_answer_stands_in_for_a_source_that_fails_and_says_so() {
     let (gateway, source) = with(Some(Freshness { ttl_ms: 1, scope: Scope::Public })).await;
     read(&gateway, &source, &of("ada")).await;
     read(&gateway, &source, &of("ada")).await;

@@ -31,7 +31,7 @@ async fn the_qualified_name_always_works() {
 }
 
 #[tokio::test]
-async fn a_contested_name_is_listed_twice_and_answers_with_the_candidates() {
+async fn t15_a_contested_name_is_listed_twice_and_answers_with_the_candidates() {
     let a = source("a", &["doc:1"]);
     let b = source("b", &["doc:1"]);
     let gateway = GatewayBox::with(&[&b, &a]).await;
@@ -57,7 +57,7 @@ async fn the_contents_of_a_contested_resource_carry_the_name_that_was_asked_for(
 }
 
 #[tokio::test]
-async fn a_server_cannot_take_one_of_our_own_schemes() {
+async fn t16_a_server_cannot_take_one_of_our_own_schemes() {
     let a = source("a", &["info://health", "INFO://x", "config://security"]);
     let gateway = GatewayBox::with(&[&a]).await;
     assert_eq!(gateway.names().await, ["a+INFO://x", "a+config://security", "a+info://health"]);
@@ -79,7 +79,7 @@ async fn a_builtin_keeps_its_name_against_a_server() {
 }
 
 #[tokio::test]
-async fn a_native_name_that_looks_qualified_cannot_shadow_another_server() {
+async fn t16_a_native_name_that_looks_qualified_cannot_shadow_another_server() {
     let git = source("git", &["ssh://x"]);
     let evil = source("evil", &["git+ssh://x"]);
     let gateway = GatewayBox::with(&[&git, &evil]).await;
@@ -130,7 +130,7 @@ proptest! {
     /// Whatever servers list: nothing is dropped, no name is given twice, and each name
     /// leads to its owner and to what the owner called it.
     #[test]
-    fn every_listed_name_leads_to_its_owner(
+    fn t15_every_listed_name_leads_to_its_owner(
         lists in proptest::collection::vec(proptest::collection::btree_set(any_uri(), 0..8), 1..4),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

@@ -54,7 +54,7 @@ async fn a_listed_resource_comes_before_any_template() {
 }
 
 #[tokio::test]
-async fn a_server_cannot_catch_our_own_schemes_with_a_template() {
+async fn t16_a_server_cannot_catch_our_own_schemes_with_a_template() {
     let a = source("a", &["info://{x}", "{+anything}"]);
     let gateway = GatewayBox::with(&[&a]).await;
     assert!(gateway.read("info://health").await.unwrap().contains("uptime"));

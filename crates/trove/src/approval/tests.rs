@@ -100,7 +100,7 @@ fn check_change(from: &str, to: &str, says: &[&str]) {
 }
 
 #[test]
-fn any_change_of_what_is_run_waits_again_and_is_shown() {
+fn t17_any_change_of_what_is_run_waits_again_and_is_shown() {
     check_change("'tool'", "'other'", &["- command: tool", "+ command: other", "+ program: "]);
     check_change(
         "'b'",
@@ -125,7 +125,7 @@ fn another_program_of_the_name_waits_again() {
 }
 
 #[test]
-fn a_program_of_the_project_is_bound_by_its_contents_and_others_by_their_place() {
+fn t30_a_program_of_the_project_is_bound_by_its_contents_and_others_by_their_place() {
     let lab = Lab::new();
     let own = BASE.replace("'tool'", "'./serve.sh'");
     lab.approve(&own);
@@ -151,7 +151,7 @@ fn an_approval_is_for_one_file_only() {
 }
 
 #[test]
-fn what_is_started_is_the_program_that_was_approved() {
+fn t30_what_is_started_is_the_program_that_was_approved() {
     let lab = Lab::new();
     lab.approve(BASE);
     let loaded = lab.load(BASE);

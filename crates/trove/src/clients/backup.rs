@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_is_replaced_whole_and_its_past_kept() {
+    fn t34_a_file_is_replaced_whole_and_its_past_kept() {
         for wanted in [0o600, 0o640, 0o644] {
             let (folder, path) = file("old", wanted);
             let original = Original::read(&path).unwrap();
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_since_is_left_alone() {
+    fn t34_a_file_that_changed_since_is_left_alone() {
         let (folder, path) = file("old", 0o644);
         let original = Original::read(&path).unwrap();
         fs::write(&path, "changed by its client").unwrap();
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_stays_a_link() {
+    fn t34_a_link_stays_a_link() {
         let (folder, path) = file("old", 0o600);
         let link = folder.path().join("link.json");
         std::os::unix::fs::symlink(&path, &link).unwrap();

@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn json_on_many_lines_with_comments(root in file("mcpServers"), at in any::<prop::sample::Index>()) {
+    fn t34_json_on_many_lines_with_comments(root in file("mcpServers"), at in any::<prop::sample::Index>()) {
         let mut lines: Vec<String> = format!("{root:#}").lines().map(str::to_owned).collect();
         let line = at.index(lines.len());
         lines.insert(line, "// a \"comment\" { [".to_owned());

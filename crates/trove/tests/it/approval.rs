@@ -24,7 +24,7 @@ fn is_sprung(folder: &Folder) -> bool {
 }
 
 #[tokio::test]
-async fn a_command_that_came_with_a_project_is_never_run_before_it_is_approved() {
+async fn t31_a_command_that_came_with_a_project_is_never_run_before_it_is_approved() {
     let folder = trap();
     for args in [&["ls"][..], &["status"], &["read", "x:y"], &["approve"], &["config", "check"]] {
         folder.run(args).await;
@@ -58,7 +58,7 @@ async fn status_and_ls_say_who_waits_and_how_to_go_on() {
 }
 
 #[tokio::test]
-async fn what_would_run_is_shown_whole_and_cannot_steer_the_terminal() {
+async fn t18_what_would_run_is_shown_whole_and_cannot_steer_the_terminal() {
     let long = "x".repeat(5000);
     let folder = Folder::project(&format!(
         "[servers.one]\ncommand = 'env'\nargs = ['a b', \"it's\", \"\\u001b[2J\", '{long}']\n\
@@ -76,7 +76,7 @@ async fn what_would_run_is_shown_whole_and_cannot_steer_the_terminal() {
 }
 
 #[tokio::test]
-async fn a_changed_command_waits_again_and_the_difference_is_shown() {
+async fn t17_a_changed_command_waits_again_and_the_difference_is_shown() {
     let folder = Folder::project(&config(&[toy("one", "--resources 1")]));
     folder.run(&["approve", "one"]).await;
     folder.write(&config(&[toy("one", "--resources 2")]));
@@ -117,7 +117,7 @@ async fn an_approval_reaches_a_running_trove_and_a_change_ends_what_ran() {
 }
 
 #[tokio::test]
-async fn a_clients_file_waits_too_and_yes_lets_it_run_this_once() {
+async fn t31_a_clients_file_waits_too_and_yes_lets_it_run_this_once() {
     let folder = trap();
     let file = folder.path().join("mcp.json");
     let sprung = folder.path().join("sprung");

@@ -74,7 +74,7 @@ const SUM_UP: &str = "resource_summary";
 const HEALTH: &str = "health_check";
 
 #[tokio::test]
-async fn every_resource_is_the_same_through_the_tool_and_natively() {
+async fn t49_every_resource_is_the_same_through_the_tool_and_natively() {
     let trove = Trove::with(&[toy("one", "--resources 18 --uris mixed")]).await;
     for kind in Kind::ALL {
         let client = trove.client(kind).await;
@@ -224,7 +224,7 @@ async fn a_prefix_that_cannot_begin_a_name_is_refused() {
 }
 
 #[tokio::test]
-async fn a_server_cannot_stand_in_the_place_of_our_tools() {
+async fn t16_a_server_cannot_stand_in_the_place_of_our_tools() {
     let trove = Trove::with(&[whole("one", "").set("tool_prefix = \"\"")]).await;
     let tools = tools_of(&trove.any_client().await).await;
     let count = tools.iter().filter(|name| *name == "get_resource").count();

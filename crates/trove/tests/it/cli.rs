@@ -51,7 +51,7 @@ async fn ls_does_not_wait_for_a_server_that_cannot_list() {
 }
 
 #[tokio::test]
-async fn no_control_character_of_a_server_reaches_the_terminal() {
+async fn t18_no_control_character_of_a_server_reaches_the_terminal() {
     let folder = one("--bare --shared toy://a\u{1b}[31mred\u{202e}");
     let ran = folder.run(&["ls"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -96,14 +96,14 @@ async fn check_features(client: &Client, id: &str) {
 }
 
 #[tokio::test]
-async fn every_client_meets_every_server_on_stdio() {
+async fn t39_every_client_meets_every_server_on_stdio() {
     let rows = all_rows();
     let toys: Vec<Toy> = rows.iter().map(|row| whole(&row.id, &row.args)).collect();
     check_all(&rows, &toys).await;
 }
 
 #[tokio::test]
-async fn every_client_meets_every_server_on_streamable_http() {
+async fn t39_every_client_meets_every_server_on_streamable_http() {
     let rows = all_rows();
     let mut remotes = Vec::new();
     for row in &rows {
@@ -114,7 +114,7 @@ async fn every_client_meets_every_server_on_streamable_http() {
 }
 
 #[tokio::test]
-async fn every_client_meets_every_server_on_the_older_transport() {
+async fn t39_every_client_meets_every_server_on_the_older_transport() {
     // The transport is one of the legacy era, whatever the server could speak elsewhere.
     let rows = legacy_rows();
     let mut remotes = Vec::new();

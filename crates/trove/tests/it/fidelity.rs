@@ -159,7 +159,7 @@ async fn twenty_mebibytes_arrive_whole() {
 }
 
 #[tokio::test]
-async fn a_message_over_the_limit_is_refused_at_once_and_the_server_goes_on() {
+async fn t05_a_message_over_the_limit_is_refused_at_once_and_the_server_goes_on() {
     let args = "--fault hugeline=40000000";
     let remotes = [Remote::http("http", args).await, Remote::sse("sse", args).await];
     let [http, sse] = remotes.each_ref().map(|remote| remote.toy().set("expose = \"all\""));

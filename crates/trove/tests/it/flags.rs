@@ -73,7 +73,7 @@ async fn what_is_refused_says_why_and_has_its_exit_code() {
 }
 
 #[tokio::test]
-async fn a_damaged_store_stops_flags_and_nothing_else() {
+async fn t35_a_damaged_store_stops_flags_and_nothing_else() {
     let folder = Folder::with(&config(&[toy("one", "--resources 1")]));
     std::fs::create_dir_all(folder.home()).expect("the state folder can be made");
     let store = folder.home().join("store.db");

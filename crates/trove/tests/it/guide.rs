@@ -130,7 +130,7 @@ async fn skills_of_the_guide_are_served_beside_those_of_servers() {
 }
 
 #[tokio::test]
-async fn no_server_can_speak_as_the_guide() {
+async fn t16_no_server_can_speak_as_the_guide() {
     let folder = guide();
     folder.write(&config(&[toy(
         "evil",

@@ -47,7 +47,7 @@ async fn refusal(request: RequestBuilder, body: &Value) -> (u16, i64) {
 }
 
 #[tokio::test]
-async fn a_request_under_a_foreign_name_is_refused() {
+async fn t20_a_request_under_a_foreign_name_is_refused() {
     let trove = Trove::start("").await;
     for host in ["evil.test", "evil.test:80", "localhost.evil.test", "192.168.0.1"] {
         let request = headed(&trove, "resources/list").header("Host", host);
@@ -60,7 +60,7 @@ async fn a_request_under_a_foreign_name_is_refused() {
 }
 
 #[tokio::test]
-async fn a_request_from_a_foreign_page_is_refused() {
+async fn t20_a_request_from_a_foreign_page_is_refused() {
     let trove = Trove::start("").await;
     for origin in ["http://evil.test", "https://localhost.evil.test", "null", "file://"] {
         let request = headed(&trove, "resources/list").header("Origin", origin);
@@ -73,7 +73,7 @@ async fn a_request_from_a_foreign_page_is_refused() {
 }
 
 #[tokio::test]
-async fn only_who_knows_the_token_is_let_in_and_only_its_owner_can_read_it() {
+async fn t21_only_who_knows_the_token_is_let_in_and_only_its_owner_can_read_it() {
     let folder = Folder::with("");
     let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
     let request = || headed(&trove, "resources/list");
@@ -137,7 +137,7 @@ async fn two_sessions_do_not_hear_each_other() {
 }
 
 #[tokio::test]
-async fn clients_that_number_their_requests_alike_get_their_own_answers() {
+async fn t09_clients_that_number_their_requests_alike_get_their_own_answers() {
     let trove = Trove::with(&[toy("one", "--resources 50")]).await;
     let mut tasks = tokio::task::JoinSet::new();
     for n in 0..50 {
@@ -245,7 +245,7 @@ async fn a_modern_request_that_lacks_what_each_must_carry_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_version_is_refused_and_the_known_ones_are_named() {
+async fn t39_an_unknown_version_is_refused_and_the_known_ones_are_named() {
     let trove = Trove::start("").await;
     let mut list = listing();
     list["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2099-01-01");
@@ -286,7 +286,7 @@ async fn a_legacy_client_is_told_of_unknown_methods_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_malformed_line_on_stdio_is_answered_and_the_next_one_works() {
+async fn t08_a_malformed_line_on_stdio_is_answered_and_the_next_one_works() {
     let trove = Trove::start("").await;
     let client = trove.client(Kind::STDIO_LEGACY).await;
     for (line, code) in [("nonsense", -32700), ("{\"id\":null,\"method\":\"ping\"}", -32600)] {

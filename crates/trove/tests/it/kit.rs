@@ -32,18 +32,20 @@ pub(crate) struct Folder {
     dir: tempfile::TempDir,
     /// Whether Trove is told of the configuration, or left to find it.
     is_named: bool,
+    /// What is in the environment besides.
+    variables: Vec<(&'static str, &'static str)>,
 }
 
 impl Folder {
     pub(crate) fn empty() -> Arc<Folder> {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        Arc::new(Folder { dir, is_named: true })
+        Arc::new(Folder { dir, is_named: true, variables: Vec::new() })
     }
 
     /// A project: its configuration is found by whoever starts Trove in it.
     pub(crate) fn project(config: &str) -> Arc<Folder> {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        let folder = Folder { dir, is_named: false };
+        let folder = Folder { dir, is_named: false, variables: Vec::new() };
         folder.write(config);
         Arc::new(folder)
     }
@@ -52,6 +54,17 @@ impl Folder {
         let folder = Folder::empty();
         folder.write(config);
         folder
+    }
+
+    /// The same with variables in Trove's environment.
+    pub(crate) fn with_variables(
+        config: &str,
+        variables: &[(&'static str, &'static str)],
+    ) -> Arc<Folder> {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let folder = Folder { dir, is_named: true, variables: variables.to_vec() };
+        folder.write(config);
+        Arc::new(folder)
     }
 
     /// Replaces the configuration as an editor does: a new file in place of the old.
@@ -99,6 +112,7 @@ impl Folder {
             .env_remove("CLAUDE_CONFIG_DIR")
             .env_remove("CODEX_HOME")
             .env_remove("TROVE_CONFIG")
+            .envs(self.variables.iter().copied())
             .kill_on_drop(true);
         if self.is_named && self.config().is_file() {
             // Named, and so the user's own: what was only found would wait for approval.
@@ -172,9 +186,32 @@ impl Trove {
         env: &[(&str, &str)],
     ) -> Trove {
         let mut command = folder.command();
+        command.envs(env.iter().copied()).args(args);
+        Trove::started(folder, command).await
+    }
+
+    /// The same by way of another program, which is given `first` and then Trove's command.
+    pub(crate) async fn start_behind(
+        folder: &Arc<Folder>,
+        before: &[&std::ffi::OsStr],
+        first: &std::ffi::OsStr,
+        args: &[&str],
+    ) -> Trove {
+        let own = folder.command();
+        let mut command = Command::new(before[0]);
+        command.args(&before[1..]).arg(first).arg(own.as_std().get_program()).args(args);
+        command.current_dir(folder.path()).kill_on_drop(true);
+        for (name, value) in own.as_std().get_envs() {
+            match value {
+                Some(value) => command.env(name, value),
+                None => command.env_remove(name),
+            };
+        }
+        Trove::started(folder, command).await
+    }
+
+    async fn started(folder: &Arc<Folder>, mut command: Command) -> Trove {
         command
-            .envs(env.iter().copied())
-            .args(args)
             .args(["--log-format", "json"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

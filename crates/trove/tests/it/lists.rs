@@ -71,7 +71,7 @@ async fn two_servers_with_all_names_in_common_are_both_listed_whole() {
 }
 
 #[tokio::test]
-async fn a_shared_name_is_listed_twice_and_the_bare_one_names_the_candidates() {
+async fn t15_a_shared_name_is_listed_twice_and_the_bare_one_names_the_candidates() {
     let trove = Trove::with(&two_paged("alpha", "beta")).await;
     let client = trove.any_client().await;
     let listed = foreign_uris(&client).await;
@@ -118,7 +118,7 @@ async fn thousands_of_resources_come_in_pages_without_a_gap() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_was_not_given_out_is_refused() {
+async fn t42_a_cursor_that_was_not_given_out_is_refused() {
     let trove = Trove::with(&[toy("one", "")]).await;
     for kind in Kind::ALL {
         let client = trove.client(kind).await;

@@ -18,10 +18,11 @@ mod progress;
 mod reload;
 mod watch;
 
-// What goes wrong: servers that misbehave, restarts, requests that break the rules.
+// What goes wrong: faults and attacks by their number, restarts, requests that break the
+// rules.
+mod faults;
 mod http;
 mod restart;
-mod survival;
 
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod approval;

@@ -120,7 +120,7 @@ async fn nobody_hears_progress_who_did_not_ask_for_it() {
 }
 
 #[tokio::test]
-async fn a_request_taken_back_is_taken_back_at_the_server() {
+async fn t14_a_request_taken_back_is_taken_back_at_the_server() {
     let servers = Servers::start("").await;
     let trove = Trove::with(&servers.toys).await;
     for kind in Kind::ALL {

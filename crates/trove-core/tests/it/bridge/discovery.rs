@@ -126,7 +126,7 @@ async fn a_catalogue_that_changes_between_pages_loses_nothing_that_stays() {
 }
 
 #[tokio::test]
-async fn a_foreign_cursor_is_refused() {
+async fn t42_a_foreign_cursor_is_refused() {
     let bridge = Bridge::over(&[]).await;
     let failure = bridge.failure(json!({ "cursor": "nonsense" })).await;
     assert_eq!(

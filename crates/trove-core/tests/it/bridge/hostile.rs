@@ -60,7 +60,7 @@ async fn a_uri_that_cannot_be_one_is_refused_in_few_words() {
 }
 
 #[tokio::test]
-async fn thousands_of_templates_cost_little() {
+async fn t24_thousands_of_templates_cost_little() {
     let mut texts: Vec<String> =
         (0..3000).map(|n| format!("bomb://{{a{n}}}{{+b}}{{c*}}/{{d}}")).collect();
     let monster: String = (0..60).map(|n| format!("{{+v{n}}}")).collect();
@@ -81,7 +81,7 @@ async fn thousands_of_templates_cost_little() {
 }
 
 #[tokio::test]
-async fn names_of_any_length_stay_within_an_answer() {
+async fn t24_names_of_any_length_stay_within_an_answer() {
     let srv = source("srv", &[]);
     for n in 0..150 {
         srv.add_entry(&json!({

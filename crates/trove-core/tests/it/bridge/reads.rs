@@ -69,7 +69,7 @@ async fn a_failure_that_arrives_as_a_success_stays_data_and_is_marked() {
 }
 
 #[tokio::test]
-async fn a_binary_is_described_or_given_as_base64() {
+async fn t40_a_binary_is_described_or_given_as_base64() {
     let srv = source("srv", &["bin://a"]);
     let blob = STANDARD.encode([0, 159, 146, 150, 0, 1]);
     let body = json!({"contents": [{"uri": "bin://a", "blob": blob}]});
@@ -92,7 +92,7 @@ async fn a_binary_is_described_or_given_as_base64() {
 }
 
 #[tokio::test]
-async fn images_that_clients_can_show_travel_as_images() {
+async fn t40_images_that_clients_can_show_travel_as_images() {
     let srv = source("srv", &[]);
     let images: [(&str, &[u8]); 4] = [
         ("image/png", PNG),
@@ -208,7 +208,7 @@ async fn a_slash_may_stand_for_the_sign_of_a_scheme_where_one_resource_fits() {
 }
 
 #[tokio::test]
-async fn every_answer_carries_a_mark_that_no_content_can_know() {
+async fn t18_every_answer_carries_a_mark_that_no_content_can_know() {
     let srv = source("srv", &["docs://a"]);
     let bridge = Bridge::over(&[&srv]).await;
     let mut seen = std::collections::HashSet::new();

@@ -50,7 +50,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn windows_of_a_text_put_together_are_the_text(text in "[a-zé世😀\n\"]{0,200}", max in 1_usize..50) {
+    fn t41_windows_of_a_text_put_together_are_the_text(text in "[a-zé世😀\n\"]{0,200}", max in 1_usize..50) {
         run(async {
             let srv = source("srv", &["x://a"]);
             srv.give_text("x://a", "text/plain", &text);
@@ -63,7 +63,7 @@ proptest! {
     }
 
     #[test]
-    fn windows_of_bytes_put_together_are_the_bytes(bytes: Vec<u8>, max in 1_usize..50) {
+    fn t41_windows_of_bytes_put_together_are_the_bytes(bytes: Vec<u8>, max in 1_usize..50) {
         run(async {
             let srv = source("srv", &["x://a"]);
             let content = json!({ "uri": "x://a", "blob": STANDARD.encode(&bytes) });

@@ -227,7 +227,7 @@ fn a_variable_that_is_not_set_yet_is_only_a_warning() {
 }
 
 #[test]
-fn a_server_that_is_trove_itself_is_refused() {
+fn t45_a_server_that_is_trove_itself_is_refused() {
     check(
         "
         [servers.a]

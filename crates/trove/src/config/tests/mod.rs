@@ -54,3 +54,30 @@ pub(super) fn dedent(text: &str) -> String {
         lines().map(|line| line.get(margin.unwrap_or(0)..).unwrap_or_default()).collect();
     cut.join("\n").trim_end().to_owned()
 }
+
+/// The first line of an input names the file, and so the format and the client.
+#[test]
+fn t50_fuzz_configurations() {
+    const NAMES: [&str; 6] =
+        ["trove.toml", "mcp.json", "settings.json", "config.yaml", "config.toml", ".claude.json"];
+    let folder = TempDir::new().unwrap();
+    trove_fuzz::feed("config", |input| {
+        let (first, rest) = match input.iter().position(|b| *b == b'\n') {
+            Some(end) => (&input[..end], &input[end + 1..]),
+            None => (&b""[..], input),
+        };
+        let name = NAMES.iter().find(|name| name.as_bytes() == first).unwrap_or(&NAMES[0]);
+        let file = folder.path().join(name);
+        fs::write(&file, rest).unwrap();
+        let env = Env::default().with("HOME", "/home/ann");
+        let flags = Overrides::default();
+        let loaded = load(&Request {
+            explicit: Some(file),
+            cwd: folder.path().to_owned(),
+            env: &env,
+            flags,
+        });
+        let _ = shown(&loaded.problems);
+        (name.len(), loaded.config.upstreams.len().min(5), loaded.problems.len().min(5))
+    });
+}

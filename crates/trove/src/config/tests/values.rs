@@ -197,7 +197,7 @@ enabled = false  # file
 "#;
 
 #[test]
-fn what_is_shown_has_origins_and_no_secret() {
+fn t32_what_is_shown_has_origins_and_no_secret() {
     let text =
         CONTRACT.replace("Bearer ${env:KEY}", "hunter2").replace("wiki.example/", "a:hunter2@b/");
     let folder = TempDir::new().unwrap();

@@ -44,7 +44,7 @@ fn the_servers_of_every_client_come_together() {
 }
 
 #[test]
-fn no_secret_is_copied_and_each_is_asked_for() {
+fn t32_no_secret_is_copied_and_each_is_asked_for() {
     let home = Home::new();
     home.write(
         CURSOR,

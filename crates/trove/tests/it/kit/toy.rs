@@ -50,6 +50,24 @@ impl Toy {
         self
     }
 
+    /// The same started with these arguments too, blanks and all.
+    pub(crate) fn with_args(mut self, more: &[&str]) -> Toy {
+        if let Reach::Stdio(args) = &mut self.reach {
+            // The last of a repeated option would be refused.
+            if more[0] == "--name" {
+                args.drain(..2);
+            }
+            args.extend(more.iter().map(|arg| (*arg).to_owned()));
+        }
+        self
+    }
+
+    /// The same behind a URL.
+    pub(crate) fn with_url(mut self, url: &str) -> Toy {
+        self.reach = Reach::Url(url.to_owned());
+        self
+    }
+
     fn toml(&self) -> String {
         let reach = match &self.reach {
             // JSON and TOML spell strings alike.
@@ -136,9 +154,18 @@ impl Remote {
         *self = Remote::start(&self.id.clone(), self.flag, &self.args.clone(), &address).await;
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     pub(crate) fn toy(&self) -> Toy {
+        self.toy_at(self.address)
+    }
+
+    /// The same reached at another address, as through a proxy.
+    pub(crate) fn toy_at(&self, address: SocketAddr) -> Toy {
         let path = if self.flag == "--sse" { "sse" } else { "mcp" };
-        let reach = Reach::Url(format!("http://{}/{path}", self.address));
+        let reach = Reach::Url(format!("http://{address}/{path}"));
         Toy { id: self.id.clone(), reach, settings: String::new() }
     }
 }

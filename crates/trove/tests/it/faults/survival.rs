@@ -35,7 +35,7 @@ fn troublemakers() -> Vec<Toy> {
 }
 
 #[tokio::test]
-async fn a_healthy_server_answers_at_once_beside_all_that_do_not() {
+async fn t01_a_healthy_server_answers_at_once_beside_all_that_do_not() {
     let mut toys = troublemakers();
     toys.push(toy("healthy", "--resources 3 --bare --scheme healthy"));
     let folder = Folder::with(&config(&toys));
@@ -51,7 +51,7 @@ async fn a_healthy_server_answers_at_once_beside_all_that_do_not() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_each_server_is_said() {
+async fn t07_what_is_wrong_with_each_server_is_said() {
     let trove = Trove::start(&config(&troublemakers())).await;
     for id in ["late", "silent", "garbled"] {
         let source = trove.source(id, |source| source["state"] == "connecting").await;
@@ -81,7 +81,7 @@ async fn what_is_wrong_with_each_server_is_said() {
 }
 
 #[tokio::test]
-async fn malformed_items_are_left_out_and_counted_and_the_rest_is_served() {
+async fn t08_malformed_items_are_left_out_and_counted_and_the_rest_is_served() {
     let trove = Trove::with(&[toy("bad", "--resources 20 --fault baditems")]).await;
     let source = trove.source("bad", is_ready).await;
     assert!(source["omissions"].to_string().contains("malformed resources left out"), "{source}");
@@ -115,7 +115,7 @@ async fn one_list_that_fails_hides_none_of_the_others() {
 }
 
 #[tokio::test]
-async fn answers_nobody_asked_for_confuse_nothing() {
+async fn t09_answers_nobody_asked_for_confuse_nothing() {
     let trove = Trove::with(&[toy("odd", "--resources 5 --fault wrongid")]).await;
     let client = trove.any_client().await;
     for n in 0..5 {
@@ -125,7 +125,7 @@ async fn answers_nobody_asked_for_confuse_nothing() {
 }
 
 #[tokio::test]
-async fn a_flood_of_list_changes_is_answered_by_few_listings() {
+async fn t10_a_flood_of_list_changes_is_answered_by_few_listings() {
     let trove = Trove::with(&[whole("loud", "--fault flood:listchanged=5000")]).await;
     let client = trove.any_client().await;
     let listings = count(&client.text("toy://requests").await, "resources/list");
@@ -133,7 +133,7 @@ async fn a_flood_of_list_changes_is_answered_by_few_listings() {
 }
 
 #[tokio::test]
-async fn a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
+async fn t02_a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
     for kind in Kind::ALL {
         let trove = Trove::with(&[toy("one", "")]).await;
         let client = trove.client(kind).await;
@@ -156,7 +156,7 @@ async fn a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
 }
 
 #[tokio::test]
-async fn a_killed_server_is_replaced_though_its_child_holds_its_stdout() {
+async fn t13_a_killed_server_is_replaced_though_its_child_holds_its_stdout() {
     let trove = Trove::with(&[toy("one", "--fault fork")]).await;
     let client = trove.any_client().await;
     let pid = pid_of(&client.text("toy://pid").await);
@@ -180,7 +180,7 @@ async fn a_server_that_never_answers_a_read_is_given_up_after_its_time() {
 }
 
 #[tokio::test]
-async fn nothing_survives_a_killed_gateway() {
+async fn t13_nothing_survives_a_killed_gateway() {
     let mut trove = Trove::with(&families()).await;
     let marked = Marked::by(&trove).await;
     // Three servers, and a child of each of the last two.
@@ -191,7 +191,7 @@ async fn nothing_survives_a_killed_gateway() {
 }
 
 #[tokio::test]
-async fn nothing_survives_a_gateway_that_is_asked_to_end() {
+async fn t13_nothing_survives_a_gateway_that_is_asked_to_end() {
     let mut trove = Trove::with(&families()).await;
     let marked = Marked::by(&trove).await;
     until("all children to be there", async || marked.processes().len() >= 5).await;
@@ -210,7 +210,7 @@ async fn a_gateway_on_stdio_ends_with_its_client() {
 }
 
 #[tokio::test]
-async fn a_child_gets_the_allow_list_and_what_its_entry_declares_and_nothing_else() {
+async fn t33_a_child_gets_the_allow_list_and_what_its_entry_declares_and_nothing_else() {
     let one = whole("one", "").set("env = { DECLARED = \"yes\" }");
     let trove = Trove::with(&[one]).await;
     let result = trove.any_client().await.call("one_env", json!({})).await;

@@ -1,0 +1,35 @@
+//! The fault matrix: what is done to Trove, and what it does. Each test begins with the
+//! number of its row; `matrix.toml` says what the rows are, `docs/faults.md` how they ended.
+//! A row may also be shown elsewhere, beside the code or the feature it belongs to.
+
+mod disk;
+mod door;
+mod loss;
+mod many;
+mod odd;
+mod own_faults;
+mod reach;
+mod survival;
+mod text;
+
+use rustix::process::Pid;
+
+/// The process of this id, as the kernel describes it in one of its files.
+fn proc_file(pid: Pid, name: &str) -> String {
+    let path = format!("/proc/{}/{name}", pid.as_raw_nonzero());
+    std::fs::read_to_string(path).expect("the process is there")
+}
+
+/// The most memory a process has held, in bytes.
+fn peak_memory(pid: Pid) -> u64 {
+    let status = proc_file(pid, "status");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kib.expect("the kernel counts memory") * 1024
+}
+
+/// How many descriptors a process has open.
+fn descriptors(pid: Pid) -> usize {
+    let folder = format!("/proc/{}/fd", pid.as_raw_nonzero());
+    std::fs::read_dir(folder).expect("the process is there").count()
+}

@@ -1,0 +1,162 @@
+//! Disks that are full, read-only or damaged: what is in memory is served, and what could not
+//! be kept is said.
+
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+
+use rustix::process::Signal;
+use serde_json::{Value, json};
+
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, until};
+
+/// Trove whose state lies on a disk of its own, mounted with these options.
+async fn on_disk(folder: &Arc<Folder>, options: &str) -> Trove {
+    std::fs::create_dir_all(folder.home()).expect("a folder to mount on");
+    let mount = format!("mount -t tmpfs -o {options} tmpfs \"$0\" && exec \"$@\"");
+    let home = folder.home();
+    let before: [&std::ffi::OsStr; 6] = [
+        "unshare".as_ref(),
+        "--map-root-user".as_ref(),
+        "--mount".as_ref(),
+        "sh".as_ref(),
+        "-c".as_ref(),
+        mount.as_ref(),
+    ];
+    let doors = ["serve", "--stdio", "--http", "127.0.0.1:0", "--no-auth"];
+    Trove::start_behind(folder, &before, home.as_os_str(), &doors).await
+}
+
+fn servers(resources: usize) -> String {
+    config(&[toy("one", &format!("--bare --resources {resources}")).set("index = \"content\"")])
+}
+
+/// Everything that needs no disk works.
+async fn assert_serves(trove: &Trove, resources: usize) {
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    let listed = client.uris().await;
+    let own = listed.iter().filter(|uri| uri.starts_with("toy://")).count();
+    assert_eq!(own, resources);
+    assert_eq!(client.text("toy://item/1").await, "one|toy://item/1|");
+    until("the index to know a resource", async || {
+        let found = client.call("search_resources", json!({ "query": "item-1" })).await;
+        found["structuredContent"].to_string().contains("toy://item/1")
+    })
+    .await;
+}
+
+async fn said(trove: &Trove, words: &str) -> Value {
+    let is_said = |line: &Value| line.to_string().contains(words);
+    trove.log.first(0, is_said, words).await.1.json.clone()
+}
+
+#[tokio::test]
+async fn t35_a_read_only_state_folder_costs_memory_across_restarts_and_nothing_else() {
+    let folder = Folder::with(&servers(20));
+    let trove = on_disk(&folder, "ro").await;
+    assert_serves(&trove, 20).await;
+    said(&trove, "listing not kept for the next start").await;
+}
+
+#[tokio::test]
+async fn t35_a_full_disk_costs_memory_across_restarts_and_nothing_else() {
+    let folder = Folder::with(&servers(3000));
+    let trove = on_disk(&folder, "size=64k").await;
+    assert_serves(&trove, 3000).await;
+    said(&trove, "listing not kept for the next start").await;
+    // And it ends as it should.
+    let mut trove = trove;
+    trove.signal(Signal::TERM);
+    assert!(trove.ended().await.success());
+}
+
+#[tokio::test]
+async fn t35_a_damaged_index_and_memory_are_made_anew() {
+    let folder = Folder::with(&servers(30));
+    {
+        let mut trove = Trove::start_in(&folder).await;
+        assert_serves(&trove, 30).await;
+        trove.signal(Signal::TERM);
+        assert!(trove.ended().await.success());
+    }
+    let mut damaged = 0;
+    for file in files(&folder.home()) {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let path = file.to_string_lossy();
+        if path.contains("/index/") && !name.contains("lock") || path.contains("/catalogue/") {
+            damage(&file);
+            damaged += 1;
+        }
+    }
+    assert!(damaged > 3, "{damaged} files");
+    std::fs::write(folder.home().join("eras.json"), b"{\"one\":").expect("it can be written");
+    let trove = Trove::start_in(&folder).await;
+    assert_serves(&trove, 30).await;
+}
+
+/// Turns bytes round all over a file.
+fn damage(file: &Path) {
+    let size = std::fs::metadata(file).map_or(0, |data| data.len());
+    let open = std::fs::File::options().write(true).read(true).open(file).expect("ours to damage");
+    for at in (0..size).step_by(7) {
+        let mut byte = [0];
+        open.read_exact_at(&mut byte, at).expect("there is a byte");
+        open.write_all_at(&[!byte[0]], at).expect("it can be written");
+    }
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(files(&entry.path())),
+            Ok(kind) if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn t34_a_client_file_on_a_full_disk_stays_as_it_was() {
+    let folder = Folder::with("");
+    let user = folder.path().join("user");
+    std::fs::create_dir_all(&user).expect("a folder");
+    // As full as it gets with the file on it: nothing more can be written.
+    let script = "mount -t tmpfs -o size=16k tmpfs \"$0\" && mkdir \"$0/.cursor\" && \
+        printf '{\"mcpServers\":{}, \"kept\": true}' > \"$0/.cursor/mcp.json\" && \
+        (head -c 99999 /dev/zero > \"$0/filler\" || true) 2>/dev/null; \
+        \"$@\"; echo \"code $?\"; cat \"$0/.cursor/mcp.json\"; ls -A \"$0/.cursor\"";
+    let mut command = tokio::process::Command::new("unshare");
+    command.args(["--map-root-user", "--mount", "sh", "-c", script]);
+    command.arg(&user).arg(env!("CARGO_BIN_EXE_trove")).args(["install", "--client", "cursor"]);
+    command.env("HOME", &user).env("TROVE_HOME", folder.home()).env_remove("XDG_CONFIG_HOME");
+    let output = command.stdin(Stdio::null()).output().await.expect("unshare can be started");
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(out.contains("{\"mcpServers\":{}, \"kept\": true}"), "{out}\n{err}");
+    assert!(!out.contains("code 0"), "{out}\n{err}");
+    assert!(err.contains("No space left"), "{out}\n{err}");
+    let left: Vec<&str> = out.lines().skip_while(|line| !line.contains("kept")).skip(1).collect();
+    let named = out.rsplit('}').next().unwrap_or_default();
+    assert_eq!(named.trim(), "mcp.json", "no draft is left: {left:?}");
+}
+
+#[tokio::test]
+async fn t34_a_gateway_killed_at_any_moment_leaves_state_that_is_whole() {
+    let folder = Folder::with(&servers(200));
+    for round in 0..4u64 {
+        let mut trove = Trove::start_in(&folder).await;
+        if round == 3 {
+            trove.ready(&["one"]).await;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(round * 90)).await;
+        trove.signal(Signal::KILL);
+        trove.ended().await;
+    }
+    let trove = Trove::start_in(&folder).await;
+    assert_serves(&trove, 200).await;
+}

@@ -1,0 +1,178 @@
+//! What Trove never reaches, never passes on and never tells.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+
+use crate::kit::client::Kind;
+use crate::kit::toy::{Remote, config, toy, whole};
+use crate::kit::{Folder, Trove};
+
+/// Somebody nobody should call, who counts who does.
+struct Canary {
+    port: u16,
+    calls: Arc<AtomicUsize>,
+}
+
+impl Canary {
+    async fn set() -> Canary {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let port = listener.local_addr().expect("it is bound").port();
+        let calls = Arc::new(AtomicUsize::new(0));
+        let counted = calls.clone();
+        tokio::spawn(async move {
+            while let Ok((mut stream, _)) = listener.accept().await {
+                counted.fetch_add(1, Ordering::SeqCst);
+                let _ = stream.read(&mut [0; 512]).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").await;
+            }
+        });
+        Canary { port, calls }
+    }
+}
+
+#[tokio::test]
+async fn t25_no_uri_makes_trove_call_anybody_or_open_anything() {
+    let canary = Canary::set().await;
+    let port = canary.port;
+    let trove = Trove::with(&[toy("one", "--bare --resources 2")]).await;
+    let client = trove.any_client().await;
+    let names =
+        ["127.0.0.1", "localhost", "2130706433", "0x7f.1", "0177.0.0.1", "[::ffff:127.0.0.1]"];
+    let mut uris: Vec<String> =
+        names.iter().map(|host| format!("http://{host}:{port}/x")).collect();
+    uris.extend(
+        ["https", "ftp", "gopher", "ws", "dict"].map(|s| format!("{s}://127.0.0.1:{port}/")),
+    );
+    uris.extend(
+        ["file:///etc/passwd", "http://169.254.169.254/latest/meta-data/"].map(str::to_owned),
+    );
+    for uri in &uris {
+        client.read(uri).await.expect_err("nobody serves it");
+        let bridged = client.call("get_resource", json!({ "uri": uri })).await;
+        let text = bridged.to_string();
+        assert_eq!(bridged["structuredContent"]["success"], false, "{uri}");
+        assert!(!text.contains("root:"), "{text}");
+        client.call("resource_summary", json!({ "uri": uri })).await;
+    }
+    assert_eq!(canary.calls.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn t25_a_redirect_of_a_server_is_not_followed() {
+    let canary = Canary::set().await;
+    let away = Remote::http("away", &format!("--fault redirect={}", canary.port)).await;
+    let trove = Trove::with(&[away.toy()]).await;
+    let error = trove.any_client().await.read("toy://pid").await.expect_err("it sends us away");
+    assert!(error["message"].to_string().contains("307"), "{error}");
+    assert_eq!(canary.calls.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn t27_what_a_client_proves_itself_with_goes_to_no_server() {
+    let remote = Remote::http("far", "").await;
+    let folder =
+        Folder::with(&config(&[remote.toy().set("headers = { X-Own = \"for-far-only\" }")]));
+    let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+    let token = std::fs::read_to_string(folder.home().join("token")).expect("there is a token");
+    let read = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "resources/read",
+        "params": { "uri": "far+toy://headers", "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        } },
+    });
+    let request = reqwest::Client::new().post(&trove.url).bearer_auth(token.trim());
+    let request = request
+        .header("Content-Type", "application/json")
+        .header("MCP-Protocol-Version", "2026-07-28")
+        .header("Mcp-Method", "resources/read")
+        .header("Mcp-Name", "far+toy://headers")
+        .header("Cookie", "session=canary-cookie")
+        .header("X-Forwarded-For", "10.9.8.7");
+    let answer = request.body(read.to_string()).send().await.expect("trove answers");
+    let text = answer.text().await.expect("a body");
+    assert!(text.contains("for-far-only"), "{text}");
+    for secret in [token.trim(), "authorization", "canary-cookie", "10.9.8.7"] {
+        assert!(!text.to_lowercase().contains(secret), "{secret} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn t30_no_shell_ever_sees_a_command() {
+    let folder = Folder::empty();
+    let canary = folder.path().join("canary");
+    let name = format!("$(touch {0});`touch {0}`;touch {0}|&", canary.display());
+    let one = toy("one", "").with_args(&["--name", &name]);
+    folder.write(&config(&[one]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    // The argument arrived as it stands in the file.
+    assert!(trove.any_client().await.text("toy://pid").await.starts_with(&name));
+    assert!(!canary.exists());
+}
+
+#[tokio::test]
+async fn t32_no_secret_shows_anywhere() {
+    let remote = Remote::http("far", "").await;
+    let far = remote.toy().set("headers = { Authorization = \"Bearer ${env:CANARY_HEADER}\" }");
+    let near = whole("near", "--scheme near").set("env = { KEY = \"${env:CANARY_ENV}\" }");
+    let away =
+        toy("away", "").with_url("http://user:canary-userinfo@127.0.0.1:9/mcp?key=canary-query");
+    let asked = toy("asked", "--fault crash:init").with_args(&["--token", "canary-argument"]);
+    let variables = [("CANARY_HEADER", "canary-header"), ("CANARY_ENV", "canary-env")];
+    let folder = Folder::with_variables(&config(&[far, near, away, asked]), &variables);
+    let canaries =
+        ["canary-header", "canary-env", "canary-userinfo", "canary-query", "canary-argument"];
+    let doors = ["--log", "trace", "serve", "--stdio", "--http", "127.0.0.1:0", "--no-auth"];
+    let trove = Trove::start_with(&folder, &doors).await;
+    trove.ready(&["far", "near"]).await;
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    let mut shown = String::new();
+    for uri in client.uris().await {
+        // Toys tell their own environment and headers to whoever asks them.
+        if !uri.ends_with("://headers") {
+            shown.push_str(&format!("{:?}", client.read(&uri).await));
+        }
+    }
+    for tool in ["health_check", "get_resource", "discover_resources"] {
+        shown.push_str(&client.call(tool, json!({})).await.to_string());
+    }
+    shown.push_str(&format!("{:?}", client.read("away+toy://pid").await));
+    let metrics = reqwest::get(trove.url.replace("/mcp", "/metrics")).await.expect("a page");
+    shown.push_str(&metrics.text().await.expect("a body"));
+    for command in
+        [&["status"][..], &["ls"], &["doctor"], &["config", "show"], &["config", "check"]]
+    {
+        shown.push_str(&format!("{:?}", folder.run(command).await));
+    }
+    for line in trove.log.since(0) {
+        shown.push_str(&line.text);
+    }
+    for file in walk(&folder.home()) {
+        shown.push_str(&String::from_utf8_lossy(&std::fs::read(&file).unwrap_or_default()));
+    }
+    for canary in canaries {
+        let at = shown.find(canary);
+        assert!(at.is_none(), "{canary} in …{}…", around(&shown, at.unwrap_or(0)));
+    }
+}
+
+fn around(text: &str, at: usize) -> String {
+    text.chars().skip(text[..at].chars().count().saturating_sub(200)).take(300).collect()
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => found.extend(walk(&entry.path())),
+            Ok(kind) if kind.is_file() => found.push(entry.path()),
+            _ => {}
+        }
+    }
+    found
+}
