@@ -6,8 +6,10 @@
 //! change.
 
 mod bridge;
+mod crowd;
+pub(crate) mod hostile;
 mod kill;
-mod lab;
+pub(crate) mod lab;
 mod large;
 mod lists;
 mod lookups;
@@ -55,7 +57,7 @@ pub(crate) struct Options {
 type Measure = fn(&Lab, &Options) -> anyhow::Result<Section>;
 
 /// Everything that is measured, in the order of the document.
-const MEASUREMENTS: [(&str, Measure); 8] = [
+const MEASUREMENTS: &[(&str, Measure)] = &[
     ("reads", |lab, _| reads::measure(lab)),
     ("large", |lab, _| large::measure(lab)),
     ("bridge", |lab, _| bridge::measure(lab)),
@@ -64,6 +66,9 @@ const MEASUREMENTS: [(&str, Measure); 8] = [
     ("memory", |lab, _| memory::measure(lab)),
     ("lookups", |lab, options| lookups::measure(lab, options.accept)),
     ("kill", |lab, _| kill::measure(lab)),
+    ("hostile", |lab, _| hostile::measure(lab)),
+    ("idle-connections", |lab, _| crowd::measure_idle(lab)),
+    ("readers", |lab, _| crowd::measure_readers(lab)),
 ];
 
 pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {

