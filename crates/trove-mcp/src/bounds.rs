@@ -38,6 +38,8 @@ pub const MAX_NOTICES: usize = 256;
 pub const MAX_CONCURRENT_REQUESTS: usize = 1024;
 /// The most legacy sessions.
 pub const MAX_SESSIONS: usize = 10_000;
+/// The most legacy sessions of one caller who is known by name.
+pub const MAX_SESSIONS_PER_CALLER: usize = 100;
 /// How long an idle legacy session is kept.
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
 /// The most resources one client may watch.

@@ -1,5 +1,6 @@
 //! Real test servers, fakes and a gateway in a box for the workspace's tests. Never shipped.
 
+pub mod authority;
 pub mod bench;
 pub mod conformance;
 pub mod corpus;

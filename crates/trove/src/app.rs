@@ -16,10 +16,11 @@ use trove_core::{
     Gateway, catalogue::shelf::FileShelf, flags::Flags, knowledge::Knowledge, tools::Tools,
 };
 use trove_mcp::{
-    server::{Guard, Identity, Server},
+    server::Server,
     upstream::{Eras, GuardianCommand, Scope, Upstreams},
 };
 
+mod door;
 mod index;
 mod parts;
 
@@ -30,10 +31,10 @@ use parts::{access, attach_guide, audit_file, open_audit, tool_settings};
 use crate::{
     approval::Admission,
     commands::GUARDIAN,
-    config::{self, Config, HostScope, HttpAuth, Loaded, ProcessEnv},
+    config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, stdio,
     style::Paint,
-    token, web,
+    web,
 };
 
 /// How long requests under way may take to finish once we are told to stop.
@@ -173,17 +174,7 @@ impl App {
             format!("cannot listen on {wanted}; is Trove running already? Use --http with another port, or port 0")
         })?;
         let address = listener.local_addr()?;
-        let token = match config.http.auth.value {
-            HttpAuth::None => None,
-            HttpAuth::Token => Some(token::load_or_make(&self.state).with_context(|| {
-                format!(
-                    "the token in {} can be neither read nor made",
-                    token::path(&self.state).display()
-                )
-            })?),
-        };
-        let identity = token.clone().map_or(Identity::None, Identity::Token);
-        let guard = Guard::new(identity, address);
+        let (guard, token) = door::guard(config, address, &self.state)?;
         let server = Server::new(self.gateway.clone(), self.live.tools.clone());
         let (page, figures) = web::open(web::Parts {
             gateway: self.gateway.clone(),

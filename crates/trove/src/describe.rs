@@ -40,6 +40,7 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
             subscriptions_per_client: bounds::MAX_WATCHES_PER_CLIENT,
         },
         auth_required: config.http.auth.value != HttpAuth::None,
+        allowed_origins: config.http.allowed_origins.value.clone(),
         limits: bounds::PUBLISHED.iter().copied().collect(),
         ..SecuritySettings::default()
     };

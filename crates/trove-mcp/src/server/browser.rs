@@ -19,12 +19,16 @@ use axum::{
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use trove_core::json::quote;
 
-use super::guard::{Guard, Identity, Refusal, is_same};
+use super::guard::{Guard, Identity, Refusal, has_token, is_same};
 
 /// The header in which the page repeats its key.
 pub const KEY_HEADER: &str = "x-trove-key";
 /// How long a browser stays let in.
 const PASS_SECONDS: u32 = 30 * 24 * 3600;
+
+const NO_PASS: &str = "open the address that `trove up` prints";
+const NO_PAGE: &str =
+    "the page is served to the holder of Trove's own token only, and here an issuer's are asked for";
 
 /// What stands before a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,8 +87,13 @@ impl Guard {
             return Ok(());
         }
         is_same_origin(headers)?;
-        let Identity::Token(token) = &self.identity else { return Ok(()) };
-        if self.admit_token(headers).is_ok() {
+        let token = match &self.identity {
+            Identity::None => return Ok(()),
+            Identity::Token(token) => token,
+            // The page shows what its one owner may see; it knows nobody else.
+            Identity::Signed(_) => return Err(Refusal::new(StatusCode::FORBIDDEN, NO_PAGE)),
+        };
+        if has_token(headers, token) {
             return Ok(());
         }
         let cookie = self.cookie(headers).unwrap_or_default();
@@ -93,7 +102,7 @@ impl Guard {
         let has_key = lock == Lock::Frame || is_same(key, made_from(token, "key").as_bytes());
         match has_cookie && has_key {
             true => Ok(()),
-            false => Err((StatusCode::UNAUTHORIZED, "open the address that `trove up` prints")),
+            false => Err(Refusal::new(StatusCode::UNAUTHORIZED, NO_PASS)),
         }
     }
 
@@ -123,7 +132,8 @@ fn is_same_origin(headers: &HeaderMap) -> Result<(), Refusal> {
         origin.split_once("://").is_none_or(|(_, authority)| !authority.eq_ignore_ascii_case(host))
     });
     if is_foreign_site || is_foreign_origin {
-        return Err((StatusCode::FORBIDDEN, "only Trove's own page may ask here"));
+        let why = "only Trove's own page may ask here";
+        return Err(Refusal::new(StatusCode::FORBIDDEN, why));
     }
     Ok(())
 }
@@ -139,8 +149,8 @@ fn made_from(token: &str, purpose: &str) -> String {
     })
 }
 
-fn refuse((status, why): Refusal) -> Response {
-    let body = format!("{{\"error\":{},\"message\":{}}}", quote(status.as_str()), quote(why));
+fn refuse(Refusal { status, why, .. }: Refusal) -> Response {
+    let body = format!("{{\"error\":{},\"message\":{}}}", quote(status.as_str()), quote(&why));
     let mut response = Response::new(Body::from(body));
     *response.status_mut() = status;
     let headers = response.headers_mut();
@@ -162,7 +172,8 @@ mod tests {
         for (name, value) in given {
             headers.insert(*name, value.parse().unwrap());
         }
-        guard().admit_browser(lock, &headers).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        let admitted = guard().admit_browser(lock, &headers);
+        admitted.map_or_else(|refusal| refusal.status.as_u16(), |()| 200)
     }
 
     fn pass() -> (String, String) {
@@ -200,7 +211,8 @@ mod tests {
         let mut headers = HeaderMap::from_iter([(header::HOST, "localhost".parse().unwrap())]);
         headers.insert(header::COOKIE, cookie.parse().unwrap());
         headers.insert(KEY_HEADER, key.parse().unwrap());
-        assert!(guard().admit(&headers).is_err());
+        let admitted = futures_util::FutureExt::now_or_never(guard().admit(&headers));
+        assert!(admitted.unwrap().is_err());
     }
 
     #[test]

@@ -1,9 +1,17 @@
 //! Who may knock: Host and Origin first, then the token.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use aws_lc_rs::constant_time;
 use http::{HeaderMap, StatusCode, header};
+use tokio::time::Instant;
+use trove_core::{Caller, caller::Door};
+
+use super::identity::{NotTaken, SignedTokens};
 
 /// How a client proves that it may ask.
 #[derive(Clone)]
@@ -12,6 +20,8 @@ pub enum Identity {
     None,
     /// Whoever knows the token.
     Token(String),
+    /// Whoever shows a token that our issuer signed.
+    Signed(Arc<SignedTokens>),
 }
 
 /// Checks every request before anything else sees it.
@@ -19,55 +29,109 @@ pub enum Identity {
 pub struct Guard {
     pub(super) identity: Identity,
     pub(super) address: SocketAddr,
+    /// Names beside those of this machine under which we are asked.
+    names: Arc<[String]>,
+    /// Pages beside those of this machine whose scripts may ask.
+    origins: Arc<[String]>,
 }
 
 /// With which status a request is turned away, and in which words.
-pub type Refusal = (StatusCode, &'static str);
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// The status.
+    pub status: StatusCode,
+    /// What is so.
+    pub why: String,
+    /// What the client must bring to be let in: `WWW-Authenticate`.
+    pub challenge: Option<String>,
+}
+
+/// Who was let in.
+#[derive(Debug, Clone)]
+pub struct Admitted {
+    /// Who asks.
+    pub caller: Caller,
+    /// When that ends; streams end with it.
+    pub until: Option<Instant>,
+}
+
+impl Refusal {
+    /// No more to say than this.
+    pub fn new(status: StatusCode, why: impl Into<String>) -> Refusal {
+        Refusal { status, why: why.into(), challenge: None }
+    }
+}
 
 impl Guard {
     /// A guard for a door bound to `address`.
     pub fn new(identity: Identity, address: SocketAddr) -> Guard {
-        Guard { identity, address }
+        Guard { identity, address, names: Arc::default(), origins: Arc::default() }
     }
 
-    /// Lets a request in, or says with which status to turn it away.
-    pub fn admit(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// The same, also asked under these names and by pages of these origins.
+    pub fn also_as(self, names: Vec<String>, origins: Vec<String>) -> Guard {
+        let lower =
+            |all: Vec<String>| all.into_iter().map(|one| one.to_ascii_lowercase()).collect();
+        Guard { names: lower(names), origins: lower(origins), ..self }
+    }
+
+    /// Lets a request in, or says why not.
+    pub async fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         self.admit_place(headers)?;
-        self.admit_token(headers)
+        self.identify(headers).await
     }
 
-    /// Lets in whoever asks under our own name and from a page of this machine; for what
-    /// is nobody's secret.
+    /// Lets in whoever asks under our own name and from a page that may; for what is
+    /// nobody's secret.
     pub fn admit_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(host) = text(headers, header::HOST) else {
-            return Err((StatusCode::BAD_REQUEST, "no Host header"));
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, "no Host header"));
         };
         if !self.is_own_name(host) {
-            return Err((StatusCode::FORBIDDEN, "this Host is not served here"));
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "this Host is not served here"));
         }
         if let Some(origin) = text(headers, header::ORIGIN)
             && !self.is_own_origin(origin)
         {
-            return Err((StatusCode::FORBIDDEN, "this Origin may not ask here"));
+            return Err(Refusal::new(StatusCode::FORBIDDEN, "this Origin may not ask here"));
         }
         Ok(())
     }
 
     /// Lets in who only wants to know whether we are there. Beyond this machine that too
-    /// takes the token.
-    pub(super) fn admit_probe(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// takes a token.
+    pub(super) async fn admit_probe(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         self.admit_place(headers)?;
-        if self.address.ip().is_loopback() { Ok(()) } else { self.admit_token(headers) }
+        if self.address.ip().is_loopback() {
+            return Ok(());
+        }
+        self.identify(headers).await.map(drop)
     }
 
-    pub(super) fn admit_token(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let Identity::Token(token) = &self.identity else { return Ok(()) };
-        let given = text(headers, header::AUTHORIZATION).and_then(bearer).unwrap_or_default();
-        match is_same(given.as_bytes(), token.as_bytes()) {
-            true => Ok(()),
-            false => {
-                Err((StatusCode::UNAUTHORIZED, "a bearer token is needed; `trove up` prints it"))
+    /// Who asks, by the token alone.
+    pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
+        let caller = Caller::behind(Door::Http);
+        match &self.identity {
+            Identity::None => Ok(Admitted { caller, until: None }),
+            Identity::Token(token) => {
+                if has_token(headers, token) {
+                    return Ok(Admitted { caller, until: None });
+                }
+                let why = "a bearer token is needed; `trove up` prints it";
+                let challenge = Some("Bearer".to_owned());
+                Err(Refusal { challenge, ..Refusal::new(StatusCode::UNAUTHORIZED, why) })
             }
+            Identity::Signed(tokens) => match tokens.take(bearer_of(headers)).await {
+                Ok(bearer) => Ok(Admitted {
+                    caller: Caller {
+                        principal: Some(bearer.principal),
+                        roles: bearer.roles,
+                        ..caller
+                    },
+                    until: Some(moment(bearer.until)),
+                }),
+                Err(why) => Err(turned_away(tokens, &why)),
+            },
         }
     }
 
@@ -75,7 +139,7 @@ impl Guard {
     /// names that mean this machine, or the address we were told to serve, are ours.
     fn is_own_name(&self, host: &str) -> bool {
         let name = without_port(host);
-        if is_loopback_name(name) {
+        if is_loopback_name(name) || self.names.contains(&name.to_ascii_lowercase()) {
             return true;
         }
         let ip: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
@@ -84,13 +148,44 @@ impl Guard {
     }
 
     fn is_own_origin(&self, origin: &str) -> bool {
+        if self.origins.contains(&origin.to_ascii_lowercase()) {
+            return true;
+        }
         let rest = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
         rest.is_some_and(|host| !host.contains('/') && self.is_own_name(host))
     }
 }
 
+/// Whether the request brings the one token there is.
+pub(super) fn has_token(headers: &HeaderMap, token: &str) -> bool {
+    let given = bearer_of(headers).unwrap_or_default();
+    is_same(given.as_bytes(), token.as_bytes())
+}
+
+fn turned_away(tokens: &SignedTokens, why: &NotTaken) -> Refusal {
+    let status = match why {
+        NotTaken::Missing | NotTaken::Invalid(_) => StatusCode::UNAUTHORIZED,
+        NotTaken::InsufficientScope => StatusCode::FORBIDDEN,
+        NotTaken::NoKeys => {
+            return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string());
+        }
+    };
+    Refusal { challenge: Some(tokens.challenge(why)), ..Refusal::new(status, why.to_string()) }
+}
+
+/// A moment of the clock that does not jump, by one of the clock that may.
+fn moment(unix_seconds: u64) -> Instant {
+    let then = UNIX_EPOCH + Duration::from_secs(unix_seconds.min(1 << 40));
+    let left = then.duration_since(SystemTime::now()).unwrap_or_default();
+    Instant::now() + left.min(Duration::from_secs(365 * 24 * 3600))
+}
+
 fn text(headers: &HeaderMap, name: header::HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
+
+fn bearer_of(headers: &HeaderMap) -> Option<&str> {
+    text(headers, header::AUTHORIZATION).and_then(bearer)
 }
 
 fn bearer(value: &str) -> Option<&str> {
@@ -126,13 +221,18 @@ fn is_loopback_name(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn status(guard: &Guard, headers: &HeaderMap) -> u16 {
+        let admitted = futures_util::FutureExt::now_or_never(guard.admit(headers));
+        admitted.unwrap().map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
+    }
+
     fn admit(headers: &[(&'static str, &str)]) -> u16 {
         let guard = Guard::new(Identity::Token("secret".into()), "127.0.0.1:7420".parse().unwrap());
         let mut map = HeaderMap::new();
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());
         }
-        guard.admit(&map).map_or_else(|(status, _)| status.as_u16(), |()| 200)
+        status(&guard, &map)
     }
 
     const TOKEN: (&str, &str) = ("authorization", "Bearer secret");
@@ -202,8 +302,29 @@ mod tests {
     fn a_door_on_another_address_serves_that_address() {
         let guard = Guard::new(Identity::None, "10.1.2.3:80".parse().unwrap());
         let host = |value: &str| HeaderMap::from_iter([(header::HOST, value.parse().unwrap())]);
-        assert!(guard.admit(&host("10.1.2.3:80")).is_ok());
-        assert!(guard.admit(&host("10.1.2.4:80")).is_err());
-        assert!(guard.admit(&host("evil.test")).is_err());
+        assert_eq!(status(&guard, &host("10.1.2.3:80")), 200);
+        assert_eq!(status(&guard, &host("10.1.2.4:80")), 403);
+        assert_eq!(status(&guard, &host("evil.test")), 403);
+    }
+
+    #[test]
+    fn a_door_behind_a_proxy_serves_the_name_it_was_given_and_the_pages_it_was_told_of() {
+        let guard = Guard::new(Identity::None, "127.0.0.1:80".parse().unwrap());
+        let guard = guard.also_as(vec!["Trove.Example".into()], vec!["https://app.example".into()]);
+        let asked = |host: &str, origin: &str| {
+            let mut map = HeaderMap::from_iter([(header::HOST, host.parse().unwrap())]);
+            map.insert(header::ORIGIN, origin.parse().unwrap());
+            status(&guard, &map)
+        };
+        assert_eq!(asked("trove.example", "https://trove.example"), 200);
+        assert_eq!(asked("TROVE.example:443", "https://app.example"), 200);
+        for (host, origin) in [
+            ("app.example", "https://app.example"),
+            ("trove.example.evil.test", "https://app.example"),
+            ("trove.example", "http://app.example"),
+            ("trove.example", "https://app.example.evil.test"),
+        ] {
+            assert_eq!(asked(host, origin), 403, "{host} {origin}");
+        }
     }
 }

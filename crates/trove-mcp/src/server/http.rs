@@ -16,16 +16,17 @@ use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, caller::Door, metrics::CONTENT_TYPE};
+use trove_core::{Caller, Json, metrics::CONTENT_TYPE};
 
 use super::{
     Server,
     asking::{Asking, meta_of},
     body,
-    guard::Guard,
+    guard::{Admitted, Guard, Identity, Refusal},
     headers,
+    identity::METADATA_PATH,
     legacy::Session,
     listen::listen,
     sessions::{HttpSession, Sessions},
@@ -42,6 +43,9 @@ use crate::{
 const MAX_UNHEARD: usize = 256;
 /// How often something is said on a silent stream, so that nobody takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The role that may see the figures.
+const ADMIN: &str = "admin";
 
 /// What the HTTP door holds: its guard, and the legacy sessions.
 struct HttpDoor {
@@ -68,35 +72,43 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
     });
     Router::new()
         .route("/mcp", post(handle).get(handle).delete(handle))
+        .route(METADATA_PATH, get(metadata))
+        .route(&format!("{METADATA_PATH}/mcp"), get(metadata))
         .route("/metrics", get(metrics))
         .route("/healthz", get(healthz))
         .with_state(door)
 }
 
 async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    if let Err((status, why)) = door.guard.admit(request.headers()) {
-        return refuse(status, why);
-    }
+    let admitted = match door.guard.admit(request.headers()).await {
+        Ok(admitted) => admitted,
+        Err(refusal) => return turn_away(refusal),
+    };
     match *request.method() {
-        Method::POST => door.post(request).await,
-        Method::GET => door.listen_unasked(request.headers()).await,
-        Method::DELETE => door.end_session(request.headers()).await,
+        Method::POST => door.post(request, admitted).await,
+        Method::GET => door.listen_unasked(request.headers(), &admitted).await,
+        Method::DELETE => door.end_session(request.headers(), &admitted).await,
         _ => refuse(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
     }
 }
 
 /// Whether the program is there. It tells nothing else, for it asks nobody who he is.
 async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    match door.guard.admit_probe(request.headers()) {
+    match door.guard.admit_probe(request.headers()).await {
         Ok(()) => respond(StatusCode::OK, Some(Body::from(r#"{"status":"ok"}"#))),
-        Err((status, why)) => refuse(status, why),
+        Err(refusal) => turn_away(refusal),
     }
 }
 
 /// What is counted, for Prometheus.
 async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    if let Err((status, why)) = door.guard.admit(request.headers()) {
-        return refuse(status, why);
+    let caller = match door.guard.admit(request.headers()).await {
+        Ok(admitted) => admitted.caller,
+        Err(refusal) => return turn_away(refusal),
+    };
+    // The figures name every Source. Where callers have names, not everybody may know them.
+    if caller.principal.is_some() && !caller.roles.as_slice().iter().any(|role| role == ADMIN) {
+        return refuse(StatusCode::FORBIDDEN, "the figures are for the role `admin`");
     }
     let mut response = Response::new(Body::from(door.server.gateway.figures()));
     let headers = response.headers_mut();
@@ -105,8 +117,23 @@ async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
     response
 }
 
+/// What OAuth clients are told of us before they have a token.
+async fn metadata(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
+    if let Err(refusal) = door.guard.admit_place(request.headers()) {
+        return turn_away(refusal);
+    }
+    let document = match &door.guard.identity {
+        Identity::Signed(tokens) => tokens.metadata(),
+        Identity::None | Identity::Token(_) => None,
+    };
+    match document {
+        Some(document) => respond(StatusCode::OK, Some(Body::from(document.to_string()))),
+        None => refuse(StatusCode::NOT_FOUND, "this door does not use OAuth"),
+    }
+}
+
 impl HttpDoor {
-    async fn post(self: Arc<Self>, request: HttpRequest) -> Response {
+    async fn post(self: Arc<Self>, request: HttpRequest, admitted: Admitted) -> Response {
         let (head, body) = request.into_parts();
         let is_json = head
             .headers
@@ -130,23 +157,28 @@ impl HttpDoor {
             Err(_) => return refuse(StatusCode::BAD_REQUEST, "the request was cut off"),
         };
         match wire::parse_batch(&body) {
-            Some(batch) => self.post_batch(&head.headers, batch).await,
-            None => self.post_one(&head.headers, body).await,
+            Some(batch) => self.post_batch(&head.headers, &admitted, batch).await,
+            None => self.post_one(&head.headers, admitted, body).await,
         }
     }
 
-    async fn post_one(self: Arc<Self>, headers: &HeaderMap, body: Bytes) -> Response {
+    async fn post_one(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        admitted: Admitted,
+        body: Bytes,
+    ) -> Response {
         match wire::parse_request(&body) {
             Ok(Message::Request(request)) => {
                 let meta = meta_of(request.params.as_ref());
                 let has_session = headers.contains_key(headers::SESSION);
                 if headers::is_modern(headers, meta.as_ref()) && !has_session {
-                    return self.answer_modern(headers, request, meta).await;
+                    return self.answer_modern(headers, admitted, request, meta).await;
                 }
-                self.answer_legacy(headers, request).await
+                self.answer_legacy(headers, &admitted, request).await
             }
             Ok(Message::Notification { method, params }) => {
-                match self.session(headers) {
+                match self.session(headers, &admitted) {
                     Some(session) => session.session.take(&method, params.as_ref()),
                     None if headers.contains_key(headers::SESSION) => return no_such_session(),
                     None => {}
@@ -162,8 +194,14 @@ impl HttpDoor {
     }
 
     /// Batches exist in 2025-03-26 only; each part is answered as if it came alone.
-    async fn post_batch(self: Arc<Self>, headers: &HeaderMap, batch: Vec<Bytes>) -> Response {
-        let session = self.session(headers).filter(|s| s.session.version == Version::V2025_03_26);
+    async fn post_batch(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        admitted: &Admitted,
+        batch: Vec<Bytes>,
+    ) -> Response {
+        let session = self.session(headers, admitted);
+        let session = session.filter(|s| s.session.version == Version::V2025_03_26);
         let Some(session) = session.filter(|_| (1..=MAX_BATCH).contains(&batch.len())) else {
             return bad_request(None, &wire::no_batch());
         };
@@ -172,7 +210,7 @@ impl HttpDoor {
             match wire::parse_request(&part) {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
-                    let asking = session.session.asking(&request);
+                    let asking = session.session.asking(&request, &admitted.caller);
                     let outcome =
                         session.session.answer(&self.server, request, &asking, None).await;
                     answers
@@ -193,18 +231,19 @@ impl HttpDoor {
     async fn answer_modern(
         self: Arc<Self>,
         headers: &HeaderMap,
+        admitted: Admitted,
         request: Request,
         meta: Option<Json>,
     ) -> Response {
         if let Err(error) = headers::check(headers, &request, meta.as_ref()) {
             return bad_request(Some(&request.id), &error);
         }
-        let asking = match Asking::modern(Caller::behind(Door::Http), meta) {
+        let asking = match Asking::modern(admitted.caller, meta) {
             Ok(asking) => asking,
             Err(error) => return bad_request(Some(&request.id), &error),
         };
         if request.method == "subscriptions/listen" {
-            return self.listen_modern(request, asking);
+            return self.listen_modern(request, asking, admitted.until);
         }
         if request.method == "tools/call"
             && let Err(error) = self.check_arguments(headers, &request).await
@@ -234,11 +273,16 @@ impl HttpDoor {
         }
     }
 
-    async fn answer_legacy(self: Arc<Self>, headers: &HeaderMap, request: Request) -> Response {
+    async fn answer_legacy(
+        self: Arc<Self>,
+        headers: &HeaderMap,
+        admitted: &Admitted,
+        request: Request,
+    ) -> Response {
         if request.method == "initialize" {
-            return self.initialize(request).await;
+            return self.initialize(request, admitted).await;
         }
-        let Some(session) = self.session(headers) else {
+        let Some(session) = self.session(headers, admitted) else {
             return match headers.contains_key(headers::SESSION) {
                 true => no_such_session(),
                 false => refuse(
@@ -247,7 +291,7 @@ impl HttpDoor {
                 ),
             };
         };
-        let asking = session.session.asking(&request);
+        let asking = session.session.asking(&request, &admitted.caller);
         let id = request.id.clone();
         let has_effects = has_effects(&request.method);
         let (door, about) = (self.clone(), asking.clone());
@@ -265,9 +309,9 @@ impl HttpDoor {
         respond(StatusCode::OK, Some(body::answer(&id, &outcome)))
     }
 
-    async fn initialize(self: Arc<Self>, request: Request) -> Response {
+    async fn initialize(self: Arc<Self>, request: Request, admitted: &Admitted) -> Response {
         let params = request.params.as_ref();
-        let caller = Caller { client: client_name(params), ..Caller::behind(Door::Http) };
+        let caller = Caller { client: client_name(params), ..admitted.caller.clone() };
         let (version, result) = self.server.initialize(params, &caller);
         let (out, unheard) = mpsc::channel(MAX_UNHEARD);
         let session = Session::begin(&self.server, version, caller, out);
@@ -282,26 +326,30 @@ impl HttpDoor {
         response
     }
 
-    fn session(&self, headers: &HeaderMap) -> Option<Arc<HttpSession>> {
-        self.sessions.find(headers::text(headers, headers::SESSION)?)
+    /// The session a request names, if it is the caller's own: to anybody else there is
+    /// no such session.
+    fn session(&self, headers: &HeaderMap, admitted: &Admitted) -> Option<Arc<HttpSession>> {
+        let id = headers::text(headers, headers::SESSION)?;
+        self.sessions.find(id, admitted.caller.principal.as_deref())
     }
 
-    async fn end_session(&self, headers: &HeaderMap) -> Response {
+    async fn end_session(&self, headers: &HeaderMap, admitted: &Admitted) -> Response {
         let Some(id) = headers::text(headers, headers::SESSION) else {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "there is no session to end");
         };
-        match self.sessions.end(&self.server, id).await {
+        let is_own = self.session(headers, admitted).is_some();
+        match is_own && self.sessions.end(&self.server, id).await {
             true => respond(StatusCode::NO_CONTENT, None),
             false => no_such_session(),
         }
     }
 
     /// The stream on which a legacy client hears what it did not ask for.
-    async fn listen_unasked(&self, headers: &HeaderMap) -> Response {
+    async fn listen_unasked(&self, headers: &HeaderMap, admitted: &Admitted) -> Response {
         if !headers.contains_key(headers::SESSION) {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "listening needs a session");
         }
-        let Some(session) = self.session(headers) else {
+        let Some(session) = self.session(headers, admitted) else {
             return no_such_session();
         };
         let Some((receiver, taken_over)) = session.listen().await else {
@@ -311,10 +359,16 @@ impl HttpDoor {
             let message = receiver.recv().await?;
             Some((message, (receiver, session)))
         });
-        events(messages.take_until(taken_over.cancelled_owned()), self.stop.clone())
+        let messages = messages.take_until(taken_over.cancelled_owned());
+        events(messages.take_until(over(admitted.until)), self.stop.clone())
     }
 
-    fn listen_modern(self: Arc<Self>, request: Request, asking: Asking) -> Response {
+    fn listen_modern(
+        self: Arc<Self>,
+        request: Request,
+        asking: Asking,
+        token_ends: Option<Instant>,
+    ) -> Response {
         let (out, messages) = mpsc::channel(MAX_UNHEARD);
         let stop = self.stop.clone();
         // The task ends when the client hangs up, which closes the channel, or with us.
@@ -325,7 +379,16 @@ impl HttpDoor {
         let messages = stream::unfold(messages, |mut messages| async move {
             Some((messages.recv().await?, messages))
         });
-        events(messages, stop)
+        events(messages.take_until(over(token_ends)), stop)
+    }
+}
+
+/// Ends when the token does that a stream was opened with: who may no longer ask may no
+/// longer listen.
+async fn over(until: Option<Instant>) {
+    match until {
+        Some(until) => tokio::time::sleep_until(until).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -451,10 +514,17 @@ fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
 
 /// Turns a request away before it is known to be JSON-RPC, in words.
 fn refuse(status: StatusCode, why: &'static str) -> Response {
-    let error = RpcError::new(code::INVALID_REQUEST, why);
-    let mut response = respond(status, Some(Body::from(wire::error_response(None, &error))));
-    if status == StatusCode::UNAUTHORIZED {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    turn_away(Refusal::new(status, why))
+}
+
+/// The same, in the words of the guard.
+fn turn_away(refusal: Refusal) -> Response {
+    let error = RpcError::new(code::INVALID_REQUEST, refusal.why);
+    let body = Body::from(wire::error_response(None, &error));
+    let mut response = respond(refusal.status, Some(body));
+    let challenge = refusal.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
+    if let Some(challenge) = challenge {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
 }

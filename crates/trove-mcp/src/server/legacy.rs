@@ -59,7 +59,7 @@ impl Session {
         match request.method.as_str() {
             // What is watched is counted, so these are never broken off in the middle.
             method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
-                let work = self.answer_own(server, method, request.params.as_ref());
+                let work = self.answer_own(server, method, request.params.as_ref(), asking);
                 timed(server.begin(method), work).await
             }
             method => {
@@ -75,11 +75,12 @@ impl Session {
         server: &Server,
         method: &str,
         params: Option<&Json>,
+        asking: &Asking,
     ) -> Result<Json, RpcError> {
         match method {
             "resources/subscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
-                let watched = self.interest.watch(&server.gateway, &self.caller, &uri).await;
+                let watched = self.interest.watch(&server.gateway, &asking.caller, &uri).await;
                 watched.map(|()| Json::empty_object()).map_err(|e| encode::error(e, self.version))
             }
             "resources/unsubscribe" => {
@@ -91,9 +92,11 @@ impl Session {
         }
     }
 
-    pub(crate) fn asking(&self, request: &Request) -> Asking {
-        let mut asking =
-            Asking::legacy(self.version, self.caller.clone(), meta_of(request.params.as_ref()));
+    /// What a request says about itself; the roles are those of whoever sends it now, which
+    /// may be fewer than when the session began.
+    pub(crate) fn asking(&self, request: &Request, now: &Caller) -> Asking {
+        let caller = Caller { roles: now.roles.clone(), ..self.caller.clone() };
+        let mut asking = Asking::legacy(self.version, caller, meta_of(request.params.as_ref()));
         // A modern server logs for a request only if the request says so.
         let rank = self.interest.log_level.load(Ordering::Relaxed);
         asking.log_level = level_name(rank).map(str::to_owned);

@@ -11,6 +11,7 @@ mod encode;
 mod guard;
 mod headers;
 mod http;
+pub mod identity;
 mod legacy;
 mod listen;
 mod measure;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use trove_core::{Gateway, json::quote, tools::Tools};
 
 pub use browser::{KEY_HEADER, Lock, Pass, behind};
-pub use guard::{Guard, Identity, Refusal};
+pub use guard::{Admitted, Guard, Identity, Refusal};
 pub use http::router;
 pub use pretend::Pretend;
 pub use stdio::serve_stdio;

@@ -14,7 +14,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Server, legacy::Session};
-use crate::bounds::{MAX_SESSIONS, SESSION_IDLE};
+use crate::bounds::{MAX_SESSIONS, MAX_SESSIONS_PER_CALLER, SESSION_IDLE};
 
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
@@ -73,7 +73,18 @@ impl Sessions {
         let id = format!("{:032x}", rand::random::<u128>());
         let evicted = {
             let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            let evicted = if all.len() >= MAX_SESSIONS { Some(evict(&mut all)) } else { None };
+            let principal = session.session.caller.principal.clone();
+            let own = |other: &HttpSession| other.session.caller.principal == principal;
+            let evicted = if all.len() >= MAX_SESSIONS {
+                Some(evict(&mut all, |_| true))
+            } else if principal.is_some()
+                && all.values().filter(|s| own(s)).count() >= MAX_SESSIONS_PER_CALLER
+            {
+                // Whoever begins too many loses one of his own, not one of others.
+                Some(evict(&mut all, own))
+            } else {
+                None
+            };
             if !matches!(evicted, Some(None)) {
                 all.insert(id.clone(), Arc::new(session));
             }
@@ -89,9 +100,13 @@ impl Sessions {
         }
     }
 
-    /// The session of that id, which is thereby not idle.
-    pub(crate) fn find(&self, id: &str) -> Option<Arc<HttpSession>> {
+    /// The session of that id, which is thereby not idle. A session belongs to the one who
+    /// began it; an id alone proves nothing.
+    pub(crate) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<HttpSession>> {
         let session = self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
+        if session.session.caller.principal.as_deref() != principal {
+            return None;
+        }
         *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
         Some(session)
     }
@@ -120,10 +135,14 @@ impl Sessions {
     }
 }
 
-/// Takes out the session that has been idle longest.
-fn evict(all: &mut HashMap<String, Arc<HttpSession>>) -> Option<Arc<HttpSession>> {
+/// Takes out the session that has been idle longest of those that may go.
+fn evict(
+    all: &mut HashMap<String, Arc<HttpSession>>,
+    may_go: impl Fn(&HttpSession) -> bool,
+) -> Option<Arc<HttpSession>> {
     let (id, idle) = all
         .iter()
+        .filter(|(_, session)| may_go(session))
         .map(|(id, session)| (id.clone(), session.idle()))
         .max_by_key(|(_, idle)| *idle)?;
     if idle.is_zero() { None } else { all.remove(&id) }

@@ -194,7 +194,7 @@ impl Client {
             );
             return self.send(wire::error_response(Some(&request.id), &error)).await;
         };
-        let asking = session.asking(&request);
+        let asking = session.asking(&request, &session.caller);
         let id = request.id.clone();
         let outcome = self
             .with_notices(&asking, |notices| {

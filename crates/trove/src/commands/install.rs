@@ -67,7 +67,9 @@ fn by_url(loaded: &Loaded, is_dry_run: bool) -> Result<Launch, Failed> {
     }
     let state = &config.state_dir.value;
     let access = match config.http.auth.value {
-        HttpAuth::None => Access::Open,
+        // A client that knows OAuth gets its token by itself; one that does not is given it
+        // by its user.
+        HttpAuth::None | HttpAuth::Jwt | HttpAuth::Oauth => Access::Open,
         HttpAuth::Token if is_dry_run => {
             let token = fs::read_to_string(token::path(state)).unwrap_or_default();
             let token = if token.trim().is_empty() { "TOKEN" } else { token.trim() };
@@ -80,7 +82,8 @@ fn by_url(loaded: &Loaded, is_dry_run: bool) -> Result<Launch, Failed> {
             Failed::new(exit::CONFIG, "Config", message)
         })?),
     };
-    Ok(Launch::Http { url: format!("http://{address}/mcp"), access })
+    let url = config.http.public_url.value.clone();
+    Ok(Launch::Http { url: url.unwrap_or_else(|| format!("http://{address}/mcp")), access })
 }
 
 fn about_config(loaded: &Loaded) -> Vec<String> {

@@ -91,6 +91,11 @@ section! {
         /// How a client proves who it is.
         #[schemars(extend("default" = "token"))]
         auth: Key<AuthWord>,
+        /// The address under which clients reach `/mcp`, if another than `addr`, as behind a
+        /// proxy. Requests under its name are served.
+        public_url: Key<String>,
+        /// The pages, beside those of this machine, whose scripts may ask: `https://app.example`.
+        allowed_origins: Key<Vec<Spot<String>>>,
     }
 }
 
@@ -198,6 +203,21 @@ section! {
     Auth {
         /// The roles of whoever starts Trove over stdio or on the command line.
         local_roles: Key<Vec<String>>,
+        /// Who signs the tokens that HTTP clients show, with `http.auth` of `jwt` or `oauth`.
+        issuer: Key<String>,
+        /// For whom those tokens must be made; the address of `/mcp` unless written.
+        audience: Key<String>,
+        /// Where the issuer's keys are; unless written, its metadata says.
+        jwks_url: Key<String>,
+        /// The scopes that every token needs.
+        required_scopes: Key<Vec<String>>,
+        /// The roles that follow from a scope.
+        scope_roles: Table<Vec<String>>,
+        /// The claim that lists roles, as in `roles` or `realm_access.roles`.
+        roles_claim: Key<String>,
+        /// How far the clocks of issuer and gateway may differ, in seconds.
+        #[schemars(extend("default" = 30, "maximum" = 300))]
+        leeway_seconds: Key<u64>,
     }
 }
 
@@ -323,9 +343,9 @@ choice! {
         None = "none",
         /// By the token Trove made.
         Token = "token",
-        /// By a signed token of an identity provider. Not available yet.
+        /// By a signed token of the issuer in `[auth]`.
         Jwt = "jwt",
-        /// By OAuth. Not available yet.
+        /// The same, and clients are told where to get one.
         Oauth = "oauth",
     }
 }

@@ -19,11 +19,12 @@ pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{
     BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, Origin, Overrides, PolicyRule,
-    Setting, Share, Toolset,
+    Setting, Share, Tokens, Toolset,
 };
 pub(crate) use show::is_secretive;
 pub use show::{show, show_text};
 
+mod auth;
 mod discovery;
 pub mod env;
 mod file;

@@ -3,33 +3,28 @@
 //! A flag beats the environment, the environment the file, the file the default. A value
 //! that is wrong is reported and its default taken, so that the rest can be checked too.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use trove_core::access::audit::{KEPT_FILES, MAX_FILE_BYTES};
 use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
 
 use super::{
+    auth,
     discovery::discovery,
     env::{
         EnvLookup, HostScope, MCP_INCLUDE_EXAMPLE_TOOLS, MCP_TOOL_PREFIX, TROVE_HOME, non_empty,
         state_folder,
     },
-    file::{AuthWord, ConfigFile, Policy},
+    file::{ConfigFile, Policy},
     guide,
     problem::Problems,
-    read::{Key, Spot, Word},
+    read::{Key, Spot},
     settings::{
-        Audit, BridgeMode, Config, Descriptions, Http, HttpAuth, Origin, Overrides, PolicyRule,
-        Setting, Toolset,
+        Audit, BridgeMode, Config, Descriptions, Origin, Overrides, PolicyRule, Setting, Toolset,
     },
     tree::At,
 };
 
-const DEFAULT_ADDR: SocketAddr =
-    SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(127, 0, 0, 1)), 7420);
 const DEFAULT_MAX_ANSWER: usize = 1024 * 1024;
 const DEFAULT_TOOL_PREFIX: &str = "guide";
 /// With the longest tool name it stays within the 60 that the strictest client allows.
@@ -69,7 +64,8 @@ pub(super) fn resolve(
     problems: &mut Problems,
 ) -> Config {
     let flags = around.flags.clone();
-    let http = http(file.http, &flags, problems);
+    let http = auth::http(file.http, !file.auth.issuer.is_absent(), &flags, problems);
+    let (tokens, local_roles) = auth::callers(file.auth, problems);
     let max_answer = file.bridge.max_answer_bytes.take();
     let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let is_public = !http.addr.ip().is_loopback();
@@ -84,7 +80,8 @@ pub(super) fn resolve(
         guide_groups: guide::groups(file.guide, around, problems),
         discovery: discovery(file.discovery, around, problems),
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
-        local_roles: pick(None, file.auth.local_roles.take(), Vec::new()),
+        local_roles,
+        tokens,
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
         toolsets: toolsets(flags.toolsets, file.tools.toolsets.take(), around),
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
@@ -102,50 +99,12 @@ pub(super) fn pick<T>(flag: Option<T>, written: Option<T>, default: T) -> Settin
     }
 }
 
-fn http(file: super::file::Http, flags: &Overrides, problems: &mut Problems) -> Http {
-    let written = file.addr.get().and_then(|addr| parse_addr(addr, problems));
-    let addr = pick(flags.http_addr, written, DEFAULT_ADDR);
-    let no_auth = flags.no_auth.then_some(HttpAuth::None);
-    let written = file.auth.get().and_then(|auth| available(auth, problems));
-    let auth = pick(no_auth, written, HttpAuth::Token);
-    if auth.value == HttpAuth::None && !addr.ip().is_loopback() {
-        let message = format!("without authentication, {} would be open to everyone", addr.value);
-        let hint = "use the address 127.0.0.1, or the authentication `token`";
-        match file.auth.get() {
-            Some(spot) if auth.origin == Origin::File => problems.error(spot.at, message, hint),
-            _ => problems.error_outside(message, hint),
-        }
-    }
-    Http { addr, auth }
-}
-
 fn audit(file: super::file::Audit) -> Audit {
     let kept = file.kept_files.take().map(|count| usize::try_from(count).unwrap_or(usize::MAX));
     Audit {
         enabled: pick(None, file.enabled.take(), true),
         max_file_bytes: pick(None, file.max_file_bytes.take(), MAX_FILE_BYTES),
         kept_files: pick(None, kept, KEPT_FILES),
-    }
-}
-
-fn parse_addr(addr: &Spot<String>, problems: &mut Problems) -> Option<SocketAddr> {
-    let parsed = addr.value.parse().ok();
-    if parsed.is_none() {
-        let message = format!("`{}` is no IP address with a port", addr.value);
-        problems.error(addr.at, message, "write it as in `127.0.0.1:7420`");
-    }
-    parsed
-}
-
-fn available(auth: &Spot<AuthWord>, problems: &mut Problems) -> Option<HttpAuth> {
-    match auth.value {
-        AuthWord::None => Some(HttpAuth::None),
-        AuthWord::Token => Some(HttpAuth::Token),
-        AuthWord::Jwt | AuthWord::Oauth => {
-            let message = format!("`{}` is not available yet", auth.value.as_str());
-            problems.error(auth.at, message, "use `token` or `none`, the only two for now");
-            None
-        }
     }
 }
 

@@ -3,6 +3,7 @@
 //! Made by `resolve` alone. Servers keep their variables unexpanded.
 
 use std::{
+    collections::BTreeMap,
     fmt,
     net::SocketAddr,
     ops::Deref,
@@ -34,6 +35,8 @@ pub struct Config {
     pub policy: Vec<PolicyRule>,
     /// The roles of whoever starts us over stdio or on the command line.
     pub local_roles: Setting<Vec<String>>,
+    /// Whose signed tokens HTTP clients may show.
+    pub tokens: Tokens,
     /// When clients get the bridge tools.
     pub bridge: Setting<BridgeMode>,
     /// The groups of tools that are offered.
@@ -61,6 +64,29 @@ pub struct Http {
     pub addr: Setting<SocketAddr>,
     /// How a client proves who it is.
     pub auth: Setting<HttpAuth>,
+    /// Under which address clients reach it, if another.
+    pub public_url: Setting<Option<String>>,
+    /// The pages beside those of this machine whose scripts may ask.
+    pub allowed_origins: Setting<Vec<String>>,
+}
+
+/// Whose signed tokens HTTP clients may show, and what follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tokens {
+    /// Who signs them.
+    pub issuer: Setting<Option<String>>,
+    /// For whom they must be made; the address of `/mcp` unless written.
+    pub audience: Setting<Option<String>>,
+    /// Where the issuer's keys are, if it does not say.
+    pub jwks_url: Setting<Option<String>>,
+    /// The scopes that each needs.
+    pub required_scopes: Setting<Vec<String>>,
+    /// The roles that follow from a scope.
+    pub scope_roles: BTreeMap<String, Vec<String>>,
+    /// The claim that lists roles.
+    pub roles_claim: Setting<Option<String>>,
+    /// How far clocks may differ.
+    pub leeway: Setting<Duration>,
 }
 
 /// How resources are found and kept.
@@ -121,6 +147,10 @@ pub enum HttpAuth {
     None,
     /// By the token in the state folder.
     Token,
+    /// By a token that the issuer signed.
+    Jwt,
+    /// The same, and clients are told where to get one.
+    Oauth,
 }
 
 /// One rule on who may read what.
@@ -187,6 +217,8 @@ impl HttpAuth {
         match self {
             HttpAuth::None => "none",
             HttpAuth::Token => "token",
+            HttpAuth::Jwt => "jwt",
+            HttpAuth::Oauth => "oauth",
         }
     }
 }

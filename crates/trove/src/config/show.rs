@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
 
-use super::{Config, Origin, discovery, file, guide, read::Word};
+use super::{Config, Origin, auth, discovery, file, guide, read::Word};
 
 const MASK: &str = "***";
 
@@ -56,10 +56,12 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 23] {
+fn origins(config: &Config) -> [(&'static str, Origin); 31] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
+        ("http.public_url", config.http.public_url.origin),
+        ("http.allowed_origins", config.http.allowed_origins.origin),
         ("guide.root", config.guide_root.origin),
         ("guide.max_documents", config.guide_max_documents.origin),
         ("discovery.cache_ttl_ms", config.discovery.cache_ttl.origin),
@@ -70,6 +72,12 @@ fn origins(config: &Config) -> [(&'static str, Origin); 23] {
         ("discovery.semantic", config.discovery.is_semantic.origin),
         ("discovery.log_queries", config.discovery.logs_queries.origin),
         ("auth.local_roles", config.local_roles.origin),
+        ("auth.issuer", config.tokens.issuer.origin),
+        ("auth.audience", config.tokens.audience.origin),
+        ("auth.jwks_url", config.tokens.jwks_url.origin),
+        ("auth.required_scopes", config.tokens.required_scopes.origin),
+        ("auth.roles_claim", config.tokens.roles_claim.origin),
+        ("auth.leeway_seconds", config.tokens.leeway.origin),
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
         ("tools.descriptions", config.descriptions.origin),
@@ -97,11 +105,11 @@ fn in_force(config: &Config) -> Value {
     let toolsets: Vec<&str> = config.toolsets.iter().map(|set| set.as_str()).collect();
     json!({
         "servers": servers,
-        "http": { "addr": config.http.addr.value, "auth": config.http.auth.as_str() },
+        "http": auth::shown_http(&config.http),
         "guide": guide::shown(config),
         "discovery": discovery::shown(&config.discovery),
         "policy": policy,
-        "auth": { "local_roles": config.local_roles.value },
+        "auth": auth::shown_auth(config),
         "bridge": {
             "mode": config.bridge.as_str(),
             "max_answer_bytes": config.max_answer_bytes.value,

@@ -22,6 +22,7 @@ mod watch;
 // rules.
 mod faults;
 mod http;
+mod identity;
 mod restart;
 
 // What a person at a terminal sees, and what becomes of other clients' files.

@@ -251,18 +251,36 @@ fn t45_a_server_that_is_trove_itself_is_refused() {
 fn http_is_checked() {
     check(
         "http = { addr = 'localhost', auth = 'jwt' }",
-        "
+        r#"
         trove.toml:1:17: error: `localhost` is no IP address with a port
           hint: write it as in `127.0.0.1:7420`
-        trove.toml:1:37: error: `jwt` is not available yet
-          hint: use `token` or `none`, the only two for now
-        ",
+        trove.toml:1:37: error: `jwt` needs to know who signs the tokens
+          hint: add [auth] issuer = "https://id.example"
+        "#,
     );
     check(
         "http.auth = 'oauth'",
+        r#"
+        trove.toml:1:13: error: `oauth` needs to know who signs the tokens
+          hint: add [auth] issuer = "https://id.example"
+        "#,
+    );
+    check(
         "
-        trove.toml:1:13: error: `oauth` is not available yet
-          hint: use `token` or `none`, the only two for now
+        http = { auth = 'oauth', public_url = 'http://trove.example/mcp', allowed_origins = ['app.example', 'https://*'] }
+        auth = { issuer = 'https://ann:pw@id.example', leeway_seconds = 301 }
+        ",
+        "
+        trove.toml:1:39: error: `public_url` is no plain https address
+          hint: write it as in `https://id.example`, without user, `?` and `#`; http is for this machine only
+        trove.toml:1:86: error: `app.example` is no origin
+          hint: write scheme and host, as in `https://app.example`
+        trove.toml:1:101: error: `https://*` is no origin
+          hint: write scheme and host, as in `https://app.example`
+        trove.toml:2:19: error: `issuer` is no plain https address
+          hint: write it as in `https://id.example`, without user, `?` and `#`; http is for this machine only
+        trove.toml:2:65: error: a leeway of 301 seconds lets expired tokens live on
+          hint: write at most 300
         ",
     );
     check(
@@ -341,8 +359,8 @@ fn the_report_sums_up() {
             "
             trove.toml:3:9: warning: the environment variable `GONE` is not set
               hint: set `GONE` where Trove is started, or this server cannot start
-            trove.toml:5:8: error: `jwt` is not available yet
-              hint: use `token` or `none`, the only two for now
+            trove.toml:5:8: error: `jwt` needs to know who signs the tokens
+              hint: add [auth] issuer = \"https://id.example\"
             FILE: 1 server, 1 error, 1 warning
             "
         )
@@ -352,8 +370,8 @@ fn the_report_sums_up() {
         report["problems"][1],
         json!({
             "severity": "error", "file": "trove.toml", "line": 5, "column": 8,
-            "message": "`jwt` is not available yet",
-            "hint": "use `token` or `none`, the only two for now",
+            "message": "`jwt` needs to know who signs the tokens",
+            "hint": "add [auth] issuer = \"https://id.example\"",
         })
     );
     assert_eq!((&report["servers"], &report["usable"]), (&json!(["a"]), &json!(false)));
