@@ -1,6 +1,6 @@
 //! What a peer may make us hold: every bound by name.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
 /// The longest message from an upstream. 16 MiB of binary, as base64, must fit.
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
@@ -44,6 +44,18 @@ pub const MAX_SESSIONS_PER_CALLER: usize = 100;
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
 /// The most resources one client may watch.
 pub const MAX_WATCHES_PER_CLIENT: usize = 1000;
+/// The most connections of the HTTP door.
+pub const MAX_CONNECTIONS: usize = 10_240;
+/// How long the head of a request may take to arrive, from its first byte on.
+pub const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
+/// The most requests a second of one caller who is known by name, unless configured.
+pub const MAX_REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
+/// The most requests of one named caller that are under way over HTTP, unless configured.
+pub const MAX_CONCURRENT_PER_CALLER: usize = 64;
+/// The same for callers without names, who count as one.
+pub const MAX_CONCURRENT_UNNAMED: usize = 4096;
+/// The most streams of changes of one named caller over HTTP, unless configured.
+pub const MAX_STREAMS_PER_CALLER: usize = 100;
 /// How long a server may take from its start to its first answer.
 pub const MAX_STARTUP: Duration = Duration::from_secs(60);
 /// How long a request waits for an upstream that is being connected.
@@ -55,20 +67,118 @@ pub const MAX_STDERR_LINE: usize = 2048;
 /// How long a child may take to end once asked.
 pub const CHILD_GRACE: Duration = Duration::from_secs(2);
 
-/// The bounds that `config://security` names.
-pub const PUBLISHED: &[(&str, u64)] = &[
-    ("max_message_bytes", MAX_MESSAGE_BYTES as u64),
-    ("max_request_bytes", MAX_REQUEST_BYTES as u64),
+/// How often one caller may ask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rate {
+    /// In the long run.
+    pub per_second: NonZeroU32,
+    /// At once, after a pause.
+    pub burst: NonZeroU32,
+}
+
+/// The bounds that a configuration may move; the constants are where they stand otherwise.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bounds {
+    /// The longest message from an upstream.
+    pub message_bytes: usize,
+    /// The longest message from a client.
+    pub request_bytes: usize,
+    /// The most pages of one list.
+    pub list_pages: usize,
+    /// The most entries of one list.
+    pub list_entries: usize,
+    /// The longest time one list may take.
+    pub list_time: Duration,
+    /// The most requests waiting for one upstream.
+    pub waiting: usize,
+    /// The most connections of the HTTP door.
+    pub connections: usize,
+    /// How long the head of a request may take to arrive.
+    pub header_time: Duration,
+    /// How long its body may take.
+    pub body_time: Duration,
+    /// The most legacy sessions.
+    pub sessions: usize,
+    /// The most of them of one named caller.
+    pub sessions_per_caller: usize,
+    /// How long an idle one is kept.
+    pub session_idle: Duration,
+    /// The most resources one client may watch.
+    pub watches_per_client: usize,
+    /// How often one caller may ask over HTTP; without it, as often as it likes.
+    pub rate: Option<Rate>,
+    /// The most requests of one caller under way over HTTP.
+    pub concurrent_requests: usize,
+    /// The most streams of changes of one caller over HTTP.
+    pub streams: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Bounds {
+        Bounds {
+            message_bytes: MAX_MESSAGE_BYTES,
+            request_bytes: MAX_REQUEST_BYTES,
+            list_pages: MAX_LIST_PAGES,
+            list_entries: MAX_LIST_ENTRIES,
+            list_time: MAX_LIST_TIME,
+            waiting: MAX_PENDING,
+            connections: MAX_CONNECTIONS,
+            header_time: MAX_HEADER_TIME,
+            body_time: MAX_BODY_TIME,
+            sessions: MAX_SESSIONS,
+            sessions_per_caller: MAX_SESSIONS_PER_CALLER,
+            session_idle: SESSION_IDLE,
+            watches_per_client: MAX_WATCHES_PER_CLIENT,
+            rate: None,
+            concurrent_requests: MAX_CONCURRENT_UNNAMED,
+            streams: MAX_CONNECTIONS,
+        }
+    }
+}
+
+impl Bounds {
+    /// Those of a door where callers have names.
+    pub fn for_named() -> Bounds {
+        let per_second = MAX_REQUESTS_PER_SECOND;
+        Bounds {
+            rate: Some(Rate { per_second, burst: per_second.saturating_mul(BURST_SECONDS) }),
+            concurrent_requests: MAX_CONCURRENT_PER_CALLER,
+            streams: MAX_STREAMS_PER_CALLER,
+            ..Bounds::default()
+        }
+    }
+
+    /// Those that `config://security` names beside the rest.
+    pub fn published(&self) -> Vec<(&'static str, u64)> {
+        let number = |n: usize| u64::try_from(n).unwrap_or(u64::MAX);
+        let mut all = FIXED.to_vec();
+        all.extend([
+            ("max_message_bytes", number(self.message_bytes)),
+            ("max_request_bytes", number(self.request_bytes)),
+            ("max_list_pages", number(self.list_pages)),
+            ("max_list_entries", number(self.list_entries)),
+            ("max_list_seconds", self.list_time.as_secs()),
+            ("max_header_seconds", self.header_time.as_secs()),
+            ("max_body_seconds", self.body_time.as_secs()),
+            ("session_idle_seconds", self.session_idle.as_secs()),
+            ("max_connections", number(self.connections)),
+        ]);
+        all
+    }
+}
+
+/// How many seconds' worth of requests may come at once, unless configured.
+pub const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
+
+/// The bounds that stand where they are, as `config://security` names them.
+const FIXED: &[(&str, u64)] = &[
     ("max_uri_bytes", MAX_URI_BYTES as u64),
     ("max_templates_per_source", MAX_TEMPLATES as u64),
     ("max_json_depth", MAX_DEPTH as u64),
     ("max_batch", MAX_BATCH as u64),
-    ("max_list_pages", MAX_LIST_PAGES as u64),
-    ("max_list_entries", MAX_LIST_ENTRIES as u64),
     ("max_list_bytes", MAX_LIST_BYTES as u64),
-    ("max_list_seconds", MAX_LIST_TIME.as_secs()),
-    ("max_body_seconds", MAX_BODY_TIME.as_secs()),
     ("max_startup_seconds", MAX_STARTUP.as_secs()),
-    ("session_idle_seconds", SESSION_IDLE.as_secs()),
     ("max_watches", trove_core::gateway::MAX_WATCHES as u64),
+    ("max_policy_rules", trove_core::access::MAX_RULES as u64),
+    ("max_audit_waiting", trove_core::access::audit::MAX_WAITING as u64),
 ];

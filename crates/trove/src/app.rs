@@ -8,7 +8,6 @@ use std::{
 };
 
 use anyhow::Context as _;
-use axum::serve::ListenerExt as _;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -16,6 +15,7 @@ use trove_core::{
     Gateway, catalogue::shelf::FileShelf, flags::Flags, knowledge::Knowledge, tools::Tools,
 };
 use trove_mcp::{
+    bounds::Bounds,
     server::Server,
     upstream::{Eras, GuardianCommand, Scope, Upstreams},
 };
@@ -127,7 +127,8 @@ impl App {
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let tools = Tools::new(gateway.clone(), tool_settings(config));
-        let upstreams = Arc::new(Upstreams::new(&gateway, scope.clone(), eras, guardian));
+        let upstreams = Upstreams::new(&gateway, scope.clone(), eras, guardian);
+        let upstreams = Arc::new(upstreams.within(config.bounds.clone()));
         let board = gateway.board().clone();
         let keeping = (state.clone(), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);
@@ -164,6 +165,10 @@ impl App {
         &self.live.admission
     }
 
+    fn server(&self, bounds: &Bounds) -> Arc<Server> {
+        Server::within(self.gateway.clone(), self.live.tools.clone(), bounds.clone())
+    }
+
     /// Opens the HTTP door and gives its address.
     pub async fn open_http(
         &mut self,
@@ -175,7 +180,7 @@ impl App {
         })?;
         let address = listener.local_addr()?;
         let (guard, token) = door::guard(config, address, &self.state)?;
-        let server = Server::new(self.gateway.clone(), self.live.tools.clone());
+        let server = self.server(&config.bounds);
         let (page, figures) = web::open(web::Parts {
             gateway: self.gateway.clone(),
             server: server.clone(),
@@ -186,24 +191,16 @@ impl App {
         });
         self.doors.spawn(figures);
         let router = trove_mcp::server::router(server, guard, self.stop.clone()).merge(page);
-        // Without this each event of a stream waits for the client's acknowledgement.
-        let listener = listener.tap_io(|stream| {
-            let _ = stream.set_nodelay(true);
-        });
-        let stop = self.stop.clone();
+        let (bounds, stop) = (config.bounds.clone(), self.stop.clone());
         self.doors.spawn(async move {
-            let serve =
-                axum::serve(listener, router).with_graceful_shutdown(stop.cancelled_owned());
-            if let Err(error) = serve.await {
-                warn!(%error, "HTTP ended");
-            }
+            trove_mcp::server::serve(listener, router, &bounds, stop).await;
         });
         Ok((address, token))
     }
 
     /// Opens the door on stdin and stdout; when its client goes, so do we.
-    pub fn open_stdio(&mut self) {
-        let server = Server::new(self.gateway.clone(), self.live.tools.clone());
+    pub fn open_stdio(&mut self, config: &Config) {
+        let server = self.server(&config.bounds);
         let stop = self.stop.clone();
         self.doors.spawn(async move {
             let (input, output) = stdio::open();

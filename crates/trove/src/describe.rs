@@ -30,18 +30,23 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
         blocked_modules: vec!["*"],
         dangerous_builtins: vec!["*"],
         coverage_threshold: COVERAGE_THRESHOLD,
-        max_resource_bytes: bounds::MAX_MESSAGE_BYTES,
+        max_resource_bytes: config.bounds.message_bytes,
         max_response_bytes: config.max_answer_bytes.value,
         request_timeout_seconds: timeout,
         rate_limits: RateLimits {
             concurrent_requests_per_connection: bounds::MAX_CONCURRENT_REQUESTS,
-            waiting_requests_per_source: bounds::MAX_PENDING,
-            sessions: bounds::MAX_SESSIONS,
-            subscriptions_per_client: bounds::MAX_WATCHES_PER_CLIENT,
+            requests_per_second: config.bounds.rate.map(|rate| rate.per_second.get()),
+            burst: config.bounds.rate.map(|rate| rate.burst.get()),
+            concurrent_requests_per_caller: config.bounds.concurrent_requests,
+            streams_per_caller: config.bounds.streams,
+            waiting_requests_per_source: config.bounds.waiting,
+            sessions: config.bounds.sessions,
+            sessions_per_caller: config.bounds.sessions_per_caller,
+            subscriptions_per_client: config.bounds.watches_per_client,
         },
         auth_required: config.http.auth.value != HttpAuth::None,
         allowed_origins: config.http.allowed_origins.value.clone(),
-        limits: bounds::PUBLISHED.iter().copied().collect(),
+        limits: config.bounds.published().into_iter().collect(),
         ..SecuritySettings::default()
     };
     (server, security)

@@ -93,12 +93,22 @@ pub struct SecuritySettings {
 /// How often a caller may ask.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct RateLimits {
-    /// Requests that one connection may have under way.
+    /// Requests one caller may send over HTTP each second, in the long run; none: as many as it likes.
+    pub requests_per_second: Option<u32>,
+    /// Requests one caller may send at once after a pause.
+    pub burst: Option<u32>,
+    /// Requests one caller may have under way over HTTP.
+    pub concurrent_requests_per_caller: usize,
+    /// Streams of changes one caller may have open over HTTP.
+    pub streams_per_caller: usize,
+    /// Requests that one connection on stdio may have under way.
     pub concurrent_requests_per_connection: usize,
     /// Requests that may wait for one server.
     pub waiting_requests_per_source: usize,
     /// Legacy sessions at once.
     pub sessions: usize,
+    /// Those of one caller who has a name.
+    pub sessions_per_caller: usize,
     /// Resources one client may watch.
     pub subscriptions_per_client: usize,
 }

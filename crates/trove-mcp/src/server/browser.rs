@@ -27,8 +27,7 @@ pub const KEY_HEADER: &str = "x-trove-key";
 const PASS_SECONDS: u32 = 30 * 24 * 3600;
 
 const NO_PASS: &str = "open the address that `trove up` prints";
-const NO_PAGE: &str =
-    "the page is served to the holder of Trove's own token only, and here an issuer's are asked for";
+const NO_PAGE: &str = "the page is served to the holder of Trove's own token only, and here an issuer's are asked for";
 
 /// What stands before a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,7 +11,10 @@ use http::{HeaderMap, StatusCode, header};
 use tokio::time::Instant;
 use trove_core::{Caller, caller::Door};
 
-use super::identity::{NotTaken, SignedTokens};
+use super::{
+    identity::{NotTaken, SignedTokens},
+    limits::Place,
+};
 
 /// How a client proves that it may ask.
 #[derive(Clone)]
@@ -53,6 +56,8 @@ pub struct Admitted {
     pub caller: Caller,
     /// When that ends; streams end with it.
     pub until: Option<Instant>,
+    /// Held while the request is under way.
+    pub(super) place: Option<Arc<Place>>,
 }
 
 impl Refusal {
@@ -112,10 +117,10 @@ impl Guard {
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         let caller = Caller::behind(Door::Http);
         match &self.identity {
-            Identity::None => Ok(Admitted { caller, until: None }),
+            Identity::None => Ok(Admitted { caller, until: None, place: None }),
             Identity::Token(token) => {
                 if has_token(headers, token) {
-                    return Ok(Admitted { caller, until: None });
+                    return Ok(Admitted { caller, until: None, place: None });
                 }
                 let why = "a bearer token is needed; `trove up` prints it";
                 let challenge = Some("Bearer".to_owned());
@@ -129,6 +134,7 @@ impl Guard {
                         ..caller
                     },
                     until: Some(moment(bearer.until)),
+                    place: None,
                 }),
                 Err(why) => Err(turned_away(tokens, &why)),
             },

@@ -28,12 +28,13 @@ use super::{
     headers,
     identity::METADATA_PATH,
     legacy::Session,
+    limits::{Limits, Place, TooMuch},
     listen::listen,
     sessions::{HttpSession, Sessions},
     stdio::client_name,
 };
 use crate::{
-    bounds::{MAX_BATCH, MAX_BODY_TIME, MAX_NOTICES, MAX_REQUEST_BYTES},
+    bounds::{MAX_BATCH, MAX_NOTICES},
     era::Version,
     sse,
     wire::{self, Message, Request, RpcError, code},
@@ -52,17 +53,20 @@ struct HttpDoor {
     server: Arc<Server>,
     guard: Guard,
     sessions: Sessions,
+    limits: Limits,
     stop: CancellationToken,
 }
 
 /// The routes of the MCP door. Streams end when `stop` is cancelled.
 pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
-    let door = Arc::new(HttpDoor { server, guard, sessions: Sessions::default(), stop });
+    let limits = Limits::new(&server.bounds);
+    let door = Arc::new(HttpDoor { server, guard, sessions: Sessions::default(), limits, stop });
     let janitor = Arc::downgrade(&door);
     let stopped = door.stop.clone();
     tokio::spawn(async move {
         while let Some(door) = janitor.upgrade() {
             door.sessions.end_idle(&door.server).await;
+            door.limits.forget_silent();
             drop(door);
             tokio::select! {
                 () = tokio::time::sleep(Duration::from_secs(60)) => {}
@@ -80,12 +84,19 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
 }
 
 async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    let admitted = match door.guard.admit(request.headers()).await {
+    let mut admitted = match door.guard.admit(request.headers()).await {
         Ok(admitted) => admitted,
         Err(refusal) => return turn_away(refusal),
     };
     match *request.method() {
-        Method::POST => door.post(request, admitted).await,
+        Method::POST => {
+            // Before the body: what many slow ones hold is bounded too.
+            match door.limits.begin(&admitted.caller) {
+                Ok(place) => admitted.place = Some(Arc::new(place)),
+                Err(too_much) => return slow_down(None, &too_much),
+            }
+            door.post(request, admitted).await
+        }
         Method::GET => door.listen_unasked(request.headers(), &admitted).await,
         Method::DELETE => door.end_session(request.headers(), &admitted).await,
         _ => refuse(StatusCode::METHOD_NOT_ALLOWED, "use POST, GET or DELETE"),
@@ -145,14 +156,16 @@ impl HttpDoor {
                 "Content-Type must be application/json",
             );
         }
-        let body = Limited::new(body, MAX_REQUEST_BYTES).collect();
-        let Ok(body) = tokio::time::timeout(MAX_BODY_TIME, body).await else {
+        let body = Limited::new(body, self.server.bounds.request_bytes).collect();
+        let Ok(body) = tokio::time::timeout(self.server.bounds.body_time, body).await else {
             return refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
         };
         let body = match body {
             Ok(body) => body.to_bytes(),
             Err(error) if error.is::<LengthLimitError>() => {
-                return refuse(StatusCode::PAYLOAD_TOO_LARGE, "the request is larger than 4 MiB");
+                let most = self.server.bounds.request_bytes;
+                let why = format!("the request is larger than {most} bytes");
+                return turn_away(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why));
             }
             Err(_) => return refuse(StatusCode::BAD_REQUEST, "the request was cut off"),
         };
@@ -170,6 +183,9 @@ impl HttpDoor {
     ) -> Response {
         match wire::parse_request(&body) {
             Ok(Message::Request(request)) => {
+                if let Err(too_much) = self.limits.spend(&admitted.caller) {
+                    return slow_down(Some(&request.id), &too_much);
+                }
                 let meta = meta_of(request.params.as_ref());
                 let has_session = headers.contains_key(headers::SESSION);
                 if headers::is_modern(headers, meta.as_ref()) && !has_session {
@@ -211,8 +227,12 @@ impl HttpDoor {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
                     let asking = session.session.asking(&request, &admitted.caller);
-                    let outcome =
-                        session.session.answer(&self.server, request, &asking, None).await;
+                    let outcome = match self.limits.spend(&admitted.caller) {
+                        Ok(()) => {
+                            session.session.answer(&self.server, request, &asking, None).await
+                        }
+                        Err(too_much) => Err(too_much_error(&too_much)),
+                    };
                     answers
                         .push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
                 }
@@ -245,6 +265,7 @@ impl HttpDoor {
         if request.method == "subscriptions/listen" {
             return self.listen_modern(request, asking, admitted.until);
         }
+        let place = admitted.place;
         if request.method == "tools/call"
             && let Err(error) = self.check_arguments(headers, &request).await
         {
@@ -253,6 +274,7 @@ impl HttpDoor {
         if asking.wants_notices() && accepts_events(headers) {
             let door = self.clone();
             return stream_answer(request.id.clone(), asking.clone(), move |notices| async move {
+                let _place = place;
                 door.server.answer(&request.method, request.params, &asking, Some(notices)).await
             });
         }
@@ -295,9 +317,12 @@ impl HttpDoor {
         let id = request.id.clone();
         let has_effects = has_effects(&request.method);
         let (door, about) = (self.clone(), asking.clone());
+        let place = admitted.place.clone();
         let work = move |notices| async move {
-            let work =
-                async move { session.session.answer(&door.server, request, &about, notices).await };
+            let work = async move {
+                let _place = place;
+                session.session.answer(&door.server, request, &about, notices).await
+            };
             // In these eras a client that hangs up has not cancelled what it began; what
             // has effects is finished even for nobody.
             if has_effects { finish(work).await } else { work.await }
@@ -352,6 +377,10 @@ impl HttpDoor {
         let Some(session) = self.session(headers, admitted) else {
             return no_such_session();
         };
+        let place = match self.limits.listen(&admitted.caller) {
+            Ok(place) => place,
+            Err(too_much) => return slow_down(None, &too_much),
+        };
         let Some((receiver, taken_over)) = session.listen().await else {
             return refuse(StatusCode::CONFLICT, "this session is listening already");
         };
@@ -360,7 +389,8 @@ impl HttpDoor {
             Some((message, (receiver, session)))
         });
         let messages = messages.take_until(taken_over.cancelled_owned());
-        events(messages.take_until(over(admitted.until)), self.stop.clone())
+        let messages = messages.take_until(over(admitted.until));
+        events(messages.inspect(move |_| drop_later(&place)), self.stop.clone())
     }
 
     fn listen_modern(
@@ -369,19 +399,27 @@ impl HttpDoor {
         asking: Asking,
         token_ends: Option<Instant>,
     ) -> Response {
+        let place = match self.limits.listen(&asking.caller) {
+            Ok(place) => place,
+            Err(too_much) => return slow_down(Some(&request.id), &too_much),
+        };
         let (out, messages) = mpsc::channel(MAX_UNHEARD);
         let stop = self.stop.clone();
         // The task ends when the client hangs up, which closes the channel, or with us.
         let until = stop.clone();
         tokio::spawn(async move {
-            listen(&self.server.gateway, &asking.caller, &request, out, &until).await;
+            listen(&self.server, &asking.caller, &request, out, &until).await;
         });
         let messages = stream::unfold(messages, |mut messages| async move {
             Some((messages.recv().await?, messages))
         });
-        events(messages.take_until(over(token_ends)), stop)
+        let messages = messages.take_until(over(token_ends));
+        events(messages.inspect(move |_| drop_later(&place)), stop)
     }
 }
+
+/// The place of a stream is held by its messages, and free when they are dropped.
+fn drop_later(_place: &Place) {}
 
 /// Ends when the token does that a stream was opened with: who may no longer ask may no
 /// longer listen.
@@ -510,6 +548,24 @@ fn respond(status: StatusCode, body: Option<Body>) -> Response {
 
 fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
     respond(StatusCode::BAD_REQUEST, Some(Body::from(wire::error_response(id, error))))
+}
+
+/// Tells a caller who asks too much when to come back, in the words of HTTP and in ours.
+fn slow_down(id: Option<&Json>, too_much: &TooMuch) -> Response {
+    let body = wire::error_response(id, &too_much_error(too_much));
+    let mut response = respond(StatusCode::TOO_MANY_REQUESTS, Some(Body::from(body)));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(too_much.seconds()));
+    response
+}
+
+fn too_much_error(too_much: &TooMuch) -> RpcError {
+    let wait = too_much.retry_after.as_millis().max(1);
+    let text = format!("{}; try again in {wait} ms", too_much.why);
+    let error = RpcError::new(code::TOO_MUCH, text);
+    match Json::parse(format!("{{\"retryAfterMs\":{wait}}}")) {
+        Ok(data) => error.with_data(data),
+        Err(_) => error,
+    }
 }
 
 /// Turns a request away before it is known to be JSON-RPC, in words.

@@ -39,7 +39,8 @@ impl Session {
         caller: Caller,
         out: mpsc::Sender<Bytes>,
     ) -> Session {
-        let interest = Arc::new(Interest::new(ListsChanged::ALL, None));
+        let interest =
+            Arc::new(Interest::new(ListsChanged::ALL, None, server.bounds.watches_per_client));
         let changes = server.gateway.changes();
         let pump = tokio::spawn({
             let interest = interest.clone();

@@ -23,9 +23,8 @@ use trove_core::{
     resource::ListsChanged,
 };
 
-use super::asking::level;
+use super::{Server, asking::level};
 use crate::{
-    bounds::MAX_WATCHES_PER_CLIENT,
     era::meta,
     wire::{self, Request},
 };
@@ -44,16 +43,19 @@ pub(crate) struct Interest {
     pub(crate) log_level: AtomicU8,
     /// The id of the modern stream.
     pub(crate) stream: Option<Json>,
+    /// The most that may be watched.
+    most: usize,
 }
 
 impl Interest {
-    pub(crate) fn new(lists: ListsChanged, stream: Option<Json>) -> Interest {
+    pub(crate) fn new(lists: ListsChanged, stream: Option<Json>, most: usize) -> Interest {
         Interest {
             lists,
             watched: Mutex::default(),
             is_over: AtomicBool::new(false),
             log_level: AtomicU8::new(NO_LOGS),
             stream,
+            most,
         }
     }
 
@@ -64,8 +66,8 @@ impl Interest {
         caller: &Caller,
         uri: &PublicUri,
     ) -> Result<(), AskError> {
-        if self.watched().len() >= MAX_WATCHES_PER_CLIENT {
-            return Err(AskError::TooManyWatches { limit: MAX_WATCHES_PER_CLIENT });
+        if self.watched().len() >= self.most {
+            return Err(AskError::TooManyWatches { limit: self.most });
         }
         let watched = gateway.watch(caller, uri).await?;
         let is_repeat = self.watched().insert(watched.clone(), uri.clone()).is_some();
@@ -201,12 +203,13 @@ impl Interest {
 /// Runs one `subscriptions/listen` until it is stopped or the client is gone. Not to be
 /// dropped before its end: it lets go of what it watches there.
 pub(crate) async fn listen(
-    gateway: &Gateway,
+    server: &Server,
     caller: &Caller,
     request: &Request,
     out: mpsc::Sender<Bytes>,
     stop: &CancellationToken,
 ) {
+    let gateway = &*server.gateway;
     let params = request.params.as_ref();
     let changes = gateway.changes();
     let filter = params.and_then(|params| params.get("notifications"));
@@ -218,7 +221,7 @@ pub(crate) async fn listen(
         tools: wants("toolsListChanged"),
         prompts: wants("promptsListChanged"),
     };
-    let interest = Interest::new(lists, Some(request.id.clone()));
+    let interest = Interest::new(lists, Some(request.id.clone()), server.bounds.watches_per_client);
     let uris = filter.get("resourceSubscriptions").and_then(items).unwrap_or_default();
     let mut accepted = Vec::new();
     for uri in uris.iter().filter_map(|text| string(text)) {
@@ -269,7 +272,7 @@ mod tests {
     #[test]
     fn a_stream_hears_only_what_its_filter_names_and_is_tagged() {
         let lists = ListsChanged { tools: true, ..ListsChanged::default() };
-        let interest = Interest::new(lists, Some(Json::parse("7").unwrap()));
+        let interest = Interest::new(lists, Some(Json::parse("7").unwrap()), 1);
         let said = text(interest.messages(&Change::Lists(ListsChanged::ALL)));
         assert_eq!(
             said,
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn an_update_carries_the_name_the_client_used() {
-        let interest = Interest::new(ListsChanged::ALL, None);
+        let interest = Interest::new(ListsChanged::ALL, None, 1);
         let watched = (SourceId::new("a").unwrap(), "x:1".into());
         interest.watched().insert(watched, PublicUri::new("a+x:1"));
         let change =
@@ -299,7 +302,7 @@ mod tests {
 
     #[test]
     fn log_messages_below_the_wanted_level_are_not_sent() {
-        let interest = Interest::new(ListsChanged::ALL, None);
+        let interest = Interest::new(ListsChanged::ALL, None, 1);
         let log = |l: &str| Change::Log {
             source: SourceId::new("a").unwrap(),
             message: Json::parse(format!("{{\"level\":\"{l}\"}}")).unwrap(),

@@ -6,6 +6,7 @@
 mod asking;
 mod body;
 mod browser;
+mod connections;
 mod dispatch;
 mod encode;
 mod guard;
@@ -13,6 +14,7 @@ mod headers;
 mod http;
 pub mod identity;
 mod legacy;
+mod limits;
 mod listen;
 mod measure;
 mod pretend;
@@ -25,12 +27,13 @@ use std::sync::Arc;
 use trove_core::{Gateway, json::quote, tools::Tools};
 
 pub use browser::{KEY_HEADER, Lock, Pass, behind};
+pub use connections::serve;
 pub use guard::{Admitted, Guard, Identity, Refusal};
 pub use http::router;
 pub use pretend::Pretend;
 pub use stdio::serve_stdio;
 
-use crate::era::OUR_VERSION;
+use crate::{bounds::Bounds, era::OUR_VERSION};
 use seal::Seal;
 
 /// What all doors share.
@@ -38,12 +41,18 @@ pub struct Server {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) tools: Arc<Tools>,
     pub(crate) seal: Seal,
+    pub(crate) bounds: Bounds,
 }
 
 impl Server {
     /// A server in front of a gateway and its tools.
     pub fn new(gateway: Arc<Gateway>, tools: Arc<Tools>) -> Arc<Server> {
-        Arc::new(Server { gateway, tools, seal: Seal::new() })
+        Server::within(gateway, tools, Bounds::default())
+    }
+
+    /// The same within other bounds.
+    pub fn within(gateway: Arc<Gateway>, tools: Arc<Tools>, bounds: Bounds) -> Arc<Server> {
+        Arc::new(Server { gateway, tools, seal: Seal::new(), bounds })
     }
 }
 

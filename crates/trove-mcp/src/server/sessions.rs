@@ -14,7 +14,6 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Server, legacy::Session};
-use crate::bounds::{MAX_SESSIONS, MAX_SESSIONS_PER_CALLER, SESSION_IDLE};
 
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
@@ -75,10 +74,10 @@ impl Sessions {
             let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
             let principal = session.session.caller.principal.clone();
             let own = |other: &HttpSession| other.session.caller.principal == principal;
-            let evicted = if all.len() >= MAX_SESSIONS {
+            let evicted = if all.len() >= server.bounds.sessions {
                 Some(evict(&mut all, |_| true))
             } else if principal.is_some()
-                && all.values().filter(|s| own(s)).count() >= MAX_SESSIONS_PER_CALLER
+                && all.values().filter(|s| own(s)).count() >= server.bounds.sessions_per_caller
             {
                 // Whoever begins too many loses one of his own, not one of others.
                 Some(evict(&mut all, own))
@@ -127,7 +126,9 @@ impl Sessions {
     pub(crate) async fn end_idle(&self, server: &Server) {
         let idle: Vec<Arc<HttpSession>> = {
             let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            all.extract_if(|_, session| session.idle() > SESSION_IDLE).map(|(_, s)| s).collect()
+            all.extract_if(|_, session| session.idle() > server.bounds.session_idle)
+                .map(|(_, s)| s)
+                .collect()
         };
         for session in idle {
             session.session.end(server).await;

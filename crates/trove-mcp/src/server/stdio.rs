@@ -22,9 +22,7 @@ use super::{
     listen::listen,
 };
 use crate::{
-    bounds::{
-        MAX_BATCH, MAX_CONCURRENT_REQUESTS, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX, MAX_REQUEST_BYTES,
-    },
+    bounds::{MAX_BATCH, MAX_CONCURRENT_REQUESTS, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
     era::Version,
     lines::{Line, Lines, write},
     wire::{self, Message, Request, RpcError, code},
@@ -40,6 +38,7 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: CancellationToken,
 ) {
+    let longest = server.bounds.request_bytes;
     let (out, waiting) = mpsc::channel(MAX_OUTBOX);
     let writer = tokio::spawn(write(output, waiting));
     let client = Arc::new(Client {
@@ -52,7 +51,7 @@ pub async fn serve_stdio(
         closing: CancellationToken::new(),
     });
     let mut tasks = JoinSet::new();
-    let mut lines = Lines::new(input, MAX_REQUEST_BYTES);
+    let mut lines = Lines::new(input, longest);
     loop {
         let line = tokio::select! {
             () = stop.cancelled() => break,
@@ -61,7 +60,7 @@ pub async fn serve_stdio(
         match line {
             Some(Line::Text(text)) => client.take(text, &mut tasks).await,
             Some(Line::TooLong { .. }) => {
-                let text = format!("a message may be at most {MAX_REQUEST_BYTES} bytes");
+                let text = format!("a message may be at most {longest} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, text);
                 client.send(wire::error_response(None, &error)).await;
             }
@@ -215,7 +214,7 @@ impl Client {
         if request.method == "subscriptions/listen" {
             let stop = self.closing.child_token();
             self.modern().insert(id.as_bytes().to_vec(), stop.clone());
-            listen(&self.server.gateway, &asking.caller, &request, self.out.clone(), &stop).await;
+            listen(&self.server, &asking.caller, &request, self.out.clone(), &stop).await;
             self.modern().remove(&id.as_bytes().to_vec());
             return;
         }

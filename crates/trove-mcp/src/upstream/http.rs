@@ -24,7 +24,7 @@ use super::{
     mux::refuse_or_pong,
 };
 use crate::{
-    bounds::{MAX_MESSAGE_BYTES, MAX_PENDING},
+    bounds::Bounds,
     era::Version,
     repeated,
     sse::Parser,
@@ -60,6 +60,8 @@ struct Shared {
     inbox: Arc<Inbox>,
     closed: CancellationToken,
     places: Semaphore,
+    most: usize,
+    longest: usize,
 }
 
 impl HttpLink {
@@ -69,6 +71,7 @@ impl HttpLink {
         url: String,
         headers: HeaderMap,
         inbox: Arc<Inbox>,
+        bounds: &Bounds,
     ) -> HttpLink {
         let shared = Shared {
             source: source.clone(),
@@ -79,7 +82,9 @@ impl HttpLink {
             version: OnceLock::new(),
             inbox,
             closed: CancellationToken::new(),
-            places: Semaphore::new(MAX_PENDING),
+            places: Semaphore::new(bounds.waiting),
+            most: bounds.waiting,
+            longest: bounds.message_bytes,
         };
         HttpLink { shared: Arc::new(shared), unasked: OnceLock::new() }
     }
@@ -237,7 +242,7 @@ impl Shared {
         // Streams of changes stay open for ever and wait for nothing.
         let _place = match call.method {
             "subscriptions/listen" => None,
-            _ => Some(self.places.try_acquire().map_err(|_| LinkError::Busy(MAX_PENDING))?),
+            _ => Some(self.places.try_acquire().map_err(|_| LinkError::Busy(self.most))?),
         };
         let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
         let response = self.post(call.method, repeated, body).await?;
@@ -245,7 +250,7 @@ impl Shared {
         if is_event_stream(&response) && status.is_success() {
             return self.answer_in_stream(response, &call).await;
         }
-        let limit = if status.is_success() { MAX_MESSAGE_BYTES } else { MAX_REFUSAL_BYTES };
+        let limit = if status.is_success() { self.longest } else { MAX_REFUSAL_BYTES };
         let body = match read_body(response, limit).await {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
@@ -272,11 +277,11 @@ impl Shared {
 
     /// Reads events until the one that answers; all others are handed on in order.
     async fn answer_in_stream(&self, response: Response, call: &Call) -> Result<Json, LinkError> {
-        let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+        let mut parser = Parser::new(self.longest);
         let mut chunks = response.bytes_stream();
         while let Some(chunk) = chunks.next().await {
             let chunk = chunk.map_err(|_| LinkError::Lost)?;
-            parser.push(&chunk).map_err(|_| LinkError::TooLarge(MAX_MESSAGE_BYTES))?;
+            parser.push(&chunk).map_err(|_| LinkError::TooLarge(self.longest))?;
             while let Some(event) = parser.next() {
                 match wire::parse(&event.data) {
                     Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
@@ -334,7 +339,7 @@ impl Shared {
                 return;
             }
             was_open = true;
-            let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+            let mut parser = Parser::new(self.longest);
             let mut chunks = response.bytes_stream();
             while let Some(Ok(chunk)) = chunks.next().await {
                 failures = 0;

@@ -22,7 +22,7 @@ use super::{
     mux::{Mux, MuxLink},
 };
 use crate::{
-    bounds::MAX_MESSAGE_BYTES,
+    bounds::Bounds,
     sse::Parser,
     wire::{self, Message},
 };
@@ -41,6 +41,7 @@ pub(crate) async fn connect(
     url: &str,
     headers: HeaderMap,
     inbox: Arc<Inbox>,
+    bounds: &Bounds,
 ) -> Result<MuxLink, LinkError> {
     let accept = HeaderValue::from_static("text/event-stream");
     let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
@@ -52,10 +53,10 @@ pub(crate) async fn connect(
         return Err(LinkError::Status(status.as_u16(), text));
     }
     let base = response.url().clone();
-    let (mux, out) = Mux::new(source.clone(), inbox);
+    let (mux, out) = Mux::new(source.clone(), inbox, bounds.waiting);
     let (found, endpoint) = oneshot::channel();
     let mut tasks = JoinSet::new();
-    tasks.spawn(receive(response, mux.clone(), found));
+    tasks.spawn(receive(response, bounds.message_bytes, mux.clone(), found));
     let endpoint = tokio::time::timeout(MAX_WAIT_FOR_ENDPOINT, endpoint).await;
     let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
     let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
@@ -74,13 +75,18 @@ fn same_origin(base: &Url, endpoint: &str) -> Result<Url, LinkError> {
     if target.origin() == base.origin() { Ok(target) } else { Err(bad("another server")) }
 }
 
-async fn receive(response: Response, mux: Arc<Mux>, found: oneshot::Sender<String>) {
+async fn receive(
+    response: Response,
+    longest: usize,
+    mux: Arc<Mux>,
+    found: oneshot::Sender<String>,
+) {
     let mut found = Some(found);
-    let mut parser = Parser::new(MAX_MESSAGE_BYTES);
+    let mut parser = Parser::new(longest);
     let mut chunks = response.bytes_stream();
     while let Some(Ok(chunk)) = chunks.next().await {
         if parser.push(&chunk).is_err() {
-            warn!(limit = MAX_MESSAGE_BYTES, "an event is too long; connection given up");
+            warn!(limit = longest, "an event is too long; connection given up");
             break;
         }
         while let Some(event) = parser.next() {

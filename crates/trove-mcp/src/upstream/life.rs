@@ -166,13 +166,21 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
         }
         Reach::Http(remote) => {
             let (url, headers) = address(remote, shared)?;
-            let link = HttpLink::new(&config.id, client(shared)?, url, headers, inbox);
+            let link =
+                HttpLink::new(&config.id, client(shared)?, url, headers, inbox, &shared.bounds);
             Ok(Arc::new(link))
         }
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
-            let link =
-                legacy_sse::connect(&config.id, client(shared)?, &url, headers, inbox).await?;
+            let link = legacy_sse::connect(
+                &config.id,
+                client(shared)?,
+                &url,
+                headers,
+                inbox,
+                &shared.bounds,
+            )
+            .await?;
             Ok(Arc::new(link))
         }
     }

@@ -12,7 +12,7 @@ use trove_core::{
 
 use super::{config::Expose, conversation::Conversation};
 use crate::{
-    bounds::{MAX_LIST_BYTES, MAX_LIST_ENTRIES, MAX_LIST_PAGES, MAX_LIST_TIME, MAX_TEMPLATES},
+    bounds::{Bounds, MAX_LIST_BYTES, MAX_TEMPLATES},
     wire::code,
 };
 
@@ -21,10 +21,11 @@ pub(crate) async fn list(
     conversation: &Conversation,
     expose: Expose,
     timeout: Duration,
+    bounds: &Bounds,
 ) -> Result<Listing, SourceError> {
     let offers = conversation.hello.offers;
-    let deadline = Instant::now() + MAX_LIST_TIME;
-    let pager = |method, key| Pager::new(conversation, method, key, timeout, deadline);
+    let deadline = Instant::now() + bounds.list_time;
+    let pager = |method, key| Pager { conversation, method, key, timeout, deadline, bounds };
     let mut gathered = Gathered::default();
     let mut listing = Listing::default();
     let unread = &mut listing.unread;
@@ -150,6 +151,7 @@ struct Pager<'a> {
     key: &'static str,
     timeout: Duration,
     deadline: Instant,
+    bounds: &'a Bounds,
 }
 
 /// What one page says.
@@ -158,24 +160,15 @@ struct PageHead {
     freshness: Freshness,
 }
 
-impl<'a> Pager<'a> {
-    fn new(
-        conversation: &'a Conversation,
-        method: &'static str,
-        key: &'static str,
-        timeout: Duration,
-        deadline: Instant,
-    ) -> Pager<'a> {
-        Pager { conversation, method, key, timeout, deadline }
-    }
-
+impl Pager<'_> {
     /// Follows the cursors to the end, or to a bound. What was read before a later page
     /// failed is kept, and the rest is reported as missing.
     async fn run(self) -> Result<Pages, SourceError> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();
         let (mut cursor, mut bytes) = (None, 0);
-        for number in 0..MAX_LIST_PAGES {
+        let (most_entries, most_pages) = (self.bounds.list_entries, self.bounds.list_pages);
+        for number in 0..most_pages {
             let (head, entries, size) = match self.page(cursor.as_deref()).await {
                 Ok(page) => page,
                 Err(error) if number == 0 => return Err(error),
@@ -191,19 +184,20 @@ impl<'a> Pager<'a> {
             if !seen.insert(next.clone()) {
                 return Ok(self.cut(pages, "the server repeated a cursor"));
             }
-            if pages.entries.len() >= MAX_LIST_ENTRIES {
-                pages.entries.truncate(MAX_LIST_ENTRIES);
-                return Ok(self.cut(pages, &format!("more than {MAX_LIST_ENTRIES} entries")));
+            if pages.entries.len() >= most_entries {
+                pages.entries.truncate(most_entries);
+                return Ok(self.cut(pages, &format!("more than {most_entries} entries")));
             }
             if bytes >= MAX_LIST_BYTES {
                 return Ok(self.cut(pages, &format!("more than {MAX_LIST_BYTES} bytes")));
             }
             if Instant::now() >= self.deadline {
-                return Ok(self.cut(pages, &format!("listing took longer than {MAX_LIST_TIME:?}")));
+                let why = format!("listing took longer than {:?}", self.bounds.list_time);
+                return Ok(self.cut(pages, &why));
             }
             cursor = Some(next);
         }
-        Ok(self.cut(pages, &format!("more than {MAX_LIST_PAGES} pages")))
+        Ok(self.cut(pages, &format!("more than {most_pages} pages")))
     }
 
     fn cut(&self, mut pages: Pages, why: &str) -> Pages {

@@ -35,6 +35,7 @@ pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use process::ENV_ALLOW_LIST;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
+use crate::bounds::Bounds;
 use source::{Shared, Upstream};
 use watching::Wanted;
 
@@ -68,12 +69,21 @@ impl Upstreams {
             guardian_command: guardian,
             guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
+            bounds: Bounds::default(),
         };
         Upstreams {
             shared: Arc::new(shared),
             running: Default::default(),
             wanted: Default::default(),
         }
+    }
+
+    /// The same within other bounds; said before the first server is started.
+    pub fn within(mut self, bounds: Bounds) -> Upstreams {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.bounds = bounds;
+        }
+        self
     }
 
     /// Makes the running servers those of `configs`: what did not change is left alone,

@@ -23,7 +23,7 @@ use super::{
     process::Process,
 };
 use crate::{
-    bounds::{MAX_OUTBOX, MAX_PENDING},
+    bounds::MAX_OUTBOX,
     wire::{self, Message, RpcError, code},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct Mux {
     outbox: mpsc::Sender<Bytes>,
     inbox: Arc<Inbox>,
     closed: CancellationToken,
+    /// The most requests that wait.
+    most: usize,
 }
 
 struct Pending {
@@ -43,7 +45,11 @@ struct Pending {
 
 impl Mux {
     /// A connection whose messages out appear on the receiver.
-    pub(crate) fn new(source: SourceId, inbox: Arc<Inbox>) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
+    pub(crate) fn new(
+        source: SourceId,
+        inbox: Arc<Inbox>,
+        most: usize,
+    ) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
         let (outbox, out) = mpsc::channel(MAX_OUTBOX);
         let mux = Mux {
             source,
@@ -51,6 +57,7 @@ impl Mux {
             outbox,
             inbox,
             closed: CancellationToken::new(),
+            most,
         };
         (Arc::new(mux), out)
     }
@@ -60,8 +67,8 @@ impl Mux {
         let (reply, answer) = oneshot::channel();
         {
             let mut pending = self.pending();
-            if pending.len() >= MAX_PENDING {
-                return Err(LinkError::Busy(MAX_PENDING));
+            if pending.len() >= self.most {
+                return Err(LinkError::Busy(self.most));
             }
             pending.insert(call.id, Pending { reply, notices: call.notices });
         }

@@ -31,7 +31,7 @@ use super::{
     variables::Scope,
     watching::{InForce, MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
 };
-use crate::bounds::MAX_WAIT_FOR_READY;
+use crate::bounds::{Bounds, MAX_WAIT_FOR_READY};
 
 /// How many answers pass between two updates of the latency on the board.
 const LATENCY_SAMPLE: u32 = 32;
@@ -47,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) guardian: OnceLock<Option<Arc<Guardian>>>,
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
+    pub(crate) bounds: Bounds,
 }
 
 impl Shared {
@@ -235,7 +236,8 @@ impl Source for Upstream {
     fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async {
             let conversation = self.ready().await?;
-            listing::list(&conversation, self.config.expose, self.config.timeout).await
+            let (config, bounds) = (&self.config, &self.shared.bounds);
+            listing::list(&conversation, config.expose, config.timeout, bounds).await
         })
     }
 

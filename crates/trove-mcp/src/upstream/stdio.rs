@@ -11,10 +11,7 @@ use super::{
     mux::{Mux, MuxLink},
     process::Spawn,
 };
-use crate::{
-    bounds::MAX_MESSAGE_BYTES,
-    lines::{Line, Lines, write},
-};
+use crate::lines::{Line, Lines, write};
 
 /// After this many lines that are no messages, further ones are not logged.
 const MAX_NOISE_LOGGED: u32 = 5;
@@ -34,9 +31,10 @@ pub(crate) fn start(
     inbox: Arc<Inbox>,
 ) -> Result<MuxLink, LinkError> {
     let board = spawn.shared.board.clone();
+    let (waiting, longest) = (spawn.shared.bounds.waiting, spawn.shared.bounds.message_bytes);
     let (process, stdin, stdout) =
         spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
-    let (mux, out) = Mux::new(source.clone(), inbox);
+    let (mux, out) = Mux::new(source.clone(), inbox, waiting);
     let mut tasks = JoinSet::new();
     let writer = mux.clone();
     tasks.spawn(async move {
@@ -50,13 +48,19 @@ pub(crate) fn start(
         tokio::time::sleep(LAST_WORDS).await;
         watcher.close();
     });
-    tasks.spawn(read(stdout, source.clone(), mux.clone(), board));
+    let lines = Lines::new(stdout, longest);
+    tasks.spawn(read(lines, longest, source.clone(), mux.clone(), board));
     Ok(MuxLink::new(mux, tasks, Some(process)))
 }
 
 /// Delivers every message until the child's stdout ends.
-async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>, board: Arc<StatusBoard>) {
-    let mut lines = Lines::new(stdout, MAX_MESSAGE_BYTES);
+async fn read(
+    mut lines: Lines<ChildStdout>,
+    longest: usize,
+    source: SourceId,
+    mux: Arc<Mux>,
+    board: Arc<StatusBoard>,
+) {
     let mut noise = 0u32;
     while let Some(line) = lines.next().await {
         match line {
@@ -74,9 +78,9 @@ async fn read(stdout: ChildStdout, source: SourceId, mux: Arc<Mux>, board: Arc<S
                 }
             }
             Line::TooLong { head, tail } => {
-                warn!(%source, limit = MAX_MESSAGE_BYTES, "a message from the child is too long; skipped");
+                warn!(%source, limit = longest, "a message from the child is too long; skipped");
                 let id = find_id(&head).or_else(|| find_id(&tail));
-                mux.fail(id, LinkError::TooLarge(MAX_MESSAGE_BYTES));
+                mux.fail(id, LinkError::TooLarge(longest));
             }
         }
     }

@@ -91,7 +91,7 @@ pub(super) fn open(
             }
         }
         if doors.stdio {
-            app.open_stdio();
+            app.open_stdio(&loaded.config);
         }
         app.open_socket(&loaded);
         let file = loaded.origin.clone();

@@ -32,6 +32,8 @@ section! {
         tools: Tools,
         /// The record of who asked for what.
         audit: Audit,
+        /// How much may be asked, sent and held.
+        limits: Limits,
         /// Sandboxed programs over resources.
         code: Code,
     }
@@ -260,6 +262,64 @@ section! {
         /// How many full files are kept.
         #[schemars(extend("default" = 8))]
         kept_files: Key<u64>,
+    }
+}
+
+section! {
+    /// How much may be asked, sent and held; takes effect at the next start.
+    Limits {
+        /// How often one caller may ask over HTTP, in the long run; 0 for as often as it likes. Unless
+        /// written, 200 where callers have names (`jwt`, `oauth`), else 0.
+        requests_per_second: Key<u64>,
+        /// How many requests may come at once after a pause; unless written, those of two seconds.
+        burst: Key<u64>,
+        /// How many requests of one caller may be under way over HTTP; unless written, 64 where
+        /// callers have names, else 4096 for all together.
+        #[schemars(extend("minimum" = 1))]
+        concurrent_requests: Key<u64>,
+        /// How many streams of changes of one caller may be open over HTTP; unless written, 100 where
+        /// callers have names.
+        #[schemars(extend("minimum" = 1))]
+        streams: Key<u64>,
+        /// The most connections over HTTP.
+        #[schemars(extend("default" = 10240, "minimum" = 1))]
+        connections: Key<u64>,
+        /// How long the head of a request may take to arrive, in milliseconds.
+        #[schemars(extend("default" = 10000, "minimum" = 1))]
+        header_timeout_ms: Key<u64>,
+        /// How long the body of a request may take to arrive, in milliseconds.
+        #[schemars(extend("default" = 30000, "minimum" = 1))]
+        body_timeout_ms: Key<u64>,
+        /// The longest message from a client, in bytes.
+        #[schemars(extend("default" = 4194304, "minimum" = 1024))]
+        request_bytes: Key<u64>,
+        /// The longest message from a server, in bytes.
+        #[schemars(extend("default" = 33554432, "minimum" = 1024))]
+        message_bytes: Key<u64>,
+        /// The most pages of one list of a server.
+        #[schemars(extend("default" = 10000, "minimum" = 1))]
+        list_pages: Key<u64>,
+        /// The most entries of one list of a server.
+        #[schemars(extend("default" = 1000000, "minimum" = 1))]
+        list_entries: Key<u64>,
+        /// How long one list of a server may take, in milliseconds.
+        #[schemars(extend("default" = 120000, "minimum" = 1))]
+        list_timeout_ms: Key<u64>,
+        /// The most requests that wait for one server.
+        #[schemars(extend("default" = 1024, "minimum" = 1))]
+        waiting_requests: Key<u64>,
+        /// The most sessions of legacy clients over HTTP.
+        #[schemars(extend("default" = 10000, "minimum" = 1))]
+        sessions: Key<u64>,
+        /// The most of them of one caller who has a name.
+        #[schemars(extend("default" = 100, "minimum" = 1))]
+        sessions_per_caller: Key<u64>,
+        /// How long an idle one is kept, in milliseconds.
+        #[schemars(extend("default" = 3600000, "minimum" = 1))]
+        session_idle_ms: Key<u64>,
+        /// The most resources one client may watch.
+        #[schemars(extend("default" = 1000, "minimum" = 1))]
+        watches_per_client: Key<u64>,
     }
 }
 

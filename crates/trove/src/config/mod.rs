@@ -30,6 +30,7 @@ pub mod env;
 mod file;
 mod guide;
 mod import;
+mod limits;
 mod problem;
 mod read;
 mod report;

@@ -16,7 +16,7 @@ use super::{
         state_folder,
     },
     file::{ConfigFile, Policy},
-    guide,
+    guide, limits,
     problem::Problems,
     read::{Key, Spot},
     settings::{
@@ -69,7 +69,9 @@ pub(super) fn resolve(
     let max_answer = file.bridge.max_answer_bytes.take();
     let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let is_public = !http.addr.ip().is_loopback();
+    let bounds = limits::bounds(&file.limits, &http, problems);
     Config {
+        bounds,
         upstreams,
         mask_error_details: pick(None, file.tools.mask_error_details.take(), is_public),
         max_answer_bytes: pick(None, max_answer, DEFAULT_MAX_ANSWER),

@@ -12,7 +12,7 @@ use std::{
 };
 
 use trove_core::knowledge;
-use trove_mcp::upstream::UpstreamConfig;
+use trove_mcp::{bounds::Bounds, upstream::UpstreamConfig};
 
 pub use super::file::{BridgeMode, Descriptions, Toolset};
 
@@ -51,6 +51,8 @@ pub struct Config {
     pub max_answer_bytes: Setting<usize>,
     /// Whether it is recorded who asked for what, and how much of that is kept.
     pub audit: Audit,
+    /// How much may be asked, sent and held.
+    pub bounds: Bounds,
     /// Whether programs may be run.
     pub code_enabled: Setting<bool>,
     /// Where everything is kept that outlives the process, absolute.

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 use serde_json::{Map, Value, json};
 use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
 
-use super::{Config, Origin, auth, discovery, file, guide, read::Word};
+use super::{Config, Origin, auth, discovery, file, guide, limits, read::Word};
 
 const MASK: &str = "***";
 
@@ -124,6 +124,7 @@ fn in_force(config: &Config) -> Value {
             "max_file_bytes": config.audit.max_file_bytes.value,
             "kept_files": config.audit.kept_files.value,
         },
+        "limits": limits::shown(&config.bounds),
         "code": { "enabled": config.code_enabled.value },
     })
 }

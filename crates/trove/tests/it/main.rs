@@ -23,6 +23,7 @@ mod watch;
 mod faults;
 mod http;
 mod identity;
+mod limits;
 mod restart;
 
 // What a person at a terminal sees, and what becomes of other clients' files.

@@ -192,6 +192,25 @@ enabled = true  # default
 max_file_bytes = 16777216  # default
 kept_files = 8  # default
 
+[limits]
+requests_per_second = 0
+burst = 0
+concurrent_requests = 4096
+streams = 10240
+connections = 10240
+header_timeout_ms = 10000
+body_timeout_ms = 30000
+request_bytes = 4194304
+message_bytes = 33554432
+list_pages = 10000
+list_entries = 1000000
+list_timeout_ms = 120000
+waiting_requests = 1024
+sessions = 10000
+sessions_per_caller = 100
+session_idle_ms = 3600000
+watches_per_client = 1000
+
 [code]
 enabled = false  # file
 "#;
@@ -266,6 +285,7 @@ fn the_schema_knows_every_section_and_refuses_others() {
             "bridge",
             "tools",
             "audit",
+            "limits",
             "code"
         ]
     );
