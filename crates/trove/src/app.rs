@@ -17,7 +17,7 @@ use trove_core::{
 use trove_mcp::{
     bounds::Bounds,
     server::Server,
-    upstream::{Eras, GuardianCommand, Scope, Upstreams},
+    upstream::{Eras, GuardianCommand, Scope, Upstreams, oauth::Credentials},
 };
 
 mod door;
@@ -128,7 +128,8 @@ impl App {
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let upstreams = Upstreams::new(&gateway, scope.clone(), eras, guardian);
-        let upstreams = Arc::new(upstreams.within(config.bounds.clone()));
+        let upstreams = upstreams.within(config.bounds.clone());
+        let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
         let keeping = (state.clone(), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);

@@ -97,6 +97,9 @@ pub enum Command {
     Guide(GuideCommand),
     /// List the tools that clients can be given; `show` one whole
     Tools(Tools),
+    /// Log in to servers that ask for it, and out again
+    #[command(subcommand)]
+    Auth(AuthCommand),
     /// Look at flags, set and remove them
     #[command(subcommand)]
     Flag(FlagCommand),
@@ -235,6 +238,23 @@ fn servers() -> ArgValueCompleter {
 
 fn uris() -> ArgValueCompleter {
     ArgValueCompleter::new(complete::uris)
+}
+
+/// `trove auth`.
+#[derive(Debug, Subcommand)]
+pub enum AuthCommand {
+    /// Print the address at which to log in to a server, and wait until you have
+    Login {
+        /// The server, by its id
+        server: String,
+    },
+    /// Show to which servers you are logged in
+    Status(Output),
+    /// Forget the tokens of a server
+    Logout {
+        /// The server, by its id
+        server: String,
+    },
 }
 
 /// Where and to whom HTTP is served.

@@ -59,6 +59,19 @@ pub struct Remote {
     pub url: Text,
     /// Headers sent with each request.
     pub headers: BTreeMap<String, Text>,
+    /// Who we are to whoever grants tokens for it.
+    pub oauth: OauthClient,
+}
+
+/// Who we are to whoever grants tokens for a server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OauthClient {
+    /// The id that was agreed on; without it we introduce ourselves.
+    pub client_id: Option<String>,
+    /// What proves it.
+    pub client_secret: Option<Text>,
+    /// What to ask for, if something else than the server names.
+    pub scopes: Vec<String>,
 }
 
 /// Which protocol era to speak with an upstream.

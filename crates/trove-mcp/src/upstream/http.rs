@@ -9,7 +9,7 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, future::BoxFuture};
 use reqwest::{
     Client, Response, StatusCode,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -22,6 +22,7 @@ use trove_core::{
 use super::{
     link::{Call, Inbox, Link, LinkError, notice_of},
     mux::refuse_or_pong,
+    oauth::Bearer,
 };
 use crate::{
     bounds::Bounds,
@@ -62,6 +63,7 @@ struct Shared {
     places: Semaphore,
     most: usize,
     longest: usize,
+    bearer: Option<Bearer>,
 }
 
 impl HttpLink {
@@ -72,6 +74,7 @@ impl HttpLink {
         headers: HeaderMap,
         inbox: Arc<Inbox>,
         bounds: &Bounds,
+        bearer: Option<Bearer>,
     ) -> HttpLink {
         let shared = Shared {
             source: source.clone(),
@@ -85,6 +88,7 @@ impl HttpLink {
             places: Semaphore::new(bounds.waiting),
             most: bounds.waiting,
             longest: bounds.message_bytes,
+            bearer,
         };
         HttpLink { shared: Arc::new(shared), unasked: OnceLock::new() }
     }
@@ -138,11 +142,8 @@ impl Link for HttpLink {
                 task.abort();
             }
             if self.shared.session().is_some() {
-                let request = self
-                    .shared
-                    .client
-                    .delete(&self.shared.url)
-                    .headers(self.shared.common_headers());
+                let headers = self.shared.common_headers().await;
+                let request = self.shared.client.delete(&self.shared.url).headers(headers);
                 // A server that does not want to hear of it forgets the session by itself.
                 let _ = tokio::time::timeout(MAX_FAREWELL, request.send()).await;
             }
@@ -192,8 +193,13 @@ impl Shared {
         self.version.get().is_none_or(|v| *v == Version::MODERN.as_str())
     }
 
-    fn common_headers(&self) -> HeaderMap {
+    async fn common_headers(&self) -> HeaderMap {
         let mut headers = self.headers.clone();
+        if let Some(bearer) = &self.bearer
+            && let Some(token) = bearer.header().await
+        {
+            headers.insert(AUTHORIZATION, token);
+        }
         if let Some(version) = self.version.get() {
             headers.insert(VERSION, HeaderValue::from_static(version));
         }
@@ -209,7 +215,7 @@ impl Shared {
         repeated: Vec<(HeaderName, String)>,
         body: Bytes,
     ) -> Result<Response, LinkError> {
-        let mut headers = self.common_headers();
+        let mut headers = self.common_headers().await;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
         if self.is_modern() && method != "initialize" {
@@ -221,20 +227,39 @@ impl Shared {
                 }
             }
         }
-        let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
-        let response = sent.map_err(|error| {
-            if error.is_connect() {
-                // Nobody listens there any more: its life begins anew, and says so.
-                self.closed.cancel();
+        let mut response = self.send(headers.clone(), body.clone()).await?;
+        if response.status() == StatusCode::UNAUTHORIZED {
+            // It may only have ended a moment ago.
+            let refused = headers.get(AUTHORIZATION).cloned();
+            let renewed = match &self.bearer {
+                Some(bearer) => bearer.after_refusal(refused.as_ref()).await,
+                None => None,
+            };
+            if let Some(token) = renewed {
+                headers.insert(AUTHORIZATION, token);
+                response = self.send(headers, body).await?;
             }
-            unreachable(&error)
-        })?;
+        }
+        if response.status() == StatusCode::UNAUTHORIZED {
+            return Err(unauthorized(&self.source, self.headers.contains_key(AUTHORIZATION)));
+        }
         if let Some(session) = response.headers().get(SESSION)
             && let Ok(mut slot) = self.session.write()
         {
             *slot = Some(session.clone());
         }
         Ok(response)
+    }
+
+    async fn send(&self, headers: HeaderMap, body: Bytes) -> Result<Response, LinkError> {
+        let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
+        sent.map_err(|error| {
+            if error.is_connect() {
+                // Nobody listens there any more: its life begins anew, and says so.
+                self.closed.cancel();
+            }
+            unreachable(&error)
+        })
     }
 
     async fn request(&self, call: Call) -> Result<Json, LinkError> {
@@ -328,7 +353,7 @@ impl Shared {
             let request = self
                 .client
                 .get(&self.url)
-                .headers(self.common_headers())
+                .headers(self.common_headers().await)
                 .header(ACCEPT, HeaderValue::from_static("text/event-stream"));
             let Ok(response) = request.send().await else { break };
             if !response.status().is_success() || !is_event_stream(&response) {
@@ -358,6 +383,17 @@ impl Shared {
         // The server is not there any more; the life of this upstream begins anew.
         self.closed.cancel();
     }
+}
+
+/// What to do about a server that does not know us.
+pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
+    LinkError::Unauthorized(if has_header {
+        format!(
+            "the server does not take the `Authorization` header of [servers.{source}]; correct it"
+        )
+    } else {
+        format!("the server asks who you are: run `trove auth login {source}`")
+    })
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> LinkError {

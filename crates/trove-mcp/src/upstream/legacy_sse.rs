@@ -7,7 +7,7 @@ use bytes::Bytes;
 use futures_util::StreamExt;
 use reqwest::{
     Client, Response, StatusCode, Url,
-    header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
     sync::{mpsc, oneshot},
@@ -17,9 +17,10 @@ use tracing::{debug, warn};
 use trove_core::SourceId;
 
 use super::{
-    http::{is_event_stream, read_body, unreachable},
+    http::{is_event_stream, read_body, unauthorized, unreachable},
     link::{Inbox, LinkError},
     mux::{Mux, MuxLink},
+    oauth::Bearer,
 };
 use crate::{
     bounds::Bounds,
@@ -39,14 +40,25 @@ pub(crate) async fn connect(
     source: &SourceId,
     client: Client,
     url: &str,
-    headers: HeaderMap,
+    mut headers: HeaderMap,
     inbox: Arc<Inbox>,
     bounds: &Bounds,
+    bearer: Option<Bearer>,
 ) -> Result<MuxLink, LinkError> {
     let accept = HeaderValue::from_static("text/event-stream");
+    // The whole connection lives with the token it began with.
+    let token = match &bearer {
+        Some(bearer) => bearer.header().await,
+        None => None,
+    };
+    let has_token = token.is_some();
+    headers.extend(token.map(|token| (AUTHORIZATION, token)));
     let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
     let response = sent.map_err(|error| unreachable(&error))?;
     let status = response.status();
+    if status == StatusCode::UNAUTHORIZED {
+        return Err(unauthorized(source, headers.contains_key(AUTHORIZATION) && !has_token));
+    }
     if !status.is_success() || !is_event_stream(&response) {
         let body = read_body(response, 4096).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&body).chars().take(200).collect();

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use trove_core::{source::SourceEvent, status::State};
+use trove_core::{SourceId, source::SourceEvent, status::State};
 
 use super::{
     backoff,
@@ -16,6 +16,7 @@ use super::{
     http::HttpLink,
     legacy_sse,
     link::{Inbox, Link, LinkError},
+    oauth::{Bearer, Credentials},
     process::{ENV_ALLOW_LIST, Spawn},
     source::{Shared, Upstream},
     stdio,
@@ -41,6 +42,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
             }
             () = stop.cancelled() => break,
         };
+        let mut awaits_login = None;
         let error = match met {
             Ok(conversation) => {
                 let began = Instant::now();
@@ -50,12 +52,18 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
                 }
                 "the connection was lost".to_owned()
             }
-            Err(error) => error.to_string(),
+            Err(error) => {
+                if matches!(error, LinkError::Unauthorized(_)) {
+                    awaits_login = upstream.shared.credentials.clone();
+                }
+                error.to_string()
+            }
         };
         if stop.is_cancelled() {
             break;
         }
         failures += 1;
+        let error = upstream.secrets.hide(&error).into_owned();
         let wait = backoff::delay(failures);
         warn!(source = %id, %error, failures, ?wait, "not connected");
         board.update(id, |status| {
@@ -67,11 +75,20 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
+            () = logged_in(awaits_login) => {}
             () = stop.cancelled() => break,
         }
     }
     board.update(id, |status| status.state = State::Stopped);
     upstream.is_over.cancel();
+}
+
+/// Ends when somebody has logged in somewhere; never if nobody need.
+async fn logged_in(awaited: Option<Credentials>) {
+    match awaited {
+        Some(credentials) => credentials.changed().await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Serves one connection until it is lost or we are told to stop.
@@ -145,6 +162,7 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
 
 async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, LinkError> {
     let (config, shared) = (&upstream.config, &upstream.shared);
+    upstream.secrets.learn(&config.reach, &*shared.scope);
     match &config.reach {
         Reach::Stdio { command, args, env, cwd } => {
             let args: Result<Vec<String>, LinkError> =
@@ -166,21 +184,17 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
         }
         Reach::Http(remote) => {
             let (url, headers) = address(remote, shared)?;
-            let link =
-                HttpLink::new(&config.id, client(shared)?, url, headers, inbox, &shared.bounds);
+            let bearer = bearer(&config.id, &url, &headers, shared);
+            let (client, bounds) = (client(shared)?, &shared.bounds);
+            let link = HttpLink::new(&config.id, client, url, headers, inbox, bounds, bearer);
             Ok(Arc::new(link))
         }
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
-            let link = legacy_sse::connect(
-                &config.id,
-                client(shared)?,
-                &url,
-                headers,
-                inbox,
-                &shared.bounds,
-            )
-            .await?;
+            let bearer = bearer(&config.id, &url, &headers, shared);
+            let (client, bounds) = (client(shared)?, &shared.bounds);
+            let (id, url) = (&config.id, &url);
+            let link = legacy_sse::connect(id, client, url, headers, inbox, bounds, bearer).await?;
             Ok(Arc::new(link))
         }
     }
@@ -219,6 +233,14 @@ fn address(remote: &Remote, shared: &Shared) -> Result<(String, HeaderMap), Link
         headers.insert(key, value);
     }
     Ok((expand(&remote.url, shared)?, headers))
+}
+
+/// Tokens that somebody logged in for, unless the entry says itself what to send.
+fn bearer(id: &SourceId, url: &str, headers: &HeaderMap, shared: &Shared) -> Option<Bearer> {
+    if headers.contains_key(AUTHORIZATION) {
+        return None;
+    }
+    Bearer::new(id, url, shared.credentials.clone()?)
 }
 
 fn client(shared: &Shared) -> Result<reqwest::Client, LinkError> {

@@ -84,6 +84,8 @@ pub(crate) enum LinkError {
     Lost,
     /// The transport said no before any JSON-RPC: an HTTP status.
     Status(u16, String),
+    /// The server wants to know who asks; what to do about it.
+    Unauthorized(String),
     /// Nothing listens there, or it cannot be started.
     Unreachable(String),
     TooLarge(usize),
@@ -101,7 +103,9 @@ impl fmt::Display for LinkError {
             }
             LinkError::Lost => f.write_str("the connection was lost"),
             LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
-            LinkError::Unreachable(why) | LinkError::Malformed(why) => f.write_str(why),
+            LinkError::Unreachable(why)
+            | LinkError::Malformed(why)
+            | LinkError::Unauthorized(why) => f.write_str(why),
             LinkError::TooLarge(limit) => write!(f, "a message was longer than {limit} bytes"),
             LinkError::TimedOut(waited) => write!(f, "no answer within {waited:?}"),
             LinkError::Busy(limit) => write!(f, "{limit} requests are already waiting"),
@@ -120,7 +124,9 @@ impl From<LinkError> for SourceError {
             LinkError::TimedOut(waited) => SourceError::TimedOut { waited },
             LinkError::Busy(limit) => SourceError::Busy { limit },
             LinkError::Malformed(what) => SourceError::Malformed { what },
-            LinkError::Unreachable(state) => SourceError::Unavailable { state },
+            LinkError::Unreachable(state) | LinkError::Unauthorized(state) => {
+                SourceError::Unavailable { state }
+            }
             LinkError::Status(..) => SourceError::Unavailable { state: error.to_string() },
         }
     }

@@ -12,7 +12,9 @@ mod life;
 mod link;
 mod listing;
 mod mux;
+pub mod oauth;
 mod process;
+mod secrets;
 mod source;
 mod stdio;
 mod variables;
@@ -29,7 +31,7 @@ use tracing::info;
 use trove_core::{Gateway, SourceId};
 
 pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
-pub use config::{Expose, Index, Protocol, Reach, Remote, UpstreamConfig, Watch};
+pub use config::{Expose, Index, OauthClient, Protocol, Reach, Remote, UpstreamConfig, Watch};
 pub use eras::Eras;
 pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use process::ENV_ALLOW_LIST;
@@ -70,12 +72,21 @@ impl Upstreams {
             guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
             bounds: Bounds::default(),
+            credentials: None,
         };
         Upstreams {
             shared: Arc::new(shared),
             running: Default::default(),
             wanted: Default::default(),
         }
+    }
+
+    /// The same with tokens for servers that ask for them; said before the first is started.
+    pub fn with_credentials(mut self, credentials: oauth::Credentials) -> Upstreams {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.credentials = Some(credentials);
+        }
+        self
     }
 
     /// The same within other bounds; said before the first server is started.

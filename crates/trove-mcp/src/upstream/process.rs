@@ -23,7 +23,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::SourceId;
 
-use super::source::Shared;
+use super::{secrets::Secrets, source::Shared};
 use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
 
 /// What a child inherits of our environment; the rest is what its entry declares.
@@ -183,12 +183,20 @@ impl Drop for Process {
 
 /// The last lines a child wrote to stderr.
 #[derive(Debug, Default)]
-pub(crate) struct StderrRing(Mutex<VecDeque<String>>);
+pub(crate) struct StderrRing {
+    lines: Mutex<VecDeque<String>>,
+    secrets: Arc<Secrets>,
+}
 
 impl StderrRing {
+    /// A ring that keeps no secret.
+    pub(crate) fn without(secrets: Arc<Secrets>) -> StderrRing {
+        StderrRing { lines: Mutex::default(), secrets }
+    }
+
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
     /// Reads to the end, keeping the last lines, so that the child never blocks.
@@ -209,8 +217,9 @@ impl StderrRing {
     }
 
     fn push(&self, line: &[u8]) {
-        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
-        let mut lines = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(line.trim_ascii_end());
+        let text = self.secrets.hide(&text).into_owned();
+        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         if lines.len() == MAX_STDERR_LINES {
             lines.pop_front();
         }

@@ -1,6 +1,7 @@
 //! One configured server as a [`Source`].
 
 use std::{
+    borrow::Cow,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -27,7 +28,9 @@ use super::{
     eras::Eras,
     guardian::{Guardian, GuardianCommand},
     listing,
+    oauth::Credentials,
     process::StderrRing,
+    secrets::Secrets,
     variables::Scope,
     watching::{InForce, MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
 };
@@ -48,6 +51,8 @@ pub(crate) struct Shared {
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
     pub(crate) bounds: Bounds,
+    /// Tokens for servers behind a URL.
+    pub(crate) credentials: Option<Credentials>,
 }
 
 impl Shared {
@@ -77,6 +82,7 @@ pub(crate) struct Upstream {
     pub(crate) wanted: Arc<watch::Sender<Wanted>>,
     pub(crate) in_force: Arc<watch::Sender<InForce>>,
     pub(crate) stderr: Arc<StderrRing>,
+    pub(crate) secrets: Arc<Secrets>,
     /// Its life is over; another may have begun under the same name.
     pub(crate) is_over: CancellationToken,
     answers: AtomicU32,
@@ -88,13 +94,15 @@ impl Upstream {
         shared: Arc<Shared>,
         wanted: Arc<watch::Sender<Wanted>>,
     ) -> Upstream {
+        let secrets = Arc::<Secrets>::default();
         Upstream {
             config,
             shared,
             current: watch::channel(None).0,
             wanted,
             in_force: Arc::new(watch::Sender::default()),
-            stderr: Arc::default(),
+            stderr: Arc::new(StderrRing::without(secrets.clone())),
+            secrets,
             is_over: CancellationToken::new(),
             answers: AtomicU32::new(0),
         }
@@ -145,6 +153,24 @@ impl Upstream {
         if self.answers.fetch_add(1, Ordering::Relaxed).is_multiple_of(LATENCY_SAMPLE) {
             let took = u64::try_from(began.elapsed().as_micros()).unwrap_or(u64::MAX);
             self.shared.board.update(&self.config.id, |status| status.latency_us = Some(took));
+        }
+    }
+
+    /// An error may quote what we sent.
+    fn without_secrets(&self, error: SourceError) -> SourceError {
+        let hide = |text: String| self.secrets.hide(&text).into_owned();
+        match error {
+            SourceError::Refused { code, message, data } => {
+                let data = data.map(|data| match self.secrets.hide(data.as_str()) {
+                    Cow::Borrowed(_) => data.clone(),
+                    // Three stars in a string leave it a string; elsewhere nothing is told.
+                    Cow::Owned(text) => Json::parse(text).unwrap_or_else(|_| Json::empty_object()),
+                });
+                SourceError::Refused { code, message: hide(message), data }
+            }
+            SourceError::Unavailable { state } => SourceError::Unavailable { state: hide(state) },
+            SourceError::Malformed { what } => SourceError::Malformed { what: hide(what) },
+            other => other,
         }
     }
 
@@ -237,7 +263,8 @@ impl Source for Upstream {
         Box::pin(async {
             let conversation = self.ready().await?;
             let (config, bounds) = (&self.config, &self.shared.bounds);
-            listing::list(&conversation, config.expose, config.timeout, bounds).await
+            let listed = listing::list(&conversation, config.expose, config.timeout, bounds).await;
+            listed.map_err(|error| self.without_secrets(error))
         })
     }
 
@@ -246,7 +273,10 @@ impl Source for Upstream {
         operation: Operation,
         ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
-        Box::pin(self.ask(operation, ask))
+        Box::pin(async {
+            let asked = self.ask(operation, ask).await;
+            asked.map_err(|error| self.without_secrets(error))
+        })
     }
 
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {

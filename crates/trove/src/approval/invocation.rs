@@ -14,7 +14,9 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
 use serde::{Deserialize, Serialize};
-use trove_mcp::upstream::{Reach, Remote, Scope, Text, UpstreamConfig};
+use trove_mcp::upstream::{Piece, Reach, Remote, Scope, Text, UpstreamConfig};
+
+use crate::config::masked_url;
 
 /// Where programs are sought if there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
@@ -75,8 +77,8 @@ impl Invocation {
 
     /// Of a server behind a URL: what would be sent where.
     pub(crate) fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
-        let Remote { url, headers, .. } = remote;
-        let texts = [url].into_iter().chain(headers.values());
+        let Remote { url, headers, oauth } = remote;
+        let texts = [url].into_iter().chain(headers.values()).chain(&oauth.client_secret);
         let from_files = texts.filter(|text| text.reads_file()).map(|text| read(text, scope));
         Invocation {
             command: url.written().to_owned(),
@@ -89,6 +91,22 @@ impl Invocation {
             program: None,
             from_files: from_files.collect(),
         }
+    }
+
+    /// Whether values of this machine would be sent to a server behind a URL.
+    pub(crate) fn sends_ours(remote: &Remote) -> bool {
+        let refers = |text: &Text| {
+            let pieces = text.pieces().unwrap_or_default();
+            pieces.iter().any(|piece| matches!(piece, Piece::Variable(_)))
+        };
+        let Remote { url, headers, oauth } = remote;
+        let mut texts = [url].into_iter().chain(headers.values()).chain(&oauth.client_secret);
+        texts.any(refers)
+    }
+
+    /// Whether it is a server behind a URL.
+    fn is_remote(&self) -> bool {
+        self.program.is_none() && self.command.contains("://")
     }
 
     /// The digest an approval is bound to.
@@ -111,23 +129,31 @@ impl Invocation {
                 lines.push(format!("+ {what}: {after}"));
             }
         };
-        compare("command", self.command.clone(), now.command.clone());
+        let (what, part) = if now.is_remote() { ("url", "header") } else { ("command", "env") };
+        let shown = |one: &Invocation| match one.is_remote() {
+            true => masked_url(&one.command),
+            false => one.command.clone(),
+        };
+        compare(what, shown(self), shown(now));
         compare("args", listed(&self.args), listed(&now.args));
         compare("cwd", or_none(self.cwd.as_deref()), or_none(now.cwd.as_deref()));
         compare("program", or_none(self.program()), or_none(now.program()));
         let real = |one: &Invocation| or_none(one.program.as_ref().map(|p| p.real.as_str()));
         compare("program, links followed", real(self), real(now));
         for name in self.env.keys().filter(|name| !now.env.contains_key(*name)) {
-            lines.push(format!("- env: {name}"));
+            lines.push(format!("- {part}: {name}"));
         }
         for (name, value) in &now.env {
             match self.env.get(name) {
-                None => lines.push(format!("+ env: {name}")),
+                None => lines.push(format!("+ {part}: {name}")),
                 Some(before) if before != value => {
-                    lines.push(format!("~ env: {name} has another value"))
+                    lines.push(format!("~ {part}: {name} has another value"))
                 }
                 Some(_) => {}
             }
+        }
+        if shown(self) == shown(now) && self.command != now.command {
+            lines.push("~ url: what is masked of it changed".to_owned());
         }
         let contents = |one: &Invocation| one.program.as_ref().and_then(|p| p.contents.clone());
         if contents(self) != contents(now) {

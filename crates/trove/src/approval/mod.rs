@@ -3,8 +3,9 @@
 //! A command that came with a project, or stands in another client's file, is run only
 //! after the user approved it: exactly this command, with these arguments, this
 //! environment, this folder and this program. What changed waits again. Files the user
-//! wrote for Trove or named by hand need no approval, and neither do servers behind a URL,
-//! because nothing is run for them. Servers that nobody named, found in other clients'
+//! wrote for Trove or named by hand need no approval. A server behind a URL needs one if
+//! variables or files of this machine are part of what is sent to it: nothing is run for it,
+//! but those values would leave. Servers that nobody named, found in other clients'
 //! files, need it in any case.
 
 mod invocation;
@@ -92,7 +93,11 @@ pub(crate) fn judge<'a>(
     let is_free = Hand::of(loaded) == Hand::User;
     let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
     let own = |upstream: &'a UpstreamConfig| {
-        let invocation = Invocation::of(upstream, file.parent(), scope);
+        let invocation = match &upstream.reach {
+            Reach::Http(remote) | Reach::Sse(remote) => Invocation::sends_ours(remote)
+                .then(|| Invocation::reaching(remote, scope)),
+            Reach::Stdio { .. } => Invocation::of(upstream, file.parent(), scope),
+        };
         let verdict = match &invocation {
             Some(now) if !is_free => verdict(approvals, (file, &upstream.id), now),
             _ => Verdict::Free,

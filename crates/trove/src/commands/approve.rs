@@ -10,7 +10,7 @@ use crate::{
     approval::{Approval, ApprovalError, Approvals, Candidate, Hand, Invocation, Verdict, judge},
     borrow::borrow,
     cli::{Approve, Global},
-    config::{HostScope, Loaded, Overrides, ProcessEnv},
+    config::{HostScope, Loaded, Overrides, ProcessEnv, masked_args, masked_url},
     telemetry,
 };
 
@@ -135,8 +135,13 @@ fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
 pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
     let Some(invocation) = &candidate.invocation else { return };
     match &candidate.upstream.reach {
-        Reach::Stdio { env, .. } => {
-            let _ = writeln!(text, "  runs     {}", command_line(invocation));
+        Reach::Stdio { args, env, .. } => {
+            // Of what needs no approval nothing need be seen whole.
+            let line = match candidate.verdict {
+                Verdict::Free => masked_line(invocation, args),
+                _ => command_line(invocation),
+            };
+            let _ = writeln!(text, "  runs     {line}");
             let program = invocation.program().map_or_else(|| "not found".to_owned(), plain);
             let _ = writeln!(text, "  program  {program}");
             if let Some(cwd) = &invocation.cwd {
@@ -147,14 +152,18 @@ pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
             }
         }
         Reach::Http(remote) | Reach::Sse(remote) => {
-            // Behind the question mark there may be a token.
-            let url = remote.url.written().split('?').next().unwrap_or_default();
-            let _ = writeln!(text, "  asks     {}", plain(url));
+            let _ = writeln!(text, "  asks     {}", plain(&masked_url(remote.url.written())));
             for (name, value) in &remote.headers {
                 let _ = writeln!(text, "  header   {}: {}", plain(name), plain(value.masked()));
             }
         }
     }
+}
+
+/// The command with what may be secret masked.
+fn masked_line(invocation: &Invocation, args: &[Text]) -> String {
+    let words = std::iter::once(invocation.command.clone()).chain(masked_args(args));
+    words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
 /// The command as one would type it; nothing is left out and nothing runs together.
@@ -191,8 +200,15 @@ fn as_json(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Value
         };
         let mut server = json!({ "id": candidate.upstream.id.as_str(), "state": state });
         if let Some(invocation) = &candidate.invocation {
-            server["command"] = json!(invocation.command);
-            server["args"] = json!(invocation.args);
+            let (command, args) = match (&candidate.upstream.reach, &candidate.verdict) {
+                (Reach::Stdio { args, .. }, Verdict::Free) => {
+                    (invocation.command.clone(), masked_args(args))
+                }
+                (Reach::Stdio { .. }, _) => (invocation.command.clone(), invocation.args.clone()),
+                _ => (masked_url(&invocation.command), Vec::new()),
+            };
+            server["command"] = json!(command);
+            server["args"] = json!(args);
             server["env"] = json!(invocation.env.keys().collect::<Vec<_>>());
             server["cwd"] = json!(invocation.cwd);
             server["program"] = json!(invocation.program());

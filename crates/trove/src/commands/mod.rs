@@ -2,6 +2,7 @@
 //! exit codes.
 
 mod approve;
+mod auth;
 mod completions;
 mod config;
 mod doctor;
@@ -72,6 +73,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
         Command::Guide(command) => guide::guide(&cli.global, &command),
         Command::Tools(tools) => tools::tools(&tools),
+        Command::Auth(command) => auth::auth(&cli.global, &command),
         Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Doctor(wait) => doctor::doctor(&cli.global, wait),
         Command::Config(command) => config::config(&cli.global, command),
@@ -92,7 +94,7 @@ pub fn run(cli: Cli) -> ExitCode {
 
 impl Command {
     fn wants_json(&self) -> bool {
-        use crate::cli::ConfigCommand;
+        use crate::cli::{AuthCommand, ConfigCommand};
         match self {
             Command::Ls(wait) | Command::Status(wait) | Command::Doctor(wait) => wait.output.json,
             Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
@@ -113,7 +115,9 @@ impl Command {
             Command::Import(import) => import.output.json,
             Command::Install(Install { entry, .. })
             | Command::Uninstall(Uninstall { entry, .. }) => entry.output.json,
-            Command::Init
+            Command::Auth(AuthCommand::Status(output)) => output.json,
+            Command::Auth(_)
+            | Command::Init
             | Command::Up(_)
             | Command::Serve(_)
             | Command::Completions(_)

@@ -58,6 +58,9 @@ section! {
         transport: Key<Transport>,
         /// Headers sent with each request to `url`.
         headers: Key<Table<Spot<String>>>,
+        /// Who Trove is to whoever grants tokens for `url`; needed only where it cannot introduce
+        /// itself. See `trove auth login`.
+        oauth: ServerOauth,
         /// Which protocol era to speak.
         #[schemars(extend("default" = "auto"))]
         protocol: Key<Protocol>,
@@ -81,6 +84,18 @@ section! {
         poll_interval_ms: Key<u64>,
         /// What stands before `_` in the names of its tools; the id unless written.
         tool_prefix: Key<String>,
+    }
+}
+
+section! {
+    /// Who Trove is to whoever grants tokens for a server.
+    ServerOauth {
+        /// The id it was registered under, or the https address of a client metadata document.
+        client_id: Key<String>,
+        /// What proves it, if it must be proved: `${env:NAME}`.
+        client_secret: Key<String>,
+        /// The scopes to ask for, if others than the server names.
+        scopes: Key<Vec<String>>,
     }
 }
 

@@ -21,7 +21,7 @@ pub use settings::{
     BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, Origin, Overrides, PolicyRule,
     Setting, Share, Tokens, Toolset,
 };
-pub(crate) use show::is_secretive;
+pub(crate) use show::{is_secretive, masked_args, masked_url};
 pub use show::{show, show_text};
 
 mod auth;

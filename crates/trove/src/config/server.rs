@@ -5,11 +5,11 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use trove_core::SourceId;
-use trove_mcp::upstream::{self, Dialect, Reach, Remote, Text, UpstreamConfig};
+use trove_mcp::upstream::{self, Dialect, OauthClient, Reach, Remote, Text, UpstreamConfig};
 
 use super::{
     env::EnvLookup,
-    file::{CacheWord, Server, Transport, Watch},
+    file::{CacheWord, Server, ServerOauth, Transport, Watch},
     problem::Problems,
     read::{Key, Spot, Table},
     resolve::Surroundings,
@@ -165,11 +165,21 @@ fn remote(
     let at = url.at;
     let url = text(url, env, problems);
     check_url(&url, at, problems)?;
-    let remote = Remote { url, headers };
+    let remote = Remote { url, headers, oauth: oauth(&server.oauth) };
     Some(match server.transport.get().map(|transport| transport.value) {
         None | Some(Transport::Http) => Reach::Http(remote),
         Some(Transport::Sse) => Reach::Sse(remote),
     })
+}
+
+/// Who we are to whoever grants tokens for a server.
+fn oauth(written: &ServerOauth) -> OauthClient {
+    let text = |key: &Key<String>| key.get().map(|spot| spot.value.clone());
+    OauthClient {
+        client_id: text(&written.client_id),
+        client_secret: text(&written.client_secret).map(|text| Text::new(text, Dialect::Trove)),
+        scopes: written.scopes.get().map(|spot| spot.value.clone()).unwrap_or_default(),
+    }
 }
 
 fn named_texts(

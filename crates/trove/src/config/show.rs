@@ -176,6 +176,14 @@ fn add_remote(transport: &str, remote: &Remote, shown: &mut Map<String, Value>) 
     if !remote.headers.is_empty() {
         shown.insert("headers".into(), masked_values(&remote.headers));
     }
+    let oauth = &remote.oauth;
+    if let Some(id) = &oauth.client_id {
+        let mut client = json!({ "client_id": masked_url(id), "scopes": oauth.scopes });
+        if let Some(secret) = &oauth.client_secret {
+            client["client_secret"] = json!(secret.masked());
+        }
+        shown.insert("oauth".into(), client);
+    }
 }
 
 fn masked_values(values: &BTreeMap<String, Text>) -> Value {
@@ -188,7 +196,7 @@ fn masked_values(values: &BTreeMap<String, Text>) -> Value {
 
 /// Masks `--api-key=VALUE`, what follows `--api-key`, `-e API_KEY=VALUE`, headers such as
 /// `X-Api-Key: VALUE`, and what a URL may hide.
-fn masked_args(args: &[Text]) -> Vec<String> {
+pub(crate) fn masked_args(args: &[Text]) -> Vec<String> {
     let mut shown = Vec::new();
     let mut follows_secret = false;
     for arg in args {
@@ -227,7 +235,7 @@ pub(crate) fn is_secretive(name: &str) -> bool {
     SECRETIVE.iter().any(|word| name.contains(word))
 }
 
-fn masked_url(url: &str) -> String {
+pub(crate) fn masked_url(url: &str) -> String {
     let (before_query, query) = match url.find(['?', '#']) {
         Some(at) => (&url[..at], if url[at..].starts_with('?') { "?***" } else { "#***" }),
         None => (url, ""),

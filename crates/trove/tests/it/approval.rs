@@ -166,3 +166,36 @@ async fn a_server_that_is_not_there_cannot_be_approved() {
     assert_eq!(ran.code, USAGE, "{ran:?}");
     assert!(ran.stderr.contains("no server `nobody`; there are: trap"), "{ran:?}");
 }
+
+#[tokio::test]
+async fn a_url_that_would_be_sent_values_of_this_machine_waits_too() {
+    let far = crate::kit::toy::Remote::http("far", "--resources 1").await;
+    let url = far.url();
+    let with = |headers: &str| format!("[servers.far]\nurl = \"{url}\"\n{headers}");
+    let folder = Folder::project(&with(""));
+    assert!(folder.run(&["ls"]).await.text().contains("toy://item/0"), "nothing of ours is sent");
+
+    folder.write(&with("headers = { X-Home = \"${env:HOME}\", X-Plain = \"word-of-theirs\" }\n"));
+    let ran = folder.run(&["ls"]).await;
+    assert!(!ran.text().contains("toy://item/0"), "{ran:?}");
+    assert!(ran.stderr.contains("run `trove approve far`"), "{ran:?}");
+    let ran = folder.run(&["approve"]).await;
+    assert!(ran.text().contains(&format!("asks     {url}")), "{ran:?}");
+    assert!(ran.text().contains("header   X-Home: ${env:HOME}"), "{ran:?}");
+    folder.run(&["approve", "far"]).await;
+    assert!(folder.run(&["ls"]).await.text().contains("toy://item/0"));
+
+    folder.write(&with("headers = { X-Home = \"${env:PATH}\", X-More = \"${env:USER:-me}\" }\n"));
+    let ran = folder.run(&["approve"]).await;
+    for line in ["~ header: X-Home has another value", "+ header: X-More", "- header: X-Plain"] {
+        assert!(ran.text().contains(line), "{line}: {ran:?}");
+    }
+    assert!(!folder.run(&["ls"]).await.text().contains("toy://item/0"));
+    folder.run(&["approve", "far"]).await;
+    folder.write(
+        &with("headers = { X-Home = \"${env:PATH}\", X-More = \"${env:USER:-me}\" }\n")
+            .replace("/mcp", "/mcp?x=1"),
+    );
+    let ran = folder.run(&["approve"]).await;
+    assert!(ran.text().contains("+ url: ") && ran.text().contains("mcp?***"), "{ran:?}");
+}

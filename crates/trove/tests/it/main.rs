@@ -24,10 +24,13 @@ mod faults;
 mod http;
 mod identity;
 mod limits;
+mod login;
 mod restart;
 
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod approval;
+mod audit;
+mod canary;
 mod cli;
 mod clients;
 mod doctor;
@@ -40,6 +43,7 @@ mod up;
 // The web page: who is let in, what its API says, and the page itself in a browser.
 mod page;
 mod web;
+mod published;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;

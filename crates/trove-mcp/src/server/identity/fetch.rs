@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use reqwest::{Client, Url};
+use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::Value;
 
 /// How long one document may take.
@@ -64,6 +64,42 @@ pub(crate) fn client() -> Result<Client, FetchError> {
 
 /// Fetches one JSON document.
 pub(crate) async fn document(client: &Client, url: &str) -> Result<Value, FetchError> {
+    answer(client.get(url), url, |status| status.is_success()).await
+}
+
+/// Posts a form; a refusal is an answer too.
+pub(crate) async fn post_form(
+    client: &Client,
+    url: &str,
+    form: &[(&str, &str)],
+) -> Result<Value, FetchError> {
+    let mut pairs = Url::parse("http://localhost/").map_err(|_| FetchError::Unsafe(url.into()))?;
+    pairs.query_pairs_mut().extend_pairs(form);
+    let request = client.post(url).header("Content-Type", "application/x-www-form-urlencoded");
+    let request = request.header("Accept", "application/json");
+    let request = request.body(pairs.query().unwrap_or_default().to_owned());
+    answer(request, url, is_verdict).await
+}
+
+/// Posts a JSON document; a refusal is an answer too.
+pub(crate) async fn post_json(
+    client: &Client,
+    url: &str,
+    body: &Value,
+) -> Result<Value, FetchError> {
+    let request = client.post(url).header("Content-Type", "application/json");
+    answer(request.body(body.to_string()), url, is_verdict).await
+}
+
+fn is_verdict(status: StatusCode) -> bool {
+    status.is_success() || matches!(status.as_u16(), 400 | 401)
+}
+
+async fn answer(
+    request: RequestBuilder,
+    url: &str,
+    is_fit: impl Fn(StatusCode) -> bool,
+) -> Result<Value, FetchError> {
     if !is_safe_url(url) {
         return Err(FetchError::Unsafe(url.to_owned()));
     }
@@ -72,8 +108,8 @@ pub(crate) async fn document(client: &Client, url: &str) -> Result<Value, FetchE
         cause: cause.without_url(),
     };
     let unfit = |what: String| FetchError::Unfit { url: url.to_owned(), what };
-    let mut response = client.get(url).send().await.map_err(unreachable)?;
-    if !response.status().is_success() {
+    let mut response = request.send().await.map_err(unreachable)?;
+    if !is_fit(response.status()) {
         return Err(unfit(format!("with status {}", response.status().as_u16())));
     }
     let mut body = Vec::new();

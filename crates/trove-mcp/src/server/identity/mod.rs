@@ -4,7 +4,7 @@
 //! of it is kept, logged or sent on; it becomes a principal and roles, and is forgotten.
 
 mod challenge;
-mod fetch;
+pub(crate) mod fetch;
 mod keys;
 mod verify;
 

@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use trove_core::SourceId;
 use trove_mcp::upstream::{
-    Dialect, ExpandError, Expose, Index, Protocol, Reach, Remote, Text, UpstreamConfig, Watch,
+    Dialect, ExpandError, Expose, Index, OauthClient, Protocol, Reach, Remote, Text,
+    UpstreamConfig, Watch,
 };
 
 use super::{
@@ -279,7 +280,7 @@ impl Reader<'_> {
         }
         let text = self.text(url)?;
         check_url(&text, url.at, self.problems)?;
-        let remote = Remote { url: text, headers };
+        let remote = Remote { url: text, headers, oauth: OauthClient::default() };
         Some(match transport {
             Transport::Http => Reach::Http(remote),
             Transport::Sse => Reach::Sse(remote),

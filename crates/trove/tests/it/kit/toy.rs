@@ -158,6 +158,11 @@ impl Remote {
         self.address
     }
 
+    pub(crate) fn url(&self) -> String {
+        let path = if self.flag == "--sse" { "sse" } else { "mcp" };
+        format!("http://{}/{path}", self.address)
+    }
+
     pub(crate) fn toy(&self) -> Toy {
         self.toy_at(self.address)
     }

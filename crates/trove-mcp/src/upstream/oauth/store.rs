@@ -1,0 +1,175 @@
+//! The credentials of this installation, in a file that its owner alone may read.
+
+use std::{
+    fs, io,
+    io::Write as _,
+    os::unix::fs::OpenOptionsExt as _,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+/// The most bytes of the file.
+const MAX_FILE: u64 = 4 * 1024 * 1024;
+
+/// How often the file is looked at by who waits for a login.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What one server's issuer granted.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Grant {
+    /// The server, by its id.
+    pub server: String,
+    /// Its address: the token goes nowhere else.
+    pub resource: String,
+    /// Who granted it.
+    pub issuer: String,
+    /// Where it is renewed.
+    pub token_endpoint: String,
+    /// Who we are to the issuer.
+    pub client_id: String,
+    /// How we prove that, if we must.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_secret: Option<String>,
+    /// What is sent to the server.
+    pub access_token: String,
+    /// What gets the next one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
+    /// When the access token ends, in seconds of Unix time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<u64>,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+}
+
+impl Grant {
+    /// A text without its secrets: issuers quote what they refuse.
+    pub(super) fn hide(&self, text: &str) -> String {
+        let secrets =
+            [Some(&self.access_token), self.refresh_token.as_ref(), self.client_secret.as_ref()];
+        let secrets = secrets.into_iter().flatten().filter(|secret| !secret.is_empty());
+        secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+    }
+}
+
+impl std::fmt::Debug for Grant {
+    /// Without the secrets.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grant").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+/// The file of credentials. Nothing of it is kept in memory: another process may write it.
+#[derive(Debug, Clone)]
+pub struct Credentials {
+    file: PathBuf,
+}
+
+#[derive(Default, Serialize, Deserialize)]
+struct Kept {
+    grants: Vec<Grant>,
+}
+
+impl Credentials {
+    /// Those of a state folder.
+    pub fn in_folder(state: &Path) -> Credentials {
+        Credentials { file: state.join("credentials.json") }
+    }
+
+    /// All grants, by server.
+    pub fn all(&self) -> io::Result<Vec<Grant>> {
+        Ok(self.read()?.grants)
+    }
+
+    /// The grant for a server at an address.
+    pub fn find(&self, server: &str, resource: &str) -> io::Result<Option<Grant>> {
+        let all = self.read()?.grants;
+        Ok(all.into_iter().find(|grant| grant.server == server && grant.resource == resource))
+    }
+
+    /// Keeps a grant in place of any other for that server.
+    pub fn keep(&self, grant: Grant) -> io::Result<()> {
+        let _turn = self.lock()?;
+        self.keep_locked(grant)
+    }
+
+    pub(super) fn keep_locked(&self, grant: Grant) -> io::Result<()> {
+        let mut kept = self.read()?;
+        kept.grants.retain(|other| other.server != grant.server);
+        kept.grants.push(grant);
+        kept.grants.sort_by(|a, b| a.server.cmp(&b.server));
+        self.write(&kept)
+    }
+
+    /// Forgets a server's grant; false if there is none.
+    pub fn forget(&self, server: &str) -> io::Result<bool> {
+        let _turn = self.lock()?;
+        let mut kept = self.read()?;
+        let before = kept.grants.len();
+        kept.grants.retain(|grant| grant.server != server);
+        if kept.grants.len() == before {
+            return Ok(false);
+        }
+        self.write(&kept)?;
+        Ok(true)
+    }
+
+    /// Ends when the file has changed. Looked at, not listened for: it is rarely waited for.
+    pub(crate) async fn changed(&self) {
+        let time = || fs::metadata(&self.file).and_then(|file| file.modified()).ok();
+        let before = time();
+        while time() == before {
+            tokio::time::sleep(LOOK_INTERVAL).await;
+        }
+    }
+
+    /// Held while a token is renewed: a refresh token works once, and several processes may
+    /// want it. Waits; not for the threads that answer requests.
+    pub(super) fn lock(&self) -> io::Result<fs::File> {
+        if let Some(folder) = self.file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut options = fs::OpenOptions::new();
+        let lock = options.write(true).create(true).truncate(false).mode(0o600);
+        let lock = lock.open(self.file.with_extension("lock"))?;
+        flock(&lock, FlockOperation::LockExclusive)?;
+        Ok(lock)
+    }
+
+    fn read(&self) -> io::Result<Kept> {
+        let metadata = match fs::metadata(&self.file) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) => return Err(error),
+        };
+        if metadata.len() > MAX_FILE {
+            return Err(io::Error::other(
+                "credentials.json is too large; delete it and log in again",
+            ));
+        }
+        let text = fs::read(&self.file)?;
+        // The cause would quote what stands there.
+        serde_json::from_slice(&text).map_err(|_| {
+            io::Error::other("credentials.json is damaged; delete it and log in again")
+        })
+    }
+
+    fn write(&self, kept: &Kept) -> io::Result<()> {
+        let draft = self.file.with_extension("draft");
+        let _ = fs::remove_file(&draft);
+        let mut options = fs::OpenOptions::new();
+        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(&serde_json::to_vec_pretty(kept)?)?;
+        file.sync_all()?;
+        fs::rename(draft, &self.file)
+    }
+}
+
+/// The time of day, in seconds of Unix time.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

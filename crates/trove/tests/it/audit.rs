@@ -1,0 +1,97 @@
+//! The audit log of the program: every way of asking leaves a line, and no contents do.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::kit::client::Kind;
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, until};
+
+fn lines(folder: &Arc<Folder>, file: &str) -> Vec<Value> {
+    let text = std::fs::read_to_string(folder.home().join(file)).unwrap_or_default();
+    text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect()
+}
+
+/// The line that is so, once it is written.
+async fn line(folder: &Arc<Folder>, what: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    until(what, async || lines(folder, "audit.jsonl").iter().any(&is_so)).await;
+    lines(folder, "audit.jsonl").into_iter().find(|line| is_so(line)).expect("it was there")
+}
+
+#[tokio::test]
+async fn every_way_of_asking_leaves_who_what_when_and_how_it_ended() {
+    let text = format!(
+        "[[policy]]\nmatch = \"toy://item/1\"\nroles = [\"admin\"]\n{}",
+        config(&[toy("one", "--resources 3 --ttl-ms 60000")])
+    );
+    let folder = Folder::with(&text);
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.client(Kind::HTTP_MODERN).await;
+    // The first answer tells that answers of this server may be kept.
+    for _ in 0..3 {
+        client.text("toy://item/0").await;
+    }
+    client.ask("resources/read", json!({ "uri": "toy://item/1" })).await.expect_err("closed");
+    client.ask("resources/read", json!({ "uri": "no://such" })).await.expect_err("not there");
+    client.call("get_resource", json!({ "uri": "toy://item/2" })).await;
+    client.call("search_resources", json!({ "query": "hunter-asked" })).await;
+    let over_stdio = trove.client(Kind::STDIO_LEGACY).await;
+    over_stdio.text("toy://item/2").await;
+
+    let is = |via: &'static str, outcome: &'static str, target: &'static str| {
+        move |line: &Value| {
+            line["via"] == via && line["outcome"] == outcome && line["target"] == target
+        }
+    };
+    let read = line(&folder, "a read", is("native", "done", "toy://item/0")).await;
+    assert_eq!((&read["door"], &read["action"]), (&json!("http"), &json!("read")), "{read}");
+    assert_eq!((&read["source"], &read["client"]), (&json!("one"), &json!("it")), "{read}");
+    assert!(read["bytes"].as_u64().is_some_and(|bytes| bytes > 0), "{read}");
+    assert_eq!(read["sha256"].as_str().map(str::len), Some(64), "{read}");
+    assert_eq!(read["at"].as_str().map(str::len), Some(24), "{read}");
+    assert!(read["ms"].is_number() && read["cache"] == "miss", "{read}");
+    line(&folder, "a hit", |line| line["cache"] == "hit" && line["target"] == "toy://item/0").await;
+    let closed = line(&folder, "a refusal", is("native", "refused", "toy://item/1")).await;
+    assert_eq!(closed["error"], "Unauthorized");
+    let absent = line(&folder, "a failure", is("native", "failed", "no://such")).await;
+    assert_eq!(absent["error"], "InvalidURI");
+    line(&folder, "the bridge", is("bridge", "done", "toy://item/2")).await;
+    line(&folder, "a search", |line| line["via"] == "search" && line["outcome"] == "done").await;
+    line(&folder, "stdio", |line| line["door"] == "stdio" && line["target"] == "toy://item/2")
+        .await;
+    drop(trove);
+
+    let ran = folder.run(&["read", "toy://item/0"]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    line(&folder, "the command line", is("cli", "done", "toy://item/0")).await;
+    let all = std::fs::read_to_string(folder.home().join("audit.jsonl")).expect("an audit");
+    assert!(!all.contains(ran.text().trim()), "contents are not written");
+    assert!(!all.contains("hunter-asked"), "questions are not written");
+}
+
+#[tokio::test]
+async fn a_full_file_is_put_aside_and_only_so_many_are_kept() {
+    let folder = Folder::with("[audit]\nmax_file_bytes = 4096\nkept_files = 2\n");
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    until("three files to be full", async || {
+        for _ in 0..20 {
+            client.text("auth://status").await;
+        }
+        folder.home().join("audit.jsonl.2").exists()
+    })
+    .await;
+    for _ in 0..60 {
+        client.text("auth://status").await;
+    }
+    assert!(!folder.home().join("audit.jsonl.3").exists());
+    for file in ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let metadata = std::fs::metadata(folder.home().join(file)).expect("a file");
+        assert!(metadata.len() <= 4096 + 1024, "{file} has {} bytes", metadata.len());
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o600, "{file}");
+    }
+    assert!(!lines(&folder, "audit.jsonl.1").is_empty());
+}

@@ -1,0 +1,258 @@
+//! Secrets planted wherever one can be, and then sought in everything Trove says: answers,
+//! errors, logs at every level, figures, commands, and the files of its state.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use axum::{Router, extract::Request, http::StatusCode, response::IntoResponse as _};
+use reqwest::Client;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use crate::kit::client::Kind;
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, LIMIT, Trove, until, within};
+
+/// What every secret here begins with.
+const CANARY: &str = "canary-";
+
+const VARIABLES: [(&str, &str); 2] =
+    [("CANARY_ENV", "canary-from-env"), ("CANARY_HEADER", "canary-from-header")];
+
+/// A server that quotes everything it was sent, as an error.
+async fn gossip() -> String {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    let router = Router::new().fallback(async |request: Request| {
+        let path = request.uri().path().to_owned();
+        let quoted = format!("{} {:?}", request.uri(), request.headers());
+        let body = axum::body::to_bytes(request.into_body(), 1 << 20).await.unwrap_or_default();
+        let quoted = format!("{quoted} {}", String::from_utf8_lossy(&body)).replace('"', "'");
+        match path.as_str() {
+            "/rpc" => {
+                let id = serde_json::from_slice::<Value>(&body).map(|b| b["id"].clone());
+                let error =
+                    json!({ "code": -32000, "message": quoted, "data": { "said": quoted } });
+                let answer =
+                    json!({ "jsonrpc": "2.0", "id": id.unwrap_or_default(), "error": error });
+                ([("content-type", "application/json")], answer.to_string()).into_response()
+            }
+            "/granted" => (StatusCode::UNAUTHORIZED, quoted).into_response(),
+            "/token" => {
+                (StatusCode::BAD_REQUEST, json!({ "error": quoted }).to_string()).into_response()
+            }
+            _ => (StatusCode::INTERNAL_SERVER_ERROR, quoted).into_response(),
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    address
+}
+
+/// A folder full of secrets.
+async fn planted() -> Arc<Folder> {
+    let gossip = gossip().await;
+    let healthy = config(&[toy("fine", "--resources 2").set(
+        "env = { API_TOKEN = \"${env:CANARY_ENV}\", OTHER_SECRET = \"canary-literal-env\" }",
+    )]);
+    let folder = Folder::with(&format!(
+        r#"
+{healthy}
+[servers.gone]
+command = "/nonexistent/program"
+args = ["--api-key=canary-arg", "${{env:CANARY_ENV}}"]
+env = {{ API_TOKEN = "canary-literal-env" }}
+
+[servers.crash]
+command = "sh"
+args = ["-c", "echo my token is $API_TOKEN and $PLAIN >&2; exit 1"]
+env = {{ API_TOKEN = "canary-literal-env", PLAIN = "${{env:CANARY_ENV}}" }}
+
+[servers.quotes]
+url = "http://ann:canary-password@{gossip}/mcp?key=canary-query"
+headers = {{ Authorization = "Bearer ${{env:CANARY_HEADER}}", X-Api-Key = "canary-literal-header" }}
+
+[servers.errs]
+url = "http://{gossip}/rpc?key=canary-query"
+headers = {{ Authorization = "Bearer ${{env:CANARY_HEADER}}", Cookie = "session=canary-cookie" }}
+
+[servers.old]
+url = "http://{gossip}/sse?key=canary-query"
+transport = "sse"
+headers = {{ X-Api-Key = "canary-literal-header" }}
+
+[servers.granted]
+url = "http://{gossip}/granted"
+oauth = {{ client_id = "trove", client_secret = "canary-literal-secret" }}
+"#
+    ));
+    let grants = json!({ "grants": [{
+        "server": "granted", "resource": format!("http://{gossip}/granted"),
+        "issuer": format!("http://{gossip}"), "token_endpoint": format!("http://{gossip}/token"),
+        "client_id": "trove", "client_secret": "canary-client-secret",
+        "access_token": "canary-access-token", "refresh_token": "canary-refresh-token",
+    }] });
+    folder.put("home/credentials.json", &grants.to_string());
+    folder.put("home/token", "canary-door-token");
+    folder
+}
+
+fn command(folder: &Folder) -> tokio::process::Command {
+    let mut command = folder.command();
+    command.envs(VARIABLES);
+    command
+}
+
+#[track_caller]
+fn clean(what: &str, text: &str) {
+    if let Some(at) = text.find(CANARY) {
+        let from = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+        let to = text[at..].char_indices().nth(60).map_or(text.len(), |(more, _)| at + more);
+        panic!("a secret in {what}: …{}…", &text[from..to]);
+    }
+}
+
+#[tokio::test]
+async fn no_command_tells_a_secret() {
+    let folder = planted().await;
+    let commands: &[&[&str]] = &[
+        &["status"],
+        &["status", "--json"],
+        &["ls"],
+        &["ls", "--json"],
+        &["doctor"],
+        &["doctor", "--json"],
+        &["config", "show"],
+        &["config", "show", "--json"],
+        &["config", "check"],
+        &["config", "check", "--json"],
+        &["approve"],
+        &["approve", "--json"],
+        &["list"],
+        &["list", "--json"],
+        &["logs", "crash"],
+        &["logs", "quotes"],
+        &["tools"],
+        &["auth", "status"],
+        &["auth", "status", "--json"],
+        &["summary", "--json"],
+        &["find", "token", "--json"],
+        &["search", "token", "--json"],
+        &["read", "info://health"],
+        &["read", "config://security"],
+        &["read", "config://server"],
+        &["read", "quotes+x://y"],
+        &["read", "errs+x://y", "--json"],
+        &["read", "granted+x://y"],
+        &["read", "gone+x://y", "--json"],
+        &["flag", "list"],
+        &["install"],
+        &["import", "--json"],
+    ];
+    for args in commands {
+        for level in ["warn", "trace"] {
+            let mut command = command(&folder);
+            command.args(*args).args(["--log", level]).stdin(Stdio::null());
+            let output = within(LIMIT, "the command to end", command.output()).await;
+            let output = output.expect("trove ends");
+            clean(&format!("stdout of {args:?}"), &String::from_utf8_lossy(&output.stdout));
+            clean(
+                &format!("the log of {args:?} at {level}"),
+                &String::from_utf8_lossy(&output.stderr),
+            );
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_answer_log_figure_or_file_tells_a_secret() {
+    let folder = planted().await;
+    let args = ["serve", "--stdio", "--http", "127.0.0.1:0", "--log", "trace"];
+    let trove = Trove::start_as(&folder, &args, &VARIABLES).await;
+    let http = Client::new();
+    let token = "canary-door-token";
+    until("all to have been tried", async || {
+        let answer =
+            http.get(trove.url.replace("/mcp", "/metrics")).bearer_auth(token).send().await;
+        answer.expect("trove answers").text().await.is_ok_and(|t| t.contains("source=\"granted\""))
+    })
+    .await;
+
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    let mut heard = Vec::new();
+    for uri in [
+        "info://health",
+        "info://capabilities",
+        "info://collisions",
+        "config://server",
+        "config://security",
+        "auth://status",
+        "info://tools/get_resource",
+    ] {
+        heard.push((uri.to_owned(), client.text(uri).await));
+    }
+    for id in ["gone", "crash", "quotes", "errs", "old", "granted"] {
+        let uri = format!("{id}+x://y");
+        let answer = client.ask("resources/read", json!({ "uri": uri })).await;
+        heard.push((uri.clone(), format!("{answer:?}")));
+        let call = json!({ "name": "get_resource", "arguments": { "uri": uri } });
+        let answer = client.ask("tools/call", call).await;
+        heard.push((format!("get_resource {uri}"), format!("{answer:?}")));
+    }
+    for (tool, arguments) in [
+        ("health_check", json!({})),
+        ("get_resource", json!({})),
+        ("discover_resources", json!({ "query": "canary-asked" })),
+        ("search_resources", json!({ "query": "canary-asked" })),
+        ("resource_summary", json!({})),
+    ] {
+        let call = json!({ "name": tool, "arguments": arguments });
+        let answer = format!("{:?}", client.ask("tools/call", call).await);
+        // Whoever asked may read the question in the answer.
+        heard.push((tool.to_owned(), answer.replace("canary-asked", "")));
+    }
+    for (what, text) in &heard {
+        clean(what, text);
+    }
+
+    // The door itself: right, wrong and misplaced tokens.
+    let metrics = trove.url.replace("/mcp", "/metrics");
+    for request in [
+        http.get(&metrics).bearer_auth(token),
+        http.get(&metrics).bearer_auth("canary-wrong-token"),
+        http.get(format!("{metrics}?access_token=canary-in-url")),
+        http.post(&trove.url).bearer_auth("canary-wrong-token").body("canary-body"),
+        http.get(trove.url.replace("/mcp", "/.well-known/oauth-protected-resource")),
+        http.get(trove.url.replace("/mcp", "/healthz")),
+    ] {
+        let answer = request.send().await.expect("trove answers");
+        let headers = format!("{:?}", answer.headers());
+        clean(
+            "an answer of the door",
+            &format!("{headers} {}", answer.text().await.unwrap_or_default()),
+        );
+    }
+    // Until the audit has been written.
+    let audit = folder.home().join("audit.jsonl");
+    until("the audit to be written", async || {
+        std::fs::read_to_string(&audit).is_ok_and(|text| text.contains("granted+x://y"))
+    })
+    .await;
+    for line in trove.log.since(0) {
+        clean("the log", &line.text);
+    }
+    files(&folder.home());
+}
+
+/// Every file of the state but the two that are there to hold secrets.
+fn files(folder: &Path) {
+    for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            files(&path);
+        } else if !["token", "credentials.json"].iter().any(|name| path.ends_with(name)) {
+            let bytes = std::fs::read(&path).unwrap_or_default();
+            clean(&path.display().to_string(), &String::from_utf8_lossy(&bytes));
+        }
+    }
+}
