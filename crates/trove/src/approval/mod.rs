@@ -94,8 +94,9 @@ pub(crate) fn judge<'a>(
     let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
     let own = |upstream: &'a UpstreamConfig| {
         let invocation = match &upstream.reach {
-            Reach::Http(remote) | Reach::Sse(remote) => Invocation::sends_ours(remote)
-                .then(|| Invocation::reaching(remote, scope)),
+            Reach::Http(remote) | Reach::Sse(remote) => {
+                Invocation::sends_ours(remote).then(|| Invocation::reaching(remote, scope))
+            }
             Reach::Stdio { .. } => Invocation::of(upstream, file.parent(), scope),
         };
         let verdict = match &invocation {

@@ -42,8 +42,8 @@ mod up;
 
 // The web page: who is let in, what its API says, and the page itself in a browser.
 mod page;
-mod web;
 mod published;
+mod web;
 
 // Servers and clients that others wrote, and the suite that judges them all.
 mod conformance;

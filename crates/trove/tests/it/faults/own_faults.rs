@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio_util::sync::CancellationToken;
 use trove_core::tools::{Settings, Tools};
-use trove_mcp::server::{Guard, Identity, Limits, Server, router, serve_http, serve_stdio};
+use trove_mcp::bounds::Bounds;
+use trove_mcp::server::{Guard, Identity, Server, router, serve, serve_stdio};
 use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
 use crate::kit::client::Kind;
@@ -56,7 +57,7 @@ async fn t47_a_panic_over_http_is_one_error_and_the_next_request_is_answered() {
     let address = listener.local_addr().expect("it is bound");
     let stop = CancellationToken::new();
     let router = router(server, Guard::new(Identity::None, address), stop.clone());
-    tokio::spawn(serve_http(listener, router, Limits::default(), stop));
+    tokio::spawn(async move { serve(listener, router, &Bounds::default(), stop).await });
     let http = reqwest::Client::new();
     for (id, uri) in [(1, "doc:boom"), (2, "doc:1")] {
         let request = http.post(format!("http://{address}/mcp"));
