@@ -33,6 +33,7 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
     for (path, arguments) in PRINTED {
         fresh.insert(path.to_owned(), Some(printed_by_trove(arguments)?));
     }
+    fresh.insert("docs/reference/errors.md".to_owned(), Some(tools::Class::document()));
     for tool in TOOLS {
         fresh.insert(format!("{DOCUMENTS}/{}.md", tool.name), Some(tools::document(tool)));
         let schema: serde_json::Value = serde_json::from_str(tools::listed(tool).as_str())?;

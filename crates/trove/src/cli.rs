@@ -65,7 +65,7 @@ pub enum LogFormat {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write a configuration and a small guide to start from
-    Init,
+    Init(Output),
     /// Start with what is there, and say how to connect a client
     Up(Http),
     /// Serve MCP on stdin and stdout, over HTTP, or both

@@ -3,6 +3,8 @@
 //! Draws on stderr and only there; whether that is a terminal is settled before.
 
 use std::{
+    cell::Cell,
+    convert::Infallible,
     fmt::Write as _,
     io::Write as _,
     sync::Arc,
@@ -19,6 +21,8 @@ use crate::style::{Paint, plain};
 
 /// How often it is drawn anew.
 const FRAME: Duration = Duration::from_millis(120);
+/// What takes less needs no picture.
+const PATIENCE: Duration = Duration::from_millis(700);
 /// After this long it is left as it is; the page shows the rest.
 const MAX_SHOWN: Duration = Duration::from_secs(600);
 /// The most servers that get a line of their own.
@@ -37,10 +41,7 @@ pub(crate) async fn show(gateway: Arc<Gateway>, paint: Paint) {
         let (text, is_done) = frame(&gateway, began.elapsed(), paint);
         let is_over = is_done || began.elapsed() > MAX_SHOWN;
         if text != drawn && (can_redraw || is_over) {
-            let up = drawn.lines().count();
-            let back = if up > 0 { format!("\x1b[{up}A\x1b[J") } else { String::new() };
-            // Nobody is harmed by a frame that cannot be drawn.
-            let _ = std::io::stderr().lock().write_all(format!("{back}{text}").as_bytes());
+            draw(drawn.lines().count(), &text);
             drawn = text;
         }
         if is_over {
@@ -48,6 +49,34 @@ pub(crate) async fn show(gateway: Arc<Gateway>, paint: Paint) {
         }
         tokio::time::sleep(FRAME).await;
     }
+}
+
+/// Draws while something is awaited that takes its time, and wipes it away again.
+pub(crate) async fn during<T>(gateway: &Gateway, paint: Paint, work: impl Future<Output = T>) -> T {
+    let lines = Cell::new(0);
+    let outcome = tokio::select! {
+        outcome = work => outcome,
+        never = for_ever(gateway, paint, &lines) => match never {},
+    };
+    draw(lines.get(), "");
+    outcome
+}
+
+async fn for_ever(gateway: &Gateway, paint: Paint, lines: &Cell<usize>) -> Infallible {
+    tokio::time::sleep(PATIENCE).await;
+    let began = Instant::now();
+    loop {
+        let (text, _) = frame(gateway, began.elapsed(), paint);
+        draw(lines.replace(text.lines().count()), &text);
+        tokio::time::sleep(FRAME).await;
+    }
+}
+
+/// Puts a text in place of the last lines.
+fn draw(last: usize, text: &str) {
+    let back = if last > 0 { format!("\x1b[{last}A\x1b[J") } else { String::new() };
+    // Nobody is harmed by a frame that cannot be drawn.
+    let _ = std::io::stderr().lock().write_all(format!("{back}{text}").as_bytes());
 }
 
 /// What is to be seen now, and whether it is the last.

@@ -116,6 +116,39 @@ pub enum Class {
 }
 
 impl Class {
+    /// Every class, with what it means.
+    pub const ALL: [(Class, &str); 15] = [
+        (Class::InvalidUri, "the URI is malformed, or no resource or template fits it"),
+        (Class::MissingTemplateVariable, "a variable of a template has no value"),
+        (Class::InvalidTemplateVariable, "the value of a variable breaks its rule"),
+        (Class::Unauthorized, "the caller lacks a role"),
+        (Class::ResourceExecutionError, "the server failed"),
+        (Class::NotFound, "the thing is not there"),
+        (Class::AmbiguousUri, "several servers own it"),
+        (Class::TooLarge, "it is larger than a limit"),
+        (Class::Busy, "too much is going on"),
+        (Class::Cancelled, "the caller took the question back"),
+        (Class::InvalidArguments, "the arguments are not what the tool takes"),
+        (Class::ConsentRequired, "a person must say so first"),
+        (Class::Conflict, "it exists already, or something depends on it"),
+        (Class::StorageError, "what was to be kept could not be"),
+        (Class::InternalError, "a fault of Trove's"),
+    ];
+
+    /// The classes as a page of Markdown.
+    pub fn document() -> String {
+        let mut text = String::from(
+            "# Classes of failures\n\nA tool that fails answers with `success: false`, one of these in `error` and \
+             `error_code`, a `message` and\nwhat to do next; so do the command line with `--json` and the page.\n\n\
+             | error | error_code | meaning |\n|---|---|---|\n",
+        );
+        for (class, meaning) in Class::ALL {
+            let (name, code) = class.names();
+            text.push_str(&format!("| `{name}` | `{code}` | {meaning} |\n"));
+        }
+        text
+    }
+
     /// Its name, and its code.
     fn names(self) -> (&'static str, &'static str) {
         match self {

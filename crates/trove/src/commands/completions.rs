@@ -9,6 +9,10 @@ pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
     let broken = |error: &dyn std::fmt::Display| {
         Failed::new(exit::USAGE, "Usage", format!("no completions for this shell: {error}"))
     };
+    if completions.shell == "bash" {
+        say(BASH);
+        return Ok(());
+    }
     let shells = Shells::builtins();
     let shell = shells.completer(&completions.shell).ok_or_else(|| broken(&completions.shell))?;
     let mut script = Vec::new();
@@ -19,3 +23,29 @@ pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
     say(&String::from_utf8_lossy(&script));
     Ok(())
 }
+
+/// Bash takes a line apart at colons, which every URI has: the words are put together again
+/// before we are asked, and of what we offer only the part behind the last colon is given.
+const BASH: &str = r#"_trove() {
+    local IFS=$' \t\n' line="${COMP_LINE:0:COMP_POINT}"
+    local words
+    read -ra words <<< "$line"
+    [[ "$line" == *[[:space:]] ]] && words+=("")
+    local current="${words[${#words[@]}-1]}"
+    local kept="${current%"${current##*[:=]}"}"
+    local IFS=$'\013'
+    COMPREPLY=($(
+        _CLAP_IFS="$IFS" \
+        _CLAP_COMPLETE_INDEX="$((${#words[@]} - 1))" \
+        _CLAP_COMPLETE_COMP_TYPE="${COMP_TYPE:-9}" \
+        _CLAP_COMPLETE_SPACE="true" \
+        COMPLETE="bash" \
+        trove -- "${words[@]}"
+    )) || { unset COMPREPLY; return; }
+    local i
+    for i in "${!COMPREPLY[@]}"; do COMPREPLY[i]="${COMPREPLY[i]#"$kept"}"; done
+    [[ ${#COMPREPLY[@]} -eq 1 && "${COMPREPLY[0]}" == *[=/:] ]] && compopt -o nospace 2> /dev/null
+    return 0
+}
+complete -o bashdefault -F _trove trove
+"#;

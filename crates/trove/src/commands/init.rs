@@ -8,22 +8,25 @@ use std::{
     path::Path,
 };
 
+use serde_json::json;
+
 use super::{Failed, exit};
-use crate::borrow::GUIDE;
+use crate::{borrow::GUIDE, cli::Output};
 
 /// The configuration that is written beside the guide.
 const CONFIG: (&str, &str) = ("trove.toml", include_str!("../../starter/trove.toml"));
 
 /// Writes what is not there yet into the current folder.
-pub(super) fn init() -> Result<(), Failed> {
+pub(super) fn init(output: Output) -> Result<(), Failed> {
     let folder = std::env::current_dir().map_err(|error| {
         Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
     })?;
-    let mut said = String::new();
+    let (mut said, mut files) = (String::new(), Vec::new());
     let guide = GUIDE.iter().map(|(path, text)| (format!("guide/{path}"), *text));
     for (path, text) in std::iter::once((CONFIG.0.to_owned(), CONFIG.1)).chain(guide) {
         let is_new = write_new(&folder.join(&path), text)
             .map_err(|error| Failed::new(exit::CONFIG, "Config", format!("{path}: {error}")))?;
+        files.push(json!({ "path": path, "written": is_new }));
         said.push_str(if is_new { "wrote " } else { "kept  " });
         said.push_str(&path);
         said.push('\n');
@@ -31,6 +34,9 @@ pub(super) fn init() -> Result<(), Failed> {
     said.push_str(
         "\nNext: `trove ls` shows what is served, `trove read guide://help` how to use it.\n",
     );
+    if output.json {
+        said = format!("{}\n", json!({ "success": true, "files": files }));
+    }
     // A reader that has seen enough, such as `head`, is no fault.
     let _ = io::stdout().write_all(said.as_bytes());
     Ok(())

@@ -24,7 +24,12 @@ mod summary;
 mod tools;
 mod up;
 
-use std::{path::PathBuf, process::ExitCode, time::Duration};
+use std::{
+    io::{self, IsTerminal as _},
+    path::PathBuf,
+    process::ExitCode,
+    time::Duration,
+};
 
 use trove_core::content::escape_controls;
 
@@ -38,6 +43,8 @@ use crate::{
     errand::{self, Answer, Errand, What, Whose, unsettled},
     failed::Failed,
     machine::{current_folder, host},
+    progress,
+    style::Paint,
     telemetry,
 };
 
@@ -57,7 +64,7 @@ impl From<ClientError> for Failed {
 pub fn run(cli: Cli) -> ExitCode {
     let wants_json = cli.command.wants_json();
     let outcome = match cli.command {
-        Command::Init => init::init(),
+        Command::Init(output) => init::init(output),
         Command::Up(http) => up::up(&cli.global, &http),
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
         Command::Ls(wait) => ls::ls(&cli.global, wait),
@@ -116,8 +123,8 @@ impl Command {
             Command::Install(Install { entry, .. })
             | Command::Uninstall(Uninstall { entry, .. }) => entry.output.json,
             Command::Auth(AuthCommand::Status(output)) => output.json,
+            Command::Init(output) => output.json,
             Command::Auth(_)
-            | Command::Init
             | Command::Up(_)
             | Command::Serve(_)
             | Command::Completions(_)
@@ -205,11 +212,21 @@ fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Faile
         for id in app.admission().waiting() {
             notes.push(format!("{id} is waiting for approval: run `trove approve {id}`"));
         }
-        let outcome = errand::perform(app.live(), &errand, Whose::Started).await;
+        let work = errand::perform(app.live(), &errand, Whose::Started);
+        let outcome = match draws(global) {
+            true => progress::during(&app.gateway, Paint::of(&io::stderr()), work).await,
+            false => work.await,
+        };
         app.shutdown().await;
         told(global, Answer { notes, body: Vec::new() });
         outcome.map(|answer| told(global, answer))
     })
+}
+
+/// Whether somebody looks at stderr who may be shown how far things are.
+fn draws(global: &Global) -> bool {
+    let can_redraw = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
+    !global.quiet && can_redraw && io::stderr().is_terminal()
 }
 
 /// The same, where the answer is text.

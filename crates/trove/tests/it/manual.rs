@@ -38,6 +38,30 @@ async fn shells_complete_commands_servers_and_uris() {
 }
 
 #[tokio::test]
+async fn bash_completes_uris_though_it_breaks_them_at_colons() {
+    let folder = Folder::with(&config(&[toy("one", "--resources 2")]));
+    assert_eq!(folder.run(&["ls"]).await.code, Some(0));
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_trove"));
+    let script = r#"source <(trove completions bash)
+        COMP_LINE='trove read toy://item/' COMP_POINT=${#COMP_LINE}
+        COMP_WORDS=(trove read toy : //item/) COMP_CWORD=4 COMP_TYPE=9
+        _trove trove //item/ : && printf '%s\n' "${COMPREPLY[@]}""#;
+    let mut bash = tokio::process::Command::new("bash");
+    for (name, value) in folder.command().as_std().get_envs() {
+        match value {
+            Some(value) => bash.env(name, value),
+            None => bash.env_remove(name),
+        };
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folder_of = program.parent().expect("the program lies in a folder").display();
+    bash.args(["-c", script]).current_dir(folder.path()).env("PATH", format!("{folder_of}:{path}"));
+    let output = bash.output().await.expect("bash can be started");
+    let offered = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(offered.lines().any(|line| line == "//item/1"), "{output:?}");
+}
+
+#[tokio::test]
 async fn every_shell_gets_a_script() {
     let folder = Folder::empty();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
