@@ -162,6 +162,9 @@ pub struct Visible(Option<Arc<Passes>>);
 type Passes = dyn Fn(&str) -> bool + Send + Sync;
 
 impl Visible {
+    /// All of them.
+    pub const ALL: Visible = Visible(None);
+
     /// Those whose LocalUri passes.
     pub fn when(passes: impl Fn(&str) -> bool + Send + Sync + 'static) -> Visible {
         Visible(Some(Arc::new(passes)))

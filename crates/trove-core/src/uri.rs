@@ -78,6 +78,28 @@ pub fn scheme(uri: &str) -> Option<&str> {
     valid.then_some(scheme)
 }
 
+/// Decodes percent-encoding once; nothing if the result is not UTF-8, or a `%` is not
+/// followed by two digits.
+pub fn decode_once(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        if byte != b'%' {
+            bytes.push(byte);
+            rest = after;
+            continue;
+        }
+        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
+        // `from_str_radix` would also take a sign.
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        rest = &after[2..];
+    }
+    String::from_utf8(bytes).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

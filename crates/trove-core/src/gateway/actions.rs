@@ -79,8 +79,16 @@ impl Gateway {
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let snapshot = self.snapshot().await;
-        let Routed { source, uri, arguments } = self.route(caller, &snapshot, action, arguments)?;
+        let routed = match self.route(caller, &snapshot, action, arguments) {
+            Ok(routed) => routed,
+            Err(error) => {
+                let uri = PublicUri::new(arguments.get_str(action.key()).unwrap_or_default());
+                return Err(self.as_if_absent(caller, &snapshot, &uri, error).await);
+            }
+        };
+        let Routed { source, uri, arguments } = routed;
         ask.caller = caller.clone();
+        ask.visible = self.visible(caller, source.id().as_str());
         let operation = match action {
             Action::CallTool => Operation::CallTool { arguments },
             Action::GetPrompt => Operation::GetPrompt { arguments },

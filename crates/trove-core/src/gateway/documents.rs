@@ -1,15 +1,16 @@
 //! Local knowledge for those who do not go by URIs: expressions, categories, collections.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use super::{AskError, Gateway, settle::Asked};
 use crate::{
     access::Standing,
     caller::Caller,
+    catalogue::{Route, Snapshot},
     json::Json,
-    knowledge::{Content, Document, Knowledge, KnowledgeError},
+    knowledge::{Content, Knowledge, KnowledgeError, Picks, Sight},
     project::ProjectName,
-    source::{Reply, Source as _, Visible},
+    source::{Reply, Source as _, SourceId, Visible},
     uri::PublicUri,
 };
 
@@ -24,6 +25,36 @@ impl Gateway {
         self.knowledge.get()
     }
 
+    /// The project a caller works on: his own, else the one of the settings.
+    pub fn project_of(&self, caller: &Caller) -> Option<ProjectName> {
+        let of_settings = || {
+            let settings = self.knowledge()?.settings();
+            ProjectName::new(settings.project.as_deref()?).ok()
+        };
+        caller.project.clone().or_else(of_settings)
+    }
+
+    /// What of local knowledge the caller's project picks; nothing: all.
+    pub(super) fn picks_of(&self, caller: &Caller) -> Option<Picks> {
+        self.knowledge()?.picks(caller.project.as_ref().map(ProjectName::as_str))
+    }
+
+    /// The project that is worked on in the first of these folders that belongs to one.
+    pub fn project_in(&self, folders: &[PathBuf]) -> Option<ProjectName> {
+        let settings = self.knowledge()?.settings();
+        let found = folders.iter().find_map(|folder| settings.groups.project_at(folder))?;
+        ProjectName::new(found).ok()
+    }
+
+    /// Whether the folder somebody works in may decide about the project.
+    pub fn has_project_folders(&self) -> bool {
+        let has = |knowledge: &Arc<Knowledge>| {
+            let settings = knowledge.settings();
+            settings.groups.projects.values().any(|project| project.root.is_some())
+        };
+        self.knowledge().is_some_and(has)
+    }
+
     /// The documents an expression means, as far as the caller may read them.
     pub async fn content(
         &self,
@@ -33,16 +64,8 @@ impl Gateway {
         pattern: Option<&str>,
     ) -> Result<Content, KnowledgeError> {
         let asked = Asked::new(caller, "get_content", expression);
-        let project = caller.project.as_ref().map(ProjectName::as_str);
-        let mut result = knowledge.get_content(expression, pattern, project).await;
-        if let Ok(content) = &mut result {
-            let visible = self.visible(caller, knowledge.id().as_str());
-            content.pieces.retain(|piece| visible.allows(piece.document.uri()));
-            if content.pieces.is_empty() {
-                let what = expression.to_owned();
-                result = Err(KnowledgeError::NotFound { what, near: Vec::new() });
-            }
-        }
+        let sight = self.sight_of_guide(caller);
+        let result = knowledge.get_content(sight, expression, pattern).await;
         let told = match &result {
             Ok(_) => Ok(Reply::plain(Json::empty_object())),
             Err(_) => Err(AskError::NotFound { uri: PublicUri::new(expression) }),
@@ -51,18 +74,60 @@ impl Gateway {
         result
     }
 
-    /// The documents of a category, as far as the caller may read them.
-    pub async fn category_files(
+    /// Refuses a URI of local knowledge that names nothing the caller may know of, though
+    /// the rules are silent about this spelling of it.
+    pub(super) async fn check_there(
         &self,
         caller: &Caller,
-        knowledge: &Knowledge,
-        name: &str,
-        pattern: Option<&str>,
-    ) -> Result<Vec<Arc<Document>>, KnowledgeError> {
-        let mut documents = knowledge.category_files(name, pattern).await?;
-        let visible = self.visible(caller, knowledge.id().as_str());
-        documents.retain(|document| visible.allows(document.uri()));
-        Ok(documents)
+        uri: &PublicUri,
+        route: &Route,
+    ) -> Result<(), AskError> {
+        let knowledge = self.knowledge().filter(|knowledge| knowledge.id() == route.source.id());
+        let Some(knowledge) = knowledge.filter(|_| !self.access().policy.is_empty()) else {
+            return Ok(());
+        };
+        let sight = self.sight_of_guide(caller);
+        let absence = knowledge.absence(sight, route.local.as_str()).await;
+        absence.map_or(Ok(()), |error| {
+            let source_id = knowledge.id().clone();
+            Err(AskError::Source { source_id, uri: Some(uri.clone()), error })
+        })
+    }
+
+    /// What of local knowledge the caller may know of.
+    pub fn sight_of_guide(&self, caller: &Caller) -> Sight {
+        Sight {
+            project: caller.project.as_ref().map(|project| project.as_str().to_owned()),
+            visible: self.visible(caller, SourceId::guide().as_str()),
+        }
+    }
+
+    /// What a caller is told who asks for what is hidden from him: what he would be told
+    /// if it were not there. Sources that are not ours have their own words; their resources
+    /// are not there at all.
+    pub(super) async fn as_if_absent(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        uri: &PublicUri,
+        error: AskError,
+    ) -> AskError {
+        let (AskError::NotFound { .. }, Some(knowledge)) = (&error, self.knowledge()) else {
+            return error;
+        };
+        let route = snapshot.route(uri.as_str()).ok();
+        let Some(route) = route.filter(|route| route.source.id() == knowledge.id()) else {
+            return error;
+        };
+        let sight = self.sight_of_guide(caller);
+        match knowledge.absence(sight, route.local.as_str()).await {
+            Some(said) => AskError::Source {
+                source_id: knowledge.id().clone(),
+                uri: Some(uri.clone()),
+                error: said,
+            },
+            None => error,
+        }
     }
 
     /// Which resources of a Source the caller may read.

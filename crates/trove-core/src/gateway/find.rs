@@ -7,6 +7,7 @@ use crate::{
     access::{Access, Standing},
     caller::{Caller, Via},
     json::Json,
+    knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Search, Seen, Sight},
     source::{Reply, SourceId},
     status::State,
@@ -75,7 +76,12 @@ impl Gateway {
     }
 
     fn sight(&self, caller: &Caller) -> CallerSight {
-        CallerSight { access: self.access(), caller: caller.clone(), scope: caller.scope() }
+        CallerSight {
+            access: self.access(),
+            caller: caller.clone(),
+            scope: caller.scope(),
+            picks: self.picks_of(caller),
+        }
     }
 
     /// The Sources that do not answer now.
@@ -108,6 +114,8 @@ struct CallerSight {
     access: Arc<Access>,
     caller: Caller,
     scope: Arc<str>,
+    /// What of the guide his project picks.
+    picks: Option<Picks>,
 }
 
 impl Sight for CallerSight {
@@ -115,11 +123,16 @@ impl Sight for CallerSight {
         Some(&self.scope)
     }
 
-    fn of_source(&self, _source: &SourceId) -> Seen {
-        if self.access.policy.is_empty() { Seen::All } else { Seen::Some }
+    fn of_source(&self, source: &SourceId) -> Seen {
+        let is_picked = self.picks.is_some() && *source == SourceId::guide();
+        if self.access.policy.is_empty() && !is_picked { Seen::All } else { Seen::Some }
     }
 
     fn sees(&self, entry: EntryRef<'_>) -> bool {
+        let is_guide = *entry.source == SourceId::guide();
+        if is_guide && self.picks.as_ref().is_some_and(|picks| !picks.allow(entry.local)) {
+            return false;
+        }
         let (standing, _) = self.access.standing(&self.caller, entry.source.as_str(), entry.local);
         standing == Standing::Open
     }

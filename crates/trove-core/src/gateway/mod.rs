@@ -52,7 +52,7 @@ use crate::{
     source::Source,
     status::StatusBoard,
 };
-use views::Views;
+use views::{Kind, Views};
 use watches::Watches;
 
 /// How long answers of public Sources are believed where nothing else is set.
@@ -171,12 +171,18 @@ impl Gateway {
 
     /// What `caller` sees of the catalogue, once what was remembered is in it.
     pub async fn view(&self, caller: &Caller) -> Arc<View> {
-        self.views.of(self.snapshot().await, &self.access.load_full(), caller)
+        self.view_of(self.snapshot().await, caller)
     }
 
     /// What `caller` sees of the catalogue of this moment.
     pub fn current_view(&self, caller: &Caller) -> Arc<View> {
-        self.views.of(self.current(), &self.access.load_full(), caller)
+        self.view_of(self.current(), caller)
+    }
+
+    fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
+        let access = self.access.load_full();
+        let kind = Kind { standings: access.standings(caller), picks: self.picks_of(caller) };
+        self.views.of(snapshot, &access, kind)
     }
 
     /// The rules in force.

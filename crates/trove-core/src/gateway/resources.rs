@@ -85,7 +85,10 @@ impl Gateway {
         mut ask: Ask,
     ) -> Result<Reading, AskError> {
         let snapshot = self.snapshot().await;
-        let route = self.admit(caller, &snapshot, uri)?;
+        let route = match self.admit(caller, &snapshot, uri) {
+            Ok(route) => route,
+            Err(error) => return Err(self.as_if_absent(caller, &snapshot, uri, error).await),
+        };
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, route.source.id().as_str());
         let answer = self.fetch(caller, &route, ask).await;
@@ -111,6 +114,7 @@ impl Gateway {
         let snapshot = self.snapshot().await;
         let (source, arguments) = self.localise_reference(caller, &snapshot, arguments)?;
         ask.caller = caller.clone();
+        ask.visible = self.visible(caller, source.id().as_str());
         perform(&source, None, Operation::Complete { arguments }, ask).await
     }
 
@@ -176,7 +180,11 @@ impl Gateway {
     /// Each success must be followed by one [`Gateway::unwatch`].
     pub async fn watch(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
         let snapshot = self.snapshot().await;
-        let route = self.admit(caller, &snapshot, uri)?;
+        let route = match self.admit(caller, &snapshot, uri) {
+            Ok(route) => route,
+            Err(error) => return Err(self.as_if_absent(caller, &snapshot, uri, error).await),
+        };
+        self.check_there(caller, uri, &route).await?;
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;
         if is_first && let Err(error) = route.source.watch(&route.local).await {

@@ -10,12 +10,13 @@ use std::{
 
 use crate::{
     access::{Access, Standing},
-    caller::Caller,
     catalogue::{
         BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
         page::cut,
     },
     json::Json,
+    knowledge::Picks,
+    source::SourceId,
 };
 
 /// The most views kept at once; callers differ by roles, of which there are few.
@@ -41,11 +42,16 @@ struct Place {
 }
 
 impl View {
-    fn new(snapshot: Arc<Snapshot>, access: &Access, standings: &[Standing]) -> View {
+    fn new(snapshot: Arc<Snapshot>, access: &Access, kind: &Kind) -> View {
+        let Kind { standings, picks } = kind;
         let is_open = standings.iter().all(|standing| *standing == Standing::Open);
-        let seen = (!is_open).then(|| {
+        let guide = SourceId::guide();
+        let seen = (!is_open || picks.is_some()).then(|| {
             let judge = |member: u32, local: &str, index: u32| {
                 let id = snapshot.owner(member).id();
+                if *id == guide && picks.as_ref().is_some_and(|picks| !picks.allow(local)) {
+                    return None;
+                }
                 let rule = access.policy.index_for(id.as_str(), local);
                 match rule.map_or(Standing::Open, |n| standings[n]) {
                     Standing::Open => Some(Place { index, is_closed: false }),
@@ -158,18 +164,25 @@ pub(super) struct Views(Mutex<Kept>);
 struct Kept {
     revision: u64,
     access: Option<Arc<Access>>,
-    views: HashMap<Vec<Standing>, Arc<View>>,
+    views: HashMap<Kind, Arc<View>>,
+}
+
+/// What tells one kind of caller from another: what the rules leave to them, and what of
+/// the guide their project picks.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct Kind {
+    pub(super) standings: Vec<Standing>,
+    pub(super) picks: Option<Picks>,
 }
 
 impl Views {
-    /// What `caller` sees of `snapshot`.
+    /// What this kind of caller sees of `snapshot`.
     pub(super) fn of(
         &self,
         snapshot: Arc<Snapshot>,
         access: &Arc<Access>,
-        caller: &Caller,
+        kind: Kind,
     ) -> Arc<View> {
-        let standings = access.standings(caller);
         {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let is_same = kept.revision == snapshot.revision()
@@ -181,16 +194,16 @@ impl Views {
                     views: HashMap::new(),
                 };
             }
-            if let Some(view) = kept.views.get(&standings) {
+            if let Some(view) = kept.views.get(&kind) {
                 return view.clone();
             }
         }
         // Made without the lock: a large catalogue must not hold up the others.
         let revision = snapshot.revision();
-        let view = Arc::new(View::new(snapshot, access, &standings));
+        let view = Arc::new(View::new(snapshot, access, &kind));
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.revision == revision {
-            kept.views.insert(standings, view.clone());
+            kept.views.insert(kind, view.clone());
         }
         view
     }

@@ -3,6 +3,7 @@
 //! Percent-encoding is decoded once, before any check, so that nothing can hide in it.
 
 use super::{KnowledgeError, name};
+use crate::uri::decode_once;
 
 /// What stands before everything here.
 pub(super) const SCHEME: &str = "guide://";
@@ -36,7 +37,7 @@ impl Address {
             None => (rest, None),
         };
         let decoded =
-            |text: &str| decode(text).ok_or_else(|| bad("its percent-encoding is broken"));
+            |text: &str| decode_once(text).ok_or_else(|| bad("its percent-encoding is broken"));
         let (first, second) = (decoded(first)?, second.map(decoded).transpose()?);
         if first.contains(['/', '\\', '\0']) {
             return Err(bad("a name of a category or collection holds no slash or NUL"));
@@ -89,27 +90,6 @@ pub(super) fn encode(text: &str, keeps_slash: bool) -> String {
         }
     }
     encoded
-}
-
-/// Decodes once; nothing if it is not UTF-8 or a `%` is not followed by two digits.
-pub(super) fn decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&byte, after)) = rest.split_first() {
-        if byte != b'%' {
-            bytes.push(byte);
-            rest = after;
-            continue;
-        }
-        let digits = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok())?;
-        // `from_str_radix` would also take a sign.
-        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
-            return None;
-        }
-        bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        rest = &after[2..];
-    }
-    String::from_utf8(bytes).ok()
 }
 
 fn strip_scheme(uri: &str) -> Option<&str> {

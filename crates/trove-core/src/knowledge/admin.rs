@@ -3,7 +3,7 @@
 use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    Document, Edit, Knowledge, KnowledgeError, Settings, name,
+    Document, Edit, Knowledge, KnowledgeError, Settings, address, name,
     pattern::Patterns,
     plan::{Plan, bad_change, exists},
     select::View,
@@ -11,6 +11,7 @@ use super::{
     store::Store,
     write::{Place, WriteError},
 };
+use crate::source::Visible;
 
 /// What is to become of a category; what is absent stays.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -40,14 +41,16 @@ impl Knowledge {
     /// Adds a category; its folder is made if need be.
     pub async fn add_category(
         &self,
+        visible: &Visible,
         name: &str,
         wanted: CategoryChange,
     ) -> Result<(), KnowledgeError> {
         name::check_name(name)?;
         let (name, mut category) = (name.to_owned(), CategorySettings::folder(name));
         wanted.apply(&mut category)?;
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
             plan.name_categories();
+            plan.check_free(&address::category(&name), &name)?;
             if plan.categories().contains_key(&name) {
                 return Err(exists(format!("the category `{name}`")));
             }
@@ -62,11 +65,12 @@ impl Knowledge {
     /// is rewritten too. Its folder stays where it is.
     pub async fn change_category(
         &self,
+        visible: &Visible,
         name: &str,
         wanted: CategoryChange,
     ) -> Result<(), KnowledgeError> {
         let name = name.to_owned();
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
             plan.name_categories();
             let mut category = plan.category(&name)?;
             wanted.apply(&mut category)?;
@@ -81,9 +85,13 @@ impl Knowledge {
     }
 
     /// Removes a category; its documents stay on disk.
-    pub async fn remove_category(&self, name: &str) -> Result<(), KnowledgeError> {
+    pub async fn remove_category(
+        &self,
+        visible: &Visible,
+        name: &str,
+    ) -> Result<(), KnowledgeError> {
         let name = name.to_owned();
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
             plan.name_categories();
             plan.category(&name)?;
             plan.refuse_if_named(&format!("the category `{name}`"), &name)?;
@@ -97,13 +105,15 @@ impl Knowledge {
     /// Adds a collection.
     pub async fn add_collection(
         &self,
+        visible: &Visible,
         name: &str,
         members: Vec<String>,
         description: Option<String>,
     ) -> Result<(), KnowledgeError> {
         name::check_name(name)?;
         let (name, collection) = (name.to_owned(), CollectionSettings { members, description });
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
+            plan.check_free(&address::collection(&name), &name)?;
             if plan.groups.collections.contains_key(&name) {
                 return Err(exists(format!("the collection `{name}`")));
             }
@@ -116,11 +126,12 @@ impl Knowledge {
     /// is rewritten too.
     pub async fn change_collection(
         &self,
+        visible: &Visible,
         name: &str,
         wanted: CollectionChange,
     ) -> Result<(), KnowledgeError> {
         let name = name.to_owned();
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
             let mut collection = plan.collection(&name)?;
             if let Some(members) = wanted.members {
                 collection.members = members;
@@ -138,9 +149,13 @@ impl Knowledge {
     }
 
     /// Removes a collection; its documents stay.
-    pub async fn remove_collection(&self, name: &str) -> Result<(), KnowledgeError> {
+    pub async fn remove_collection(
+        &self,
+        visible: &Visible,
+        name: &str,
+    ) -> Result<(), KnowledgeError> {
         let name = name.to_owned();
-        self.change(move |plan| {
+        self.change(visible, move |plan| {
             plan.collection(&name)?;
             let is_category = plan.known.contains(&name);
             if !is_category {
@@ -156,6 +171,7 @@ impl Knowledge {
     /// Adds a document to a category; without an extension it is markdown.
     pub async fn add_document(
         &self,
+        visible: &Visible,
         category: &str,
         path: &str,
         text: &str,
@@ -163,18 +179,19 @@ impl Knowledge {
         name::check_path(path)?;
         let last = path.rsplit('/').next().unwrap_or(path);
         let path = if last.contains('.') { path.to_owned() } else { format!("{path}.md") };
-        self.write_document(category, &path, text, Place::New).await
+        self.write_document(visible, (category, &path), text, Place::New).await
     }
 
     /// Replaces what a document holds.
     pub async fn update_document(
         &self,
+        visible: &Visible,
         category: &str,
         path: &str,
         text: &str,
     ) -> Result<Arc<Document>, KnowledgeError> {
-        let document = self.find_document(category, path).await?;
-        self.write_document(category, &document.path, text, Place::Taken).await
+        let document = self.find_document(visible, category, path).await?;
+        self.write_document(visible, (category, &document.path), text, Place::Taken).await
     }
 
     /// The text of a document as it was written, not as it is served: for whoever edits it.
@@ -193,9 +210,14 @@ impl Knowledge {
     }
 
     /// Removes a document.
-    pub async fn remove_document(&self, category: &str, path: &str) -> Result<(), KnowledgeError> {
+    pub async fn remove_document(
+        &self,
+        visible: &Visible,
+        category: &str,
+        path: &str,
+    ) -> Result<(), KnowledgeError> {
         let _one_at_a_time = self.writing.lock().await;
-        let document = self.find_document(category, path).await?;
+        let document = self.find_document(visible, category, path).await?;
         let store = Store::new(&self.settings.load().root);
         let file = document.file.path.clone();
         let done = blocking(move || store.remove(&file)).await;
@@ -206,20 +228,21 @@ impl Knowledge {
 
     async fn find_document(
         &self,
+        visible: &Visible,
         category: &str,
         path: &str,
     ) -> Result<Arc<Document>, KnowledgeError> {
         name::safe(path).map_err(|why| name::BadName { name: path.to_owned(), why })?;
         let index = self.indexed().await;
-        let view = View { index: &index, project: None };
+        let view = View { index: &index, project: None, visible };
         view.category(category)?;
         view.document(category, path)
     }
 
     async fn write_document(
         &self,
-        category: &str,
-        path: &str,
+        visible: &Visible,
+        (category, path): (&str, &str),
         text: &str,
         place: Place,
     ) -> Result<Arc<Document>, KnowledgeError> {
@@ -230,7 +253,12 @@ impl Knowledge {
         }
         let _one_at_a_time = self.writing.lock().await;
         let index = self.indexed().await;
-        let found = View { index: &index, project: None }.category(category)?.clone();
+        let view = View { index: &index, project: None, visible };
+        let found = view.category(category)?.clone();
+        if !visible.allows(&address::document(&found.name, path)) {
+            // Said of the name alone, whether there is such a document or not.
+            return Err(bad_change(&format!("`{path}` is not open to you; choose another name")));
+        }
         let file = match found.dir.trim_end_matches('/') {
             "." | "" => path.to_owned(),
             dir => format!("{dir}/{path}"),
@@ -240,12 +268,13 @@ impl Knowledge {
         let done = blocking(move || store.write(&target, bytes.as_bytes(), place)).await;
         done.map_err(|error| not_written(error, path))?;
         self.look(HashSet::from([file])).await;
-        self.find_document(&found.name, path).await
+        self.find_document(visible, &found.name, path).await
     }
 
     /// Works out a change, writes it down, and takes it over: all of it or nothing.
     async fn change(
         &self,
+        visible: &Visible,
         decide: impl FnOnce(&mut Plan) -> Result<(), KnowledgeError>,
     ) -> Result<(), KnowledgeError> {
         let ledger = self.givens.ledger.clone().ok_or_else(|| KnowledgeError::NotKept {
@@ -255,7 +284,7 @@ impl Knowledge {
         let index = self.indexed().await;
         let settings = self.settings.load_full();
         let known = index.categories.keys().map(ToString::to_string).collect();
-        let mut plan = Plan::of(settings.groups.clone(), known);
+        let mut plan = Plan::of(settings.groups.clone(), known, visible.clone());
         decide(&mut plan)?;
         plan.check()?;
         let (edits, folder) = (plan.edits, plan.make_folder);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Document, KnowledgeError, pattern::Patterns};
+use crate::source::Visible;
 
 /// A folder of documents.
 #[derive(Debug)]
@@ -48,64 +49,82 @@ impl Category {
         &self.documents
     }
 
-    pub(super) fn by_default(&self) -> impl Iterator<Item = &Arc<Document>> {
-        self.documents.iter().filter(|document| self.patterns.matches(&document.path))
+    /// Everything in its folder that may be known of, by path.
+    pub(super) fn shown<'a>(
+        &'a self,
+        visible: &'a Visible,
+    ) -> impl Iterator<Item = &'a Arc<Document>> {
+        self.documents.iter().filter(|document| visible.allows(document.uri()))
+    }
+
+    pub(super) fn by_default<'a>(
+        &'a self,
+        visible: &'a Visible,
+    ) -> impl Iterator<Item = &'a Arc<Document>> {
+        let all = self.documents.iter().filter(|document| self.patterns.matches(&document.path));
+        all.filter(|document| visible.allows(document.uri()))
     }
 
     /// The document of exactly this name; then with an extension; then in another case.
-    pub(super) fn exact(&self, id: &str) -> Exact<'_> {
+    pub(super) fn exact(&self, id: &str, visible: &Visible) -> Exact<'_> {
         for suffix in ["", ".md", ".md.j2"] {
-            if let Some(document) = self.at(&format!("{id}{suffix}")) {
+            if let Some(document) = self.at(&format!("{id}{suffix}"), visible) {
                 return Exact::One(document);
             }
         }
-        let found = self.with_stem(id);
+        let found = self.with_stem(id, visible);
         match found[..] {
-            [] => self.in_another_case(id),
+            [] => self.in_another_case(id, visible),
             [one] => Exact::One(one),
             _ => Exact::Several(found),
         }
     }
 
     /// What a pattern matches, by path.
-    pub(super) fn matching(&self, pattern: &str) -> Result<Vec<&Arc<Document>>, KnowledgeError> {
+    pub(super) fn matching(
+        &self,
+        pattern: &str,
+        visible: &Visible,
+    ) -> Result<Vec<&Arc<Document>>, KnowledgeError> {
         let patterns = Patterns::new([pattern])?;
         if pattern.contains(['*', '?', '[', '{']) {
-            return Ok(self.documents.iter().filter(|d| patterns.matches(&d.path)).collect());
+            let found = self.documents.iter().filter(|d| patterns.matches(&d.path));
+            return Ok(found.filter(|document| visible.allows(document.uri())).collect());
         }
         // Without signs it can only be the name, or the name before an extension.
         let last = pattern.rsplit('/').next().unwrap_or(pattern);
-        let mut found: Vec<&Arc<Document>> = self.at(pattern).into_iter().collect();
+        let mut found: Vec<&Arc<Document>> = self.at(pattern, visible).into_iter().collect();
         if !last.contains('.') {
-            found.extend(self.with_stem(pattern));
+            found.extend(self.with_stem(pattern, visible));
         }
         Ok(found)
     }
 
-    fn at(&self, path: &str) -> Option<&Arc<Document>> {
+    fn at(&self, path: &str, visible: &Visible) -> Option<&Arc<Document>> {
         let found = self.documents.binary_search_by(|document| (*document.path).cmp(path));
-        found.ok().map(|n| &self.documents[n])
+        found.ok().map(|n| &self.documents[n]).filter(|document| visible.allows(document.uri()))
     }
 
     /// Documents whose path is `stem` and an extension.
-    fn with_stem<'a>(&'a self, stem: &str) -> Vec<&'a Arc<Document>> {
+    fn with_stem<'a>(&'a self, stem: &str, visible: &Visible) -> Vec<&'a Arc<Document>> {
         let first = self.documents.partition_point(|document| &*document.path < stem);
         let after = self.documents[first..].iter();
         after
             .take_while(|document| document.path.starts_with(stem))
             .filter(|document| {
                 let rest = &document.path[stem.len()..];
-                rest.starts_with('.') && !rest.contains('/')
+                rest.starts_with('.') && !rest.contains('/') && visible.allows(document.uri())
             })
             .collect()
     }
 
-    fn in_another_case(&self, id: &str) -> Exact<'_> {
+    fn in_another_case(&self, id: &str, visible: &Visible) -> Exact<'_> {
         let wanted = id.to_lowercase();
         let is_alike = |document: &&Arc<Document>| {
             let path = document.path.to_lowercase();
             let rest = path.strip_prefix(&wanted);
             rest.is_some_and(|rest| matches!(rest, "" | ".md" | ".md.j2"))
+                && visible.allows(document.uri())
         };
         let mut alike = self.documents.iter().filter(is_alike);
         match (alike.next(), alike.next()) {

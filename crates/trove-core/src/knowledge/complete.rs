@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{index::lookup, task::Task};
+use super::task::Task;
 use crate::{
     json::{Json, Object},
     source::SourceError,
@@ -39,11 +39,12 @@ pub(super) fn complete(task: &Task, arguments: &Json) -> Result<Json, SourceErro
 fn documents(task: &Task, context: Option<&str>) -> Vec<String> {
     let view = task.view();
     let Some(context) = context else {
-        let all = view.categories().flat_map(|category| category.documents());
+        let all = view.categories().flat_map(|category| category.shown(&task.visible));
         return all.map(|document| document.path().to_owned()).collect();
     };
-    if let Some(category) = lookup(&task.index.categories, context) {
-        return category.documents().iter().map(|document| document.path().to_owned()).collect();
+    if let Some(category) = view.find_category(context) {
+        let all = category.shown(&task.visible);
+        return all.map(|document| document.path().to_owned()).collect();
     }
     let address = super::address::Address::Collection(context.to_owned());
     let found = view.address(&address).map(|selection| selection.documents).unwrap_or_default();

@@ -25,7 +25,7 @@ pub(super) fn text(task: &Task) -> String {
     }
     let category = view.categories().next();
     let name = category.map_or("lang", |category| category.name());
-    let document = category.and_then(|category| category.documents().first());
+    let document = category.and_then(|category| category.shown(&task.visible).next());
     let path = document.map_or("python.md", |document| document.path());
     let stem = document.and_then(|document| document.stem()).unwrap_or("python");
     let collection = view.collections().next().map_or("review", |collection| collection.name());
@@ -74,7 +74,7 @@ fn groups(task: &Task, text: &mut String) {
             text,
             "- `{}` ({} documents){about}",
             category.name(),
-            category.documents().len()
+            category.shown(&task.visible).count()
         );
     }
     let more = view.categories().count().saturating_sub(MAX_SHOWN);
@@ -97,10 +97,11 @@ fn groups(task: &Task, text: &mut String) {
     if more > 0 {
         let _ = writeln!(text, "- and {more} more, in the list of resources");
     }
-    if !task.index.skills.is_empty() {
+    let skills = || task.index.skills.iter().filter(|(uri, _)| task.visible.allows(uri));
+    if skills().next().is_some() {
         text.push_str("\n## Skills\n\n");
     }
-    for (uri, skill) in task.index.skills.iter().take(MAX_SHOWN) {
+    for (uri, skill) in skills().take(MAX_SHOWN) {
         let _ = writeln!(text, "- `{uri}`: {}", skill.description);
     }
 }

@@ -56,13 +56,13 @@ pub use ledger::{Edit, Ledger, check_groups};
 pub use matter::FrontMatter;
 pub use name::{BadName, MAX_NAME, check_name, check_path};
 pub use settings::{
-    CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, DEFAULT_PATTERNS, Groups,
+    CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, DEFAULT_PATTERNS, Groups, Picks,
     ProjectSettings, Settings,
 };
 
 use crate::{
     resource::ListsChanged,
-    source::{SourceEvent, SourceId, Visible},
+    source::{SourceError, SourceEvent, SourceId, Visible},
     uri::LocalUri,
 };
 use index::Index;
@@ -171,15 +171,15 @@ impl Knowledge {
     /// The documents an expression means; `pattern` is for parts that have none.
     pub async fn get_content(
         &self,
+        sight: Sight,
         expression: &str,
         pattern: Option<&str>,
-        project: Option<&str>,
     ) -> Result<Content, KnowledgeError> {
         let mut expression = Expression::parse(expression)?;
         if let Some(pattern) = pattern {
             expression = expression.with_pattern(pattern)?;
         }
-        self.work(project, Visible::default(), move |task| {
+        self.work(sight, move |task| {
             let selection = task.view().expression(&expression)?;
             task.gather(selection)
         })
@@ -188,20 +188,22 @@ impl Knowledge {
 
     /// Everything in the form that the flag `content-format` asks for, as text.
     pub fn as_text(&self, content: &Content, project: Option<&str>) -> String {
-        let task = self.task(project, self.index.load_full());
+        let sight = Sight { project: project.map(str::to_owned), ..Sight::default() };
+        let task = self.task(sight, self.index.load_full());
         serve::as_text(content, task.format())
     }
 
-    /// The categories, by name.
-    pub async fn categories(&self, project: Option<&str>) -> Vec<Arc<Category>> {
-        let index = self.indexed().await;
-        self.task(project, index).view().categories().cloned().collect()
+    /// The categories, by name, and how many documents each has.
+    pub async fn categories(&self, sight: Sight) -> Vec<(Arc<Category>, usize)> {
+        let task = self.task(sight, self.indexed().await);
+        let of =
+            |category: &Arc<Category>| (category.clone(), category.shown(&task.visible).count());
+        task.view().categories().map(of).collect()
     }
 
     /// The names and descriptions of collections, with their members and what is wrong.
-    pub async fn collections(&self, project: Option<&str>) -> Vec<CollectionInfo> {
-        let index = self.indexed().await;
-        let task = self.task(project, index);
+    pub async fn collections(&self, sight: Sight) -> Vec<CollectionInfo> {
+        let task = self.task(sight, self.indexed().await);
         let of = |collection: &Collection| CollectionInfo {
             name: collection.name().to_owned(),
             description: collection.description().map(str::to_owned),
@@ -214,16 +216,32 @@ impl Knowledge {
     /// The documents of a category, those that match if there is a pattern.
     pub async fn category_files(
         &self,
+        sight: Sight,
         name: &str,
         pattern: Option<&str>,
     ) -> Result<Vec<Arc<Document>>, KnowledgeError> {
-        let index = self.indexed().await;
-        let task = self.task(None, index);
+        let task = self.task(sight, self.indexed().await);
         let category = task.view().category(name)?;
-        match pattern {
-            None => Ok(category.documents().to_vec()),
-            Some(pattern) => Ok(category.matching(pattern)?.into_iter().cloned().collect()),
-        }
+        Ok(match pattern {
+            None => category.shown(&task.visible).cloned().collect(),
+            Some(pattern) => {
+                category.matching(pattern, &task.visible)?.into_iter().cloned().collect()
+            }
+        })
+    }
+
+    /// Why a URI names nothing for whoever asks; nothing if it names something.
+    pub async fn absence(&self, sight: Sight, uri: &str) -> Option<SourceError> {
+        let asked = uri.to_owned();
+        let found = self.work(sight, move |task| serve::find(task, &asked)).await;
+        found.err().map(|error| error.for_uri(uri))
+    }
+
+    /// What a project picks of the guide; nothing if it takes all of it.
+    pub fn picks(&self, project: Option<&str>) -> Option<Picks> {
+        let settings = self.settings.load();
+        let name = project.or(settings.project.as_deref())?;
+        Picks::of(settings.groups.projects.get(name)?)
     }
 
     /// What is odd about the guide, in words.
@@ -274,7 +292,7 @@ impl Knowledge {
         if uris.is_empty() {
             return uris;
         }
-        let task = self.task(None, index);
+        let task = self.whole(index);
         let prints = tokio::task::spawn_blocking(move || {
             let of = |uri: LocalUri| (serve::print(&task, uri.as_str()), uri);
             uris.into_iter().map(of).collect::<Vec<_>>()
@@ -301,9 +319,14 @@ impl Knowledge {
         let _ = self.events.send(event).await;
     }
 
-    fn task(&self, project: Option<&str>, index: Arc<Index>) -> Task {
+    /// A question about all there is, whatever the project.
+    fn whole(&self, index: Arc<Index>) -> Task {
+        Task { project: None, ..self.task(Sight::default(), index) }
+    }
+
+    fn task(&self, sight: Sight, index: Arc<Index>) -> Task {
         let settings = self.settings.load_full();
-        let project = project.map(str::to_owned).or_else(|| settings.project.clone());
+        let project = sight.project.or_else(|| settings.project.clone());
         let date = OffsetDateTime::from((self.givens.now)()).date().to_string();
         Task {
             index,
@@ -311,18 +334,17 @@ impl Knowledge {
             flags: self.givens.flags.clone(),
             project,
             date,
-            visible: Visible::default(),
+            visible: sight.visible,
         }
     }
 
     /// Does blocking work within bounds.
     async fn work<T: Send + 'static>(
         &self,
-        project: Option<&str>,
-        visible: Visible,
+        sight: Sight,
         work: impl FnOnce(&Task) -> Result<T, KnowledgeError> + Send + 'static,
     ) -> Result<T, KnowledgeError> {
-        let task = Task { visible, ..self.task(project, self.indexed().await) };
+        let task = self.task(sight, self.indexed().await);
         let reads = self.reads.clone();
         let done = async move {
             let permit = reads.acquire_owned().await.ok();
@@ -342,6 +364,15 @@ impl Knowledge {
             Err(_) => Err(KnowledgeError::TooSlow),
         }
     }
+}
+
+/// What of the guide whoever asks may know of.
+#[derive(Debug, Clone, Default)]
+pub struct Sight {
+    /// The project worked on; nothing: the one the settings name, if any.
+    pub project: Option<String>,
+    /// By the rules on who may read what.
+    pub visible: Visible,
 }
 
 /// A collection as lists show it.

@@ -4,10 +4,11 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Edit, Expression, Groups, KnowledgeError, ProjectSettings, collection, name,
+    Edit, Expression, Groups, KnowledgeError, ProjectSettings, address, collection, name,
     pattern::Patterns,
     settings::{CategorySettings, CollectionSettings},
 };
+use crate::source::Visible;
 
 /// A change being worked out.
 pub(super) struct Plan {
@@ -16,11 +17,40 @@ pub(super) struct Plan {
     pub(super) known: Vec<String>,
     pub(super) edits: Vec<Edit>,
     pub(super) make_folder: Option<String>,
+    /// What whoever makes the change may know of.
+    visible: Visible,
 }
 
 impl Plan {
-    pub(super) fn of(groups: Groups, known: Vec<String>) -> Plan {
-        Plan { groups, known, edits: Vec::new(), make_folder: None }
+    pub(super) fn of(groups: Groups, known: Vec<String>, visible: Visible) -> Plan {
+        Plan { groups, known, edits: Vec::new(), make_folder: None, visible }
+    }
+
+    fn shows_category(&self, name: &str) -> bool {
+        self.visible.allows(&address::category(name))
+    }
+
+    fn shows_collection(&self, name: &str) -> bool {
+        self.visible.allows(&address::collection(name))
+    }
+
+    /// The categories that may be known of.
+    fn known_categories(&self) -> impl Iterator<Item = &str> {
+        self.known.iter().map(String::as_str).filter(|name| self.shows_category(name))
+    }
+
+    /// The collections that may be known of.
+    fn known_collections(&self) -> impl Iterator<Item = &str> {
+        let all = self.groups.collections.keys().map(String::as_str);
+        all.filter(|name| self.shows_collection(name))
+    }
+
+    /// A name that a rule hides cannot be given, whether something has it or not.
+    pub(super) fn check_free(&self, uri: &str, name: &str) -> Result<(), KnowledgeError> {
+        if self.visible.allows(uri) {
+            return Ok(());
+        }
+        Err(bad_change(&format!("the name `{name}` is not open to you; choose another")))
     }
 
     /// Writes down every category that so far was simply a folder: once one is written
@@ -41,17 +71,18 @@ impl Plan {
     }
 
     pub(super) fn category(&mut self, name: &str) -> Result<CategorySettings, KnowledgeError> {
-        let found = self.categories().get(name).cloned();
+        let is_shown = self.shows_category(name);
+        let found = self.categories().get(name).filter(|_| is_shown).cloned();
         found.ok_or_else(|| {
-            let near = name::near(name, self.known.iter().map(String::as_str));
+            let near = name::near(name, self.known_categories());
             KnowledgeError::not_found(format!("the category `{name}`"), near)
         })
     }
 
     pub(super) fn collection(&self, name: &str) -> Result<CollectionSettings, KnowledgeError> {
-        let all = &self.groups.collections;
-        all.get(name).cloned().ok_or_else(|| {
-            let near = name::near(name, all.keys().map(String::as_str));
+        let found = self.groups.collections.get(name).filter(|_| self.shows_collection(name));
+        found.cloned().ok_or_else(|| {
+            let near = name::near(name, self.known_collections());
             KnowledgeError::not_found(format!("the collection `{name}`"), near)
         })
     }
@@ -71,13 +102,13 @@ impl Plan {
             return Err(bad_change("a collection needs at least one member, as in `lang/python`"));
         }
         let is_known = |part: &str| {
-            self.known.iter().any(|known| known.eq_ignore_ascii_case(part))
-                || self.groups.collections.keys().any(|known| known.eq_ignore_ascii_case(part))
+            self.known_categories().any(|known| known.eq_ignore_ascii_case(part))
+                || self.known_collections().any(|known| known.eq_ignore_ascii_case(part))
         };
         for part in collection::read(&collection)?.iter().flat_map(|member| &member.parts) {
             if !is_known(&part.name) && part.name != name {
-                let all = self.known.iter().chain(self.groups.collections.keys());
-                let near = name::near(&part.name, all.map(String::as_str));
+                let all = self.known_categories().chain(self.known_collections());
+                let near = name::near(&part.name, all);
                 return Err(KnowledgeError::ContextNotFound { name: part.name.clone(), near });
             }
             Patterns::new(part.patterns.iter().map(String::as_str))?;
@@ -89,6 +120,7 @@ impl Plan {
 
     pub(super) fn rename_category(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
         name::check_name(to)?;
+        self.check_free(&address::category(to), to)?;
         if self.categories().contains_key(to) {
             return Err(exists(format!("the category `{to}`")));
         }
@@ -108,6 +140,7 @@ impl Plan {
 
     pub(super) fn rename_collection(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
         name::check_name(to)?;
+        self.check_free(&address::collection(to), to)?;
         if self.groups.collections.contains_key(to) {
             return Err(exists(format!("the collection `{to}`")));
         }
@@ -174,7 +207,10 @@ impl Plan {
         let all = self.groups.collections.iter();
         let by: Vec<String> = all
             .filter(|(name, collection)| *name != wanted && names(collection))
-            .map(|(name, _)| format!("the collection `{name}`"))
+            .map(|(name, _)| match self.shows_collection(name) {
+                true => format!("the collection `{name}`"),
+                false => "something else".to_owned(),
+            })
             .collect();
         if by.is_empty() {
             Ok(())

@@ -8,16 +8,18 @@ use super::{
     Category, Collection, Document, Expression, KnowledgeError, Part,
     address::{self, Address},
     category::Exact,
-    index::{Index, lookup},
+    index::Index,
     name,
     settings::ProjectSettings,
 };
+use crate::source::Visible;
 
-/// The guide as one project sees it.
+/// The guide as one project sees it, without what whoever asks may not know of.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) index: &'a Index,
     pub(super) project: Option<&'a ProjectSettings>,
+    pub(super) visible: &'a Visible,
 }
 
 /// The documents that are meant.
@@ -42,7 +44,9 @@ impl Selection {
 impl<'a> View<'a> {
     /// The categories this project sees.
     pub(super) fn categories(self) -> impl Iterator<Item = &'a Arc<Category>> {
-        self.index.categories.values().filter(move |category| self.sees_category(&category.name))
+        let all = self.index.categories.values();
+        all.filter(move |category| self.sees_category(&category.name))
+            .filter(move |category| self.shows_category(&category.name))
     }
 
     /// The collections this project sees.
@@ -58,14 +62,31 @@ impl<'a> View<'a> {
     fn sees_collection(self, name: &str) -> bool {
         let picked = self.project.and_then(|project| project.collections.as_ref());
         picked.is_none_or(|picked| picked.iter().any(|picked| picked == name))
+            && self.visible.allows(&address::collection(name))
     }
 
-    fn find_category(self, name: &str) -> Option<&'a Arc<Category>> {
-        lookup(&self.index.categories, name).filter(|found| self.sees_category(&found.name))
+    fn shows_category(self, name: &str) -> bool {
+        self.visible.allows(&address::category(name))
+    }
+
+    pub(super) fn find_category(self, name: &str) -> Option<&'a Arc<Category>> {
+        let exact = self.index.categories.get(name);
+        let exact =
+            exact.filter(|found| self.sees_category(name) && self.shows_category(&found.name));
+        exact.or_else(|| alike(self.categories(), |category| &category.name, name))
+    }
+
+    /// The same even where the category itself may not be known of: a document in it may.
+    fn find_folder(self, name: &str) -> Option<&'a Arc<Category>> {
+        let all = self.index.categories.values();
+        let seen = all.filter(move |category| self.sees_category(&category.name));
+        let exact = self.index.categories.get(name).filter(|_| self.sees_category(name));
+        exact.or_else(|| alike(seen, |category| &category.name, name))
     }
 
     fn find_collection(self, name: &str) -> Option<&'a Collection> {
-        lookup(&self.index.collections, name).filter(|found| self.sees_collection(&found.name))
+        let exact = self.index.collections.get(name).filter(|_| self.sees_collection(name));
+        exact.or_else(|| alike(self.collections(), |collection| &collection.name, name))
     }
 
     pub(super) fn category(self, name: &str) -> Result<&'a Arc<Category>, KnowledgeError> {
@@ -151,14 +172,14 @@ impl<'a> View<'a> {
     ) -> Result<(), KnowledgeError> {
         let mut found = 0;
         if patterns.is_empty() {
-            for document in category.by_default() {
+            for document in category.by_default(self.visible) {
                 found += 1;
                 selection.add(document);
             }
         }
         for pattern in patterns {
-            let matching = category.matching(pattern)?;
-            if let Exact::One(document) = category.exact(pattern) {
+            let matching = category.matching(pattern, self.visible)?;
+            if let Exact::One(document) = category.exact(pattern, self.visible) {
                 found += 1;
                 selection.add(document);
             }
@@ -177,12 +198,12 @@ impl<'a> View<'a> {
     }
 
     fn near_documents(self, category: &Category, wanted: &str) -> Vec<String> {
-        let paths = category.documents.iter().map(|document| &*document.path);
+        let paths = category.shown(self.visible).map(|document| &*document.path);
         let near = name::near(wanted, paths);
         if !near.is_empty() {
             return near;
         }
-        category.documents.iter().take(5).map(|document| document.path.to_string()).collect()
+        category.shown(self.visible).take(5).map(|document| document.path.to_string()).collect()
     }
 
     /// Documents of a collection, those that match if there are patterns.
@@ -257,15 +278,17 @@ impl<'a> View<'a> {
             what: format!("`{id}` in `{context}`"),
             candidates: found.iter().map(|d| d.uri().to_owned()).collect(),
         };
-        if let Some(category) = self.find_category(context) {
-            return match category.exact(id) {
-                Exact::One(document) => Ok(document.clone()),
-                Exact::Several(found) => Err(ambiguous(&found)),
-                Exact::None => {
+        if let Some(category) = self.find_folder(context) {
+            match category.exact(id, self.visible) {
+                Exact::One(document) => return Ok(document.clone()),
+                Exact::Several(found) => return Err(ambiguous(&found)),
+                Exact::None if self.shows_category(&category.name) => {
                     let what = format!("the document `{id}` in the category `{}`", category.name);
-                    Err(KnowledgeError::not_found(what, self.near_documents(category, id)))
+                    let near = self.near_documents(category, id);
+                    return Err(KnowledgeError::not_found(what, near));
                 }
-            };
+                Exact::None => {}
+            }
         }
         let collection = self.find_collection(context).ok_or_else(|| self.no_context(context))?;
         let mut whole = Selection::default();
@@ -318,6 +341,20 @@ impl Document {
                     .strip_prefix(&*self.category)
                     .is_some_and(|rest| rest.strip_prefix('/').is_some_and(|rest| rest == stem))
         })
+    }
+}
+
+/// The only one whose name differs in case alone.
+fn alike<'a, T: 'a>(
+    all: impl Iterator<Item = &'a T>,
+    name_of: impl Fn(&T) -> &str,
+    name: &str,
+) -> Option<&'a T> {
+    let lower = name.to_lowercase();
+    let mut alike = all.filter(|one| name_of(one).to_lowercase() == lower);
+    match (alike.next(), alike.next()) {
+        (Some(one), None) => Some(one),
+        _ => None,
     }
 }
 

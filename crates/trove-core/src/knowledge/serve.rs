@@ -5,7 +5,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Body, Content, Knowledge, KnowledgeError, Piece,
+    Body, Content, Knowledge, KnowledgeError, Piece, Sight,
     address::{self, Address, HELP},
     complete, help, multipart,
     skills::{self, Place},
@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{
     json::Json,
-    project::ProjectName,
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
     source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId, Visible},
     uri::LocalUri,
@@ -61,7 +60,7 @@ impl Source for Knowledge {
     fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         Box::pin(async move {
             let index = self.indexed().await;
-            Ok(listing(&self.task(None, index)))
+            Ok(listing(&self.whole(index)))
         })
     }
 
@@ -75,10 +74,12 @@ impl Source for Knowledge {
                 Operation::Read { uri } => self.read(uri.as_str(), ask).await?,
                 Operation::Complete { arguments } => {
                     let index = self.indexed().await;
-                    complete::complete(&self.task(None, index), &arguments)?
+                    complete::complete(&self.task(sight(ask), index), &arguments)?
                 }
-                Operation::GetSkill { arguments } => self.skill(&arguments).await?,
-                Operation::ReadDirectory { arguments } => self.directory(&arguments).await?,
+                Operation::GetSkill { arguments } => self.skill(&arguments, &ask.visible).await?,
+                Operation::ReadDirectory { arguments } => {
+                    self.directory(&arguments, &ask.visible).await?
+                }
                 Operation::CallTool { .. } | Operation::GetPrompt { .. } => {
                     return Err(SourceError::NotOffered { what: "tools or prompts of its own" });
                 }
@@ -90,13 +91,13 @@ impl Source for Knowledge {
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
         Box::pin(async move {
             let asked = uri.as_str().to_owned();
-            let all = Visible::default();
-            let print = self.work(None, all, move |task| Ok(print(task, &asked))).await;
+            let task = self.whole(self.indexed().await);
+            let looked = tokio::task::spawn_blocking(move || {
+                let print = print(&task, &asked);
+                if print == 0 { find(&task, &asked).map(|()| print) } else { Ok(print) }
+            });
+            let print = looked.await.unwrap_or(Ok(0));
             let print = print.map_err(|error| error.for_uri(uri.as_str()))?;
-            if print == 0 {
-                // The same words as a read of it would have.
-                self.read(uri.as_str(), Ask::default()).await?;
-            }
             self.watched().insert(uri.clone(), print);
             Ok(())
         })
@@ -111,31 +112,32 @@ impl Source for Knowledge {
 impl Knowledge {
     async fn read(&self, uri: &str, ask: Ask) -> Result<Json, SourceError> {
         let asked = uri.to_owned();
-        let project = ask.caller.project.as_ref().map(ProjectName::as_str);
-        let done = self.work(project, ask.visible, move |task| answer(task, &asked)).await;
+        let done = self.work(sight(ask), move |task| answer(task, &asked)).await;
         done.map_err(|error| error.for_uri(uri))
     }
 
-    async fn skill(&self, arguments: &Json) -> Result<Json, SourceError> {
+    async fn skill(&self, arguments: &Json, visible: &Visible) -> Result<Json, SourceError> {
         let uri = arguments.get_str("uri").unwrap_or_default();
         let index = self.indexed().await;
         // A skill is known by its main file, or by its folder.
         let folder = format!("{}/{}", uri.trim_end_matches('/'), super::document::SKILL);
-        let skill = index.skills.get(&uri).or_else(|| index.skills.get(&folder));
-        let skill = skill.ok_or_else(|| no_skill(&uri, &index.skills).for_uri(&uri))?;
+        let known =
+            |uri: &String| index.skills.get_key_value(uri).filter(|(uri, _)| visible.allows(uri));
+        let skill = known(&uri).or_else(|| known(&folder));
+        let (_, skill) =
+            skill.ok_or_else(|| no_skill(&uri, &index.skills, visible).for_uri(&uri))?;
         Ok(Json::of(&json!({ "skill": skill.entry })))
     }
 
-    async fn directory(&self, arguments: &Json) -> Result<Json, SourceError> {
+    async fn directory(&self, arguments: &Json, visible: &Visible) -> Result<Json, SourceError> {
         let uri = arguments.get_str("uri").unwrap_or_default();
         let index = self.indexed().await;
-        match skills::place(&index.skills, &uri) {
+        match skills::place(&index.skills, &uri, visible) {
             Some(Place::Folder(skill, prefix)) => {
-                Ok(Json::of(&json!({ "resources": skill.members(&prefix) })))
+                Ok(Json::of(&json!({ "resources": skill.members(&prefix, visible) })))
             }
             Some(Place::File(_)) | None => {
-                let what = format!("the folder {uri}");
-                Err(KnowledgeError::not_found(what, Vec::new()).for_uri(&uri))
+                Err(no_skill(&uri, &index.skills, visible).for_uri(&uri))
             }
         }
     }
@@ -144,9 +146,15 @@ impl Knowledge {
 fn no_skill(
     uri: &str,
     skills: &std::collections::BTreeMap<String, skills::Skill>,
+    visible: &Visible,
 ) -> KnowledgeError {
-    let near = super::name::near(uri, skills.keys().map(String::as_str));
-    KnowledgeError::not_found(format!("the skill {uri}"), near)
+    let known = skills.keys().map(String::as_str).filter(|uri| visible.allows(uri));
+    KnowledgeError::not_found(uri, super::name::near(uri, known))
+}
+
+fn sight(ask: Ask) -> Sight {
+    let project = ask.caller.project.as_ref().map(|project| project.as_str().to_owned());
+    Sight { project, visible: ask.visible }
 }
 
 fn listing(task: &Task) -> Listing {
@@ -271,8 +279,8 @@ fn one(uri: &str, media: &str, body: &Body, note: Option<&str>) -> Value {
 
 /// A file of a skill exactly as it is, so that its digest holds.
 fn skill_file(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
-    let Some(Place::File(file)) = skills::place(&task.index.skills, uri) else {
-        return Err(no_skill(uri, &task.index.skills));
+    let Some(Place::File(file)) = skills::place(&task.index.skills, uri, &task.visible) else {
+        return Err(no_skill(uri, &task.index.skills, &task.visible));
     };
     let store = Store::new(&task.settings.root);
     let (bytes, _) = store.read(&file.path, super::MAX_DOCUMENT_BYTES).map_err(|error| {
@@ -287,10 +295,20 @@ fn skill_file(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
     Ok(contents(vec![one(uri, file.media, &body, None)]))
 }
 
+/// Whether a URI names something.
+pub(super) fn find(task: &Task, uri: &str) -> Result<(), KnowledgeError> {
+    if uri.starts_with(skills::PREFIX) {
+        let place = skills::place(&task.index.skills, uri, &task.visible);
+        let missing = || no_skill(uri, &task.index.skills, &task.visible);
+        return place.map(drop).ok_or_else(missing);
+    }
+    task.view().address(&Address::parse(uri)?).map(drop)
+}
+
 /// What differs where a read would; nothing that can be read: 0.
 pub(super) fn print(task: &Task, uri: &str) -> u64 {
     if uri.starts_with(skills::PREFIX) {
-        return match skills::place(&task.index.skills, uri) {
+        return match skills::place(&task.index.skills, uri, &task.visible) {
             Some(Place::File(file)) => super::index::hash_of(&file.stamp).max(1),
             _ => 0,
         };

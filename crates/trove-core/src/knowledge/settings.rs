@@ -1,8 +1,13 @@
 //! What the user decided about local knowledge.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 
 use serde_json::Value;
+
+use super::address::Address;
 
 /// How many documents one answer may hold, unless the user says otherwise.
 pub const DEFAULT_MAX_DOCUMENTS: usize = 1000;
@@ -100,6 +105,36 @@ impl Groups {
         };
         let found = self.projects.iter().filter_map(|(name, project)| Some((at(project)?, name)));
         found.max_by_key(|(depth, _)| *depth).map(|(_, name)| name.as_str())
+    }
+}
+
+/// The categories and collections that a project picks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Picks {
+    categories: Option<BTreeSet<String>>,
+    collections: Option<BTreeSet<String>>,
+}
+
+impl Picks {
+    pub(super) fn of(project: &ProjectSettings) -> Option<Picks> {
+        let set = |names: &Option<Vec<String>>| names.as_ref().map(|n| n.iter().cloned().collect());
+        let (categories, collections) = (set(&project.categories), set(&project.collections));
+        let is_all = categories.is_none() && collections.is_none();
+        (!is_all).then_some(Picks { categories, collections })
+    }
+
+    /// Whether what is listed under this URI is among them.
+    pub fn allow(&self, local: &str) -> bool {
+        let has = |picked: &Option<BTreeSet<String>>, name: &str| {
+            picked.as_ref().is_none_or(|picked| picked.contains(name))
+        };
+        match Address::parse(local) {
+            Ok(Address::Collection(name)) => has(&self.collections, &name),
+            Ok(
+                Address::Category(name) | Address::Matching(name, _) | Address::Document(name, _),
+            ) => has(&self.categories, &name),
+            Ok(Address::Help) | Err(_) => true,
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use super::{
     document::{FileFacts, SKILL},
     store::Store,
 };
-use crate::json::Json;
+use crate::{json::Json, source::Visible, uri::decode_once};
 
 /// What stands before all skills of the guide.
 pub(super) const PREFIX: &str = "skill://guide/";
@@ -135,15 +135,20 @@ fn digest_of(store: &Store, file: &FileFacts) -> Option<String> {
 }
 
 /// What a skill:// URI names, decoded once.
-pub(super) fn place<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<Place<'a>> {
+pub(super) fn place<'a>(
+    skills: &'a BTreeMap<String, Skill>,
+    uri: &str,
+    visible: &Visible,
+) -> Option<Place<'a>> {
     let skill = owner(skills, uri)?;
     let rest = uri[skill.root.len()..].trim_matches('/');
-    let path = address::decode(rest)?;
-    if let Some(file) = skill.files.get(&path) {
+    let path = decode_once(rest)?;
+    let is_shown = |path: &str| visible.allows(&skill.uri(path));
+    if let Some(file) = skill.files.get(&path).filter(|_| is_shown(&path)) {
         return Some(Place::File(file));
     }
     let prefix = if path.is_empty() { String::new() } else { format!("{path}/") };
-    let is_folder = skill.files.keys().any(|file| file.starts_with(&prefix));
+    let is_folder = skill.files.keys().any(|file| file.starts_with(&prefix) && is_shown(file));
     is_folder.then_some(Place::Folder(skill, prefix))
 }
 
@@ -160,6 +165,11 @@ fn owner<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<&'a Skill
 }
 
 impl Skill {
+    /// The URI of one of its files or folders.
+    fn uri(&self, path: &str) -> String {
+        format!("{}/{}", self.root, address::encode(path, true))
+    }
+
     /// Its `SKILL.md` as a resource.
     pub(super) fn resource(&self, uri: &str) -> Json {
         let size = self.files.get(SKILL).map_or(0, |file| file.stamp.size);
@@ -170,11 +180,11 @@ impl Skill {
     }
 
     /// What lies right in a folder of it, as resources; `prefix` ends in a slash or is empty.
-    pub(super) fn members(&self, prefix: &str) -> Vec<Value> {
+    pub(super) fn members(&self, prefix: &str, visible: &Visible) -> Vec<Value> {
         let mut folders = BTreeSet::new();
         let mut members = Vec::new();
-        let uri = |path: &str| format!("{}/{}", self.root, address::encode(path, true));
-        for (path, file) in &self.files {
+        let uri = |path: &str| self.uri(path);
+        for (path, file) in self.files.iter().filter(|(path, _)| visible.allows(&uri(path))) {
             let Some(rest) = path.strip_prefix(prefix) else { continue };
             match rest.split_once('/') {
                 None => members.push(json!({

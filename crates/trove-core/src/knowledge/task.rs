@@ -38,11 +38,14 @@ impl Task {
     }
 
     pub(super) fn view(&self) -> View<'_> {
-        View { index: &self.index, project: self.project().map(|(_, project)| project) }
+        View {
+            index: &self.index,
+            project: self.project().map(|(_, project)| project),
+            visible: &self.visible,
+        }
     }
 
-    pub(super) fn gather(&self, mut selection: Selection) -> Result<Content, KnowledgeError> {
-        selection.documents.retain(|document| self.visible.allows(document.uri()));
+    pub(super) fn gather(&self, selection: Selection) -> Result<Content, KnowledgeError> {
         let store = Store::new(&self.settings.root);
         let unnamed = ProjectSettings::default();
         let named = self.project.as_deref().map(|name| (name, &unnamed));

@@ -210,7 +210,8 @@ impl Tools {
     /// Takes what every call and every prompt begins with.
     pub(super) fn begin(&self, caller: &Caller, ask: Ask) -> Begun {
         let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
-        let caller = Caller { via, ..caller.clone() };
+        let project = self.gateway.project_of(caller);
+        let caller = Caller { via, project, ..caller.clone() };
         Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
     }
 

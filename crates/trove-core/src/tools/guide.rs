@@ -97,14 +97,15 @@ impl Tool for CategoryList {
         &[Example { says: "See what the guide is divided into.", arguments: "{}" }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let categories = knowledge(call)?.categories(project(call)).await;
-        let one = |category: &Arc<Category>| {
+        let sight = call.gateway.sight_of_guide(call.caller);
+        let categories = knowledge(call)?.categories(sight).await;
+        let one = |(category, documents): &(Arc<Category>, usize)| {
             json!({
                 "name": category.name(),
                 "description": category.description(),
                 "dir": category.dir(),
                 "patterns": category.patterns(),
-                "documents": category.documents().len(),
+                "documents": documents,
             })
         };
         Ok(Outcome::ok(json!({ "categories": categories.iter().map(one).collect::<Vec<_>>() })))
@@ -119,7 +120,8 @@ impl Tool for CollectionList {
         &[Example { says: "See what is gathered for a purpose.", arguments: "{}" }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let collections = knowledge(call)?.collections(project(call)).await;
+        let sight = call.gateway.sight_of_guide(call.caller);
+        let collections = knowledge(call)?.collections(sight).await;
         let all: Vec<Value> = collections
             .into_iter()
             .map(|collection| {
@@ -150,10 +152,8 @@ impl Tool for CategoryListFiles {
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let knowledge = knowledge(call)?;
         let name = self.name.trim();
-        let files = call
-            .gateway
-            .category_files(call.caller, knowledge, name, self.pattern.as_deref())
-            .await;
+        let sight = call.gateway.sight_of_guide(call.caller);
+        let files = knowledge.category_files(sight, name, self.pattern.as_deref()).await;
         let files = files.map_err(failure)?;
         let documents: Vec<Value> = files.iter().map(|document| described(document)).collect();
         Ok(Outcome::ok(json!({ "category": name, "documents": documents })))

@@ -8,7 +8,10 @@ use super::{
     Call, Effect, Example, Failure, Outcome, Tool, Toolset,
     guide::{described, failure, knowledge},
 };
-use crate::knowledge::{CategoryChange, CollectionChange};
+use crate::{
+    knowledge::{CategoryChange, CollectionChange},
+    source::Visible,
+};
 
 /// The longest document that can be written by a tool.
 const MAX_DOCUMENT: usize = 1024 * 1024;
@@ -188,7 +191,7 @@ impl Tool for CategoryAdd {
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let CategoryAdd { name, dir, patterns, description } = self;
         let wanted = CategoryChange { name: None, dir, patterns, description };
-        knowledge(call)?.add_category(&name, wanted).await.map_err(failure)?;
+        knowledge(call)?.add_category(&visible(call), &name, wanted).await.map_err(failure)?;
         Ok(Outcome::ok(json!({ "category": name })).message("The category was added."))
     }
 }
@@ -206,7 +209,7 @@ impl Tool for CategoryChangeTool {
         let CategoryChangeTool { name, new_name, dir, patterns, description } = self;
         let now = new_name.clone().unwrap_or_else(|| name.clone());
         let wanted = CategoryChange { name: new_name, dir, patterns, description };
-        knowledge(call)?.change_category(&name, wanted).await.map_err(failure)?;
+        knowledge(call)?.change_category(&visible(call), &name, wanted).await.map_err(failure)?;
         Ok(Outcome::ok(json!({ "category": now })).message("The category was changed."))
     }
 }
@@ -222,7 +225,7 @@ impl Tool for CategoryRemove {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        knowledge(call)?.remove_category(&self.name).await.map_err(failure)?;
+        knowledge(call)?.remove_category(&visible(call), &self.name).await.map_err(failure)?;
         Ok(Outcome::ok(json!({ "category": self.name, "removed": true })))
     }
 }
@@ -239,7 +242,10 @@ impl Tool for CollectionAdd {
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let CollectionAdd { name, members, description } = self;
         let knowledge = knowledge(call)?;
-        knowledge.add_collection(&name, members, description).await.map_err(failure)?;
+        knowledge
+            .add_collection(&visible(call), &name, members, description)
+            .await
+            .map_err(failure)?;
         Ok(Outcome::ok(json!({ "collection": name })).message("The collection was added."))
     }
 }
@@ -257,7 +263,7 @@ impl Tool for CollectionChangeTool {
         let CollectionChangeTool { name, new_name, members, description } = self;
         let now = new_name.clone().unwrap_or_else(|| name.clone());
         let wanted = CollectionChange { name: new_name, members, description };
-        knowledge(call)?.change_collection(&name, wanted).await.map_err(failure)?;
+        knowledge(call)?.change_collection(&visible(call), &name, wanted).await.map_err(failure)?;
         Ok(Outcome::ok(json!({ "collection": now })).message("The collection was changed."))
     }
 }
@@ -273,7 +279,7 @@ impl Tool for CollectionRemove {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        knowledge(call)?.remove_collection(&self.name).await.map_err(failure)?;
+        knowledge(call)?.remove_collection(&visible(call), &self.name).await.map_err(failure)?;
         Ok(Outcome::ok(json!({ "collection": self.name, "removed": true })))
     }
 }
@@ -288,7 +294,9 @@ impl Tool for DocumentAdd {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let added = knowledge(call)?.add_document(&self.category, &self.path, &self.text).await;
+        let added = knowledge(call)?
+            .add_document(&visible(call), &self.category, &self.path, &self.text)
+            .await;
         Ok(Outcome::ok(described(&*added.map_err(failure)?)).message("The document was added."))
     }
 }
@@ -303,7 +311,9 @@ impl Tool for DocumentUpdate {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let kept = knowledge(call)?.update_document(&self.category, &self.path, &self.text).await;
+        let kept = knowledge(call)?
+            .update_document(&visible(call), &self.category, &self.path, &self.text)
+            .await;
         Ok(Outcome::ok(described(&*kept.map_err(failure)?)).message("The document was replaced."))
     }
 }
@@ -320,8 +330,16 @@ impl Tool for DocumentRemove {
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let knowledge = knowledge(call)?;
-        knowledge.remove_document(&self.category, &self.path).await.map_err(failure)?;
+        knowledge
+            .remove_document(&visible(call), &self.category, &self.path)
+            .await
+            .map_err(failure)?;
         let path = format!("{}/{}", self.category, self.path);
         Ok(Outcome::ok(json!({ "document": path, "removed": true })))
     }
+}
+
+/// What of the guide whoever changes it may know of.
+fn visible(call: &Call<'_>) -> Visible {
+    call.gateway.sight_of_guide(call.caller).visible
 }

@@ -11,12 +11,15 @@ use trove_core::{
     gateway::{Action, AskError},
     knowledge::{
         CategoryChange, CategorySettings, CollectionChange, CollectionSettings, Edit,
-        KnowledgeError, ProjectSettings, Settings,
+        KnowledgeError, ProjectSettings, Settings, Sight,
     },
-    source::Ask,
+    source::{Ask, Visible},
 };
 
 use kit::{Guide, TestLedger, write};
+
+/// Nothing is hidden.
+static ALL: Visible = Visible::ALL;
 
 const LANG: [(&str, &str); 5] = [
     (
@@ -285,7 +288,8 @@ async fn past_the_limit_the_answer_says_so_and_how_to_go_on() {
 async fn expressions_give_each_document_once_in_the_order_named() {
     let guide = Guide::set(&LANG, review).await;
     let found = async |expression: &str, pattern: Option<&str>| {
-        let content = guide.knowledge.get_content(expression, pattern, None).await.unwrap();
+        let content =
+            guide.knowledge.get_content(Sight::default(), expression, pattern).await.unwrap();
         content.pieces.iter().map(|p| p.document.path().to_owned()).collect::<Vec<_>>()
     };
     assert_eq!(found("lang/python", None).await, found("lang", Some("python")).await);
@@ -295,11 +299,16 @@ async fn expressions_give_each_document_once_in_the_order_named() {
     );
     assert_eq!(found("review/r*", None).await, ["rust.md"]);
     assert_eq!(found("review,docs", None).await, ["api.md", "rust.md", "python.md"]);
-    let nothing = guide.knowledge.get_content("lang/nothing", None, None).await.unwrap_err();
+    let nothing =
+        guide.knowledge.get_content(Sight::default(), "lang/nothing", None).await.unwrap_err();
     assert!(nothing.is_not_found() && nothing.to_string().contains("nothing"), "{nothing}");
-    let unknown = guide.knowledge.get_content("lng", None, None).await.unwrap_err();
+    let unknown = guide.knowledge.get_content(Sight::default(), "lng", None).await.unwrap_err();
     assert!(unknown.is_not_found() && unknown.to_string().contains("`lang`"), "{unknown}");
-    let half = guide.knowledge.get_content("lang/rust,docs/nothing", None, None).await.unwrap();
+    let half = guide
+        .knowledge
+        .get_content(Sight::default(), "lang/rust,docs/nothing", None)
+        .await
+        .unwrap();
     assert_eq!((half.pieces.len(), half.notes.len()), (1, 1));
 }
 
@@ -349,7 +358,14 @@ async fn a_project_sees_what_it_picked() {
     assert!(
         guide.read("guide://category/docs/*").await.unwrap().starts_with("--- docs/api.md ---")
     );
-    assert_eq!(guide.knowledge.categories(Some("other")).await.len(), 2);
+    assert_eq!(
+        guide
+            .knowledge
+            .categories(Sight { project: Some("other".into()), ..Sight::default() })
+            .await
+            .len(),
+        2
+    );
 }
 
 /// A guide with every kind of way out planted in it, and what must not be seen beside it.
@@ -579,7 +595,7 @@ async fn renaming_a_category_rewrites_whatever_names_it() {
     })
     .await;
     let change = CategoryChange { name: Some("code".into()), ..Default::default() };
-    guide.knowledge.change_category("lang", change).await.unwrap();
+    guide.knowledge.change_category(&ALL, "lang", change).await.unwrap();
     assert_eq!(
         guide.parts("guide://collection/review").await,
         ["docs/api.md", "code/rust.md", "code/python.md"]
@@ -599,48 +615,55 @@ async fn changes_are_checked_first_and_are_whole_or_nothing() {
     let knowledge = &guide.knowledge;
     let named = |name: &str| CategoryChange { name: Some(name.into()), ..Default::default() };
     assert!(matches!(
-        knowledge.add_category("a b", CategoryChange::default()).await,
+        knowledge.add_category(&ALL, "a b", CategoryChange::default()).await,
         Err(KnowledgeError::BadName(_))
     ));
     assert!(matches!(
-        knowledge.add_category("lang", CategoryChange::default()).await,
+        knowledge.add_category(&ALL, "lang", CategoryChange::default()).await,
         Err(KnowledgeError::Exists { .. })
     ));
     assert!(matches!(
-        knowledge.change_category("lang", named("docs")).await,
+        knowledge.change_category(&ALL, "lang", named("docs")).await,
         Err(KnowledgeError::Exists { .. })
     ));
     let outside = CategoryChange { dir: Some("../x".into()), ..Default::default() };
-    assert!(matches!(knowledge.add_category("x", outside).await, Err(KnowledgeError::BadName(_))));
-    assert!(matches!(knowledge.remove_category("lang").await, Err(KnowledgeError::InUse { .. })));
     assert!(matches!(
-        knowledge.add_collection("c", vec!["nothing".into()], None).await,
+        knowledge.add_category(&ALL, "x", outside).await,
+        Err(KnowledgeError::BadName(_))
+    ));
+    assert!(matches!(
+        knowledge.remove_category(&ALL, "lang").await,
+        Err(KnowledgeError::InUse { .. })
+    ));
+    assert!(matches!(
+        knowledge.add_collection(&ALL, "c", vec!["nothing".into()], None).await,
         Err(KnowledgeError::ContextNotFound { .. })
     ));
     assert!(matches!(
-        knowledge.add_collection("c", vec!["lang/".into()], None).await,
+        knowledge.add_collection(&ALL, "c", vec!["lang/".into()], None).await,
         Err(KnowledgeError::BadExpression(_))
     ));
     let itself = CollectionChange { members: Some(vec!["review".into()]), ..Default::default() };
     assert!(matches!(
-        knowledge.change_collection("review", itself).await,
+        knowledge.change_collection(&ALL, "review", itself).await,
         Err(KnowledgeError::BadChange { .. })
     ));
     assert!(guide.ledger.edits.lock().unwrap().is_empty());
 
     knowledge
         .add_category(
+            &ALL,
             "new",
             CategoryChange { description: Some("New".into()), ..Default::default() },
         )
         .await
         .unwrap();
     assert!(guide.root().join("new").is_dir());
-    knowledge.add_collection("all", vec!["review,new/**".into()], None).await.unwrap();
+    knowledge.add_collection(&ALL, "all", vec!["review,new/**".into()], None).await.unwrap();
     assert_eq!(guide.parts("guide://collection/all").await.len(), 3);
-    knowledge.remove_collection("all").await.unwrap();
-    knowledge.remove_category("new").await.unwrap();
-    assert_eq!(knowledge.categories(None).await.len(), 2);
+    knowledge.remove_collection(&ALL, "all").await.unwrap();
+    knowledge.remove_category(&ALL, "new").await.unwrap();
+    assert_eq!(knowledge.categories(Sight::default()).await.len(), 2);
     assert!(guide.root().join("new").is_dir());
 }
 
@@ -650,28 +673,29 @@ async fn a_change_that_cannot_be_written_down_changes_nothing() {
     write(dir.path(), "guide/lang/a.md", "a");
     let guide =
         Guide::in_folder(dir, |_| {}, TestLedger { refuses: true, ..Default::default() }).await;
-    let error = guide.knowledge.add_collection("c", vec!["lang".into()], None).await.unwrap_err();
+    let error =
+        guide.knowledge.add_collection(&ALL, "c", vec!["lang".into()], None).await.unwrap_err();
     assert!(error.to_string().contains("the disk is full"));
-    assert!(guide.knowledge.collections(None).await.is_empty());
+    assert!(guide.knowledge.collections(Sight::default()).await.is_empty());
 }
 
 #[tokio::test]
 async fn documents_are_added_changed_and_removed() {
     let guide = Guide::with(&LANG).await;
     let knowledge = &guide.knowledge;
-    let added = knowledge.add_document("lang", "more/go", "# Go\n").await.unwrap();
+    let added = knowledge.add_document(&ALL, "lang", "more/go", "# Go\n").await.unwrap();
     assert_eq!((added.uri(), added.title()), ("guide://document/lang/more/go.md", Some("Go")));
     assert!(matches!(
-        knowledge.add_document("lang", "more/go", "x").await,
+        knowledge.add_document(&ALL, "lang", "more/go", "x").await,
         Err(KnowledgeError::Exists { .. })
     ));
-    knowledge.update_document("lang", "more/go", "# Gone\n").await.unwrap();
+    knowledge.update_document(&ALL, "lang", "more/go", "# Gone\n").await.unwrap();
     assert_eq!(guide.read("guide://document/lang/more/go").await.unwrap(), "# Gone\n");
-    knowledge.remove_document("lang", "more/go").await.unwrap();
+    knowledge.remove_document(&ALL, "lang", "more/go").await.unwrap();
     assert_eq!(guide.refused("guide://document/lang/more/go").await.0, -32002);
     for path in ["../x", "/x", "_x", ".x", "a\\b", "", "a b", "a//b"] {
-        assert!(knowledge.add_document("lang", path, "x").await.is_err(), "{path}");
+        assert!(knowledge.add_document(&ALL, "lang", path, "x").await.is_err(), "{path}");
     }
-    assert!(knowledge.remove_document("lang", "../docs/api.md").await.is_err());
-    assert!(knowledge.update_document("lang", "nothing", "x").await.is_err());
+    assert!(knowledge.remove_document(&ALL, "lang", "../docs/api.md").await.is_err());
+    assert!(knowledge.update_document(&ALL, "lang", "nothing", "x").await.is_err());
 }

@@ -6,6 +6,7 @@ mod bridge;
 mod changes;
 mod find;
 mod guide;
+mod guide_tools;
 mod kept;
 mod names;
 mod search;

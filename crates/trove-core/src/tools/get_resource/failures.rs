@@ -191,7 +191,8 @@ async fn not_found(
     if let Some((entry, values)) = snapshot.template_of(source, &local) {
         return nothing_there(source, entry, &values).details(details);
     }
-    if snapshot.listed(source, &local).is_none() {
+    let listed = snapshot.listed(source, &local);
+    if listed.and_then(|entry| view.resource(entry.public.as_str())).is_none() {
         return unknown(call, view, uri).await.details(details);
     }
     let message = format!("{source} lists {} but has it no more.", shown(uri.as_str()));

@@ -87,6 +87,7 @@ impl Guide {
         let (knowledge, mut events) = Knowledge::new(settings, givens);
         let gateway = Gateway::start("test", None).await;
         gateway.attach_builtin(knowledge.clone()).await;
+        gateway.adopt_knowledge(knowledge.clone());
         gateway.feed().all_attached().await;
         let (feed, id) = (gateway.feed(), knowledge.id().clone());
         tokio::spawn(async move {
