@@ -32,6 +32,7 @@ class Options:
     era: str = "auto"
     token: str | None = None
     reads: list[str] = field(default_factory=list)
+    root: str | None = None
     until_listed: str | None = None
     until_tool: str | None = None
     watch: str | None = None
@@ -72,6 +73,8 @@ def parse(argv: list[str]) -> Options:
     parser.add_argument("--era", choices=["legacy", "modern", "auto"], default="auto")
     parser.add_argument("--token")
     parser.add_argument("--read-template", action="append", default=[], metavar="URI")
+    # Only a client that can be asked for its roots takes it.
+    parser.add_argument("--root", metavar="URI")
     parser.add_argument("--until-listed", metavar="URI")
     parser.add_argument("--until-tool", metavar="NAME")
     parser.add_argument("--watch", metavar="URI")
@@ -89,6 +92,7 @@ def parse(argv: list[str]) -> Options:
         era=given.era,
         token=given.token,
         reads=given.read_template,
+        root=given.root,
         until_listed=given.until_listed,
         until_tool=given.until_tool,
         watch=given.watch,

@@ -77,7 +77,14 @@ async def connect(options: driver.Options) -> AsyncIterator[Session]:
         server = streamable_http_client(options.http, http_client=create_mcp_http_client(headers=options.headers))
     # The SSE transport predates the modern era and offers no way to ask for it.
     mode = "legacy" if options.sse else options.mode
-    async with Client(server, mode=mode, cache=None, message_handler=on_message) as client:
+    roots = None
+    if options.root:
+        async def roots(_context: Any) -> mcp_types.ListRootsResult:
+            return mcp_types.ListRootsResult(roots=[mcp_types.Root(uri=options.root)])
+
+    async with Client(
+        server, mode=mode, cache=None, message_handler=on_message, list_roots_callback=roots
+    ) as client:
         yield Session(client, updates)
 
 

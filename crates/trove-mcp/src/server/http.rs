@@ -201,7 +201,12 @@ impl HttpDoor {
                 }
                 respond(StatusCode::ACCEPTED, None)
             }
-            Ok(Message::Response { .. }) => respond(StatusCode::ACCEPTED, None),
+            Ok(Message::Response { id, outcome }) => {
+                if let Some(session) = self.session(headers) {
+                    session.session.take_answer(&self.server, &id, outcome);
+                }
+                respond(StatusCode::ACCEPTED, None)
+            }
             Err(bad) => {
                 let (id, error) = bad.answer();
                 bad_request(id.as_ref(), &error)
@@ -226,7 +231,7 @@ impl HttpDoor {
             match wire::parse_request(&part) {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
-                    let asking = session.session.asking(&request, &admitted.caller);
+                    let asking = session.session.asking(&self.server, &request, &admitted.caller);
                     let outcome = match self.limits.spend(&admitted.caller) {
                         Ok(()) => {
                             session.session.answer(&self.server, request, &asking, None).await
@@ -239,7 +244,10 @@ impl HttpDoor {
                 Ok(Message::Notification { method, params }) => {
                     session.session.take(&method, params.as_ref())
                 }
-                Ok(Message::Response { .. }) | Err(_) => {}
+                Ok(Message::Response { id, outcome }) => {
+                    session.session.take_answer(&self.server, &id, outcome)
+                }
+                Err(_) => {}
             }
         }
         if answers.is_empty() {
@@ -313,7 +321,7 @@ impl HttpDoor {
                 ),
             };
         };
-        let asking = session.session.asking(&request, &admitted.caller);
+        let asking = session.session.asking(&self.server, &request, &admitted.caller);
         let id = request.id.clone();
         let has_effects = has_effects(&request.method);
         let (door, about) = (self.clone(), asking.clone());
@@ -339,7 +347,7 @@ impl HttpDoor {
         let caller = Caller { client: client_name(params), ..admitted.caller.clone() };
         let (version, result) = self.server.initialize(params, &caller);
         let (out, unheard) = mpsc::channel(MAX_UNHEARD);
-        let session = Session::begin(&self.server, version, caller, out);
+        let session = Session::begin(&self.server, (version, params), caller, out);
         let session = HttpSession::new(session, unheard);
         let Some(id) = self.sessions.admit(&self.server, session).await else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");

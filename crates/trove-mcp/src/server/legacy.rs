@@ -16,29 +16,39 @@ use super::{
     encode,
     listen::Interest,
     measure::timed,
+    roots::Roots,
 };
 use crate::{
     era::Version,
-    wire::{Request, RpcError, code},
+    wire::{self, Request, RpcError, code},
 };
+
+/// What tells a client that the list of resources is another one.
+const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
 /// One client of a legacy era.
 pub(crate) struct Session {
     pub(crate) version: Version,
-    pub(crate) caller: Caller,
+    /// Who the client is, but for the project, which follows its roots.
+    caller: Caller,
+    roots: Roots,
+    /// The pump holds the stream open, and ends with the session.
+    out: mpsc::WeakSender<Bytes>,
     interest: Arc<Interest>,
     under_way: UnderWay,
     pump: JoinHandle<()>,
 }
 
 impl Session {
-    /// Begins a session; what the client is to hear unasked goes to `out`.
+    /// Begins a session with what `initialize` agreed on; what the client is to hear unasked
+    /// goes to `out`.
     pub(crate) fn begin(
         server: &Arc<Server>,
-        version: Version,
+        (version, params): (Version, Option<&Json>),
         caller: Caller,
         out: mpsc::Sender<Bytes>,
     ) -> Session {
+        let (roots, told) = (Roots::new(params, out.downgrade()), out.downgrade());
         let interest =
             Arc::new(Interest::new(ListsChanged::ALL, None, server.bounds.watches_per_client));
         let changes = server.gateway.changes();
@@ -46,7 +56,15 @@ impl Session {
             let interest = interest.clone();
             async move { interest.pump(changes, &out).await }
         });
-        Session { version, caller, interest, under_way: UnderWay::default(), pump }
+        Session {
+            version,
+            caller,
+            roots,
+            out: told,
+            interest,
+            under_way: UnderWay::default(),
+            pump,
+        }
     }
 
     /// Answers one request of this client.
@@ -93,10 +111,24 @@ impl Session {
         }
     }
 
+    /// Who asks, for the project worked on in the client's folders.
+    fn caller(&self, server: &Server) -> Caller {
+        let project = server.gateway.project_in(&self.roots.folders());
+        Caller { project, ..self.caller.clone() }
+    }
+
+    /// Waits for what the client says of its folders, where that may matter. Only where a
+    /// question reaches the client at once: over HTTP it may not listen yet, or never.
+    pub(crate) async fn find_project(&self, server: &Server) {
+        if server.gateway.has_project_folders() {
+            self.roots.settled().await;
+        }
+    }
+
     /// What a request says about itself; the roles are those of whoever sends it now, which
     /// may be fewer than when the session began.
-    pub(crate) fn asking(&self, request: &Request, now: &Caller) -> Asking {
-        let caller = Caller { roles: now.roles.clone(), ..self.caller.clone() };
+    pub(crate) fn asking(&self, server: &Server, request: &Request, now: &Caller) -> Asking {
+        let caller = Caller { roles: now.roles.clone(), ..self.caller(server) };
         let mut asking = Asking::legacy(self.version, caller, meta_of(request.params.as_ref()));
         // A modern server logs for a request only if the request says so.
         let rank = self.interest.log_level.load(Ordering::Relaxed);
@@ -116,10 +148,28 @@ impl Session {
 
     /// Takes a notification from this client.
     pub(crate) fn take(&self, method: &str, params: Option<&Json>) {
+        if matches!(method, "notifications/initialized" | "notifications/roots/list_changed") {
+            self.roots.ask();
+        }
         if method == "notifications/cancelled"
             && let Some(id) = params.and_then(|params| params.get("requestId"))
         {
             self.under_way.cancel(&id);
+        }
+    }
+
+    /// Takes the client's answer to what we asked.
+    pub(crate) fn take_answer(&self, server: &Server, id: &Json, outcome: Result<Json, RpcError>) {
+        let before = server.gateway.project_in(&self.roots.folders());
+        if !self.roots.take(id, outcome) {
+            return;
+        }
+        if server.gateway.project_in(&self.roots.folders()) != before {
+            // Another project may have other documents. A client that reads nothing learns
+            // of it when it lists again.
+            if let Some(out) = self.out.upgrade() {
+                let _ = out.try_send(wire::notification(RESOURCES_CHANGED, None));
+            }
         }
     }
 

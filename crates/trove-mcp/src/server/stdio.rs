@@ -143,8 +143,11 @@ impl Client {
             Ok(Message::Notification { method, params }) => {
                 self.take_notification(&method, params.as_ref())
             }
-            // We ask clients nothing, so there is nothing they could answer.
-            Ok(Message::Response { .. }) => {}
+            Ok(Message::Response { id, outcome }) => {
+                if let Some(session) = self.session.get() {
+                    session.take_answer(&self.server, &id, outcome);
+                }
+            }
             Err(bad) => {
                 let (id, error) = bad.answer();
                 self.send(wire::error_response(id.as_ref(), &error)).await;
@@ -161,8 +164,9 @@ impl Client {
             let client = client_name(params);
             let caller = Caller { client, ..Caller::behind(Door::Stdio) };
             let (version, result) = self.server.initialize(params, &caller);
-            let begin =
-                || async { Session::begin(&self.server, version, caller, self.out.clone()) };
+            let begin = || async {
+                Session::begin(&self.server, (version, params), caller, self.out.clone())
+            };
             self.session.get_or_init(begin).await;
             Ok(result)
         };
@@ -193,7 +197,10 @@ impl Client {
             );
             return self.send(wire::error_response(Some(&request.id), &error)).await;
         };
-        let asking = session.asking(&request, &session.caller);
+        if request.method != "ping" {
+            session.find_project(&self.server).await;
+        }
+        let asking = session.asking(&self.server, &request, &session.caller);
         let id = request.id.clone();
         let outcome = self
             .with_notices(&asking, |notices| {

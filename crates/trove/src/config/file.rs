@@ -131,6 +131,9 @@ section! {
         collections: Table<GuideCollection>,
         /// Its projects, by name.
         projects: Table<GuideProject>,
+        /// The project that is meant where neither the client's folder nor the one in which
+        /// Trove is started belongs to one.
+        project: Key<String>,
     }
 }
 

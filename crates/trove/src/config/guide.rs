@@ -76,6 +76,25 @@ pub(super) fn max_documents(key: &Key<u64>, problems: &mut Problems) -> Setting<
     pick(None, written, DEFAULT_MAX_DOCUMENTS)
 }
 
+/// The project that is meant where no folder tells; it must be one of them.
+pub(super) fn named_project(guide: &Guide, problems: &mut Problems) -> Setting<Option<String>> {
+    let written = guide.project.get().and_then(|spot| {
+        let known = || guide.projects.0.iter().map(|(name, _)| name.value.as_str());
+        if !known().any(|name| name == spot.value) {
+            let message = format!("`project` names {:?}, which is no project", spot.value);
+            let all: Vec<&str> = known().collect();
+            let hint = match &all[..] {
+                [] => format!("add [guide.projects.{}], or leave `project` out", spot.value),
+                some => format!("there are: {}", some.join(", ")),
+            };
+            problems.error(spot.at, message, hint);
+            return None;
+        }
+        Some(Some(spot.value.clone()))
+    });
+    pick(None, written, None)
+}
+
 pub(super) fn groups(guide: Guide, around: &Surroundings<'_>, problems: &mut Problems) -> Groups {
     let mut places: BTreeMap<String, At> = BTreeMap::new();
     let categories = guide.categories.take().map(|table| {
@@ -159,6 +178,9 @@ pub(super) fn shown(config: &Config) -> Value {
     let mut guide = Map::new();
     guide.insert("root".into(), json!(path(&config.guide_root)));
     guide.insert("max_documents".into(), json!(config.guide_max_documents.value));
+    if let Some(project) = &config.guide_project.value {
+        guide.insert("project".into(), json!(project));
+    }
     let groups = &config.guide_groups;
     if let Some(categories) = &groups.categories {
         let of = |c: &CategorySettings| {

@@ -70,6 +70,7 @@ pub(super) fn resolve(
     let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
     let is_public = !http.addr.ip().is_loopback();
     let bounds = limits::bounds(&file.limits, &http, problems);
+    let guide_project = guide::named_project(&file.guide, problems);
     Config {
         bounds,
         upstreams,
@@ -80,6 +81,7 @@ pub(super) fn resolve(
         guide_root: guide_root(&file.guide.root, around, problems),
         guide_max_documents: guide::max_documents(&file.guide.max_documents, problems),
         guide_groups: guide::groups(file.guide, around, problems),
+        guide_project,
         discovery: discovery(file.discovery, around, problems),
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
         local_roles,

@@ -29,6 +29,8 @@ pub struct Config {
     pub guide_max_documents: Setting<usize>,
     /// Its categories, collections and projects.
     pub guide_groups: knowledge::Groups,
+    /// The project that is meant where no folder tells.
+    pub guide_project: Setting<Option<String>>,
     /// How resources are found and kept.
     pub discovery: Discovery,
     /// Who may read what.
@@ -204,11 +206,12 @@ pub struct Overrides {
 impl Config {
     /// Local knowledge as it is configured, for whoever works in `folder`.
     pub fn guide(&self, folder: &Path) -> knowledge::Settings {
+        let of_folder = self.guide_groups.project_at(folder).map(str::to_owned);
         knowledge::Settings {
             root: self.guide_root.value.clone(),
             max_documents: self.guide_max_documents.value,
             groups: self.guide_groups.clone(),
-            project: self.guide_groups.project_at(folder).map(str::to_owned),
+            project: of_folder.or_else(|| self.guide_project.value.clone()),
         }
     }
 }

@@ -56,7 +56,7 @@ pub fn show_text(config: &Config) -> String {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 31] {
+fn origins(config: &Config) -> [(&'static str, Origin); 32] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -64,6 +64,7 @@ fn origins(config: &Config) -> [(&'static str, Origin); 31] {
         ("http.allowed_origins", config.http.allowed_origins.origin),
         ("guide.root", config.guide_root.origin),
         ("guide.max_documents", config.guide_max_documents.origin),
+        ("guide.project", config.guide_project.origin),
         ("discovery.cache_ttl_ms", config.discovery.cache_ttl.origin),
         ("discovery.max_content_size", config.discovery.max_content_bytes.origin),
         ("discovery.parallel_requests", config.discovery.parallel.origin),

@@ -241,7 +241,13 @@ impl Trove {
 
     /// A client that calls itself something.
     pub(crate) async fn client_named(&self, name: &str, kind: Kind) -> Client {
-        Client::introduce(name, kind, "2025-11-25", &self.pipe, &self.url).await
+        let told = (name, serde_json::json!({}));
+        Client::introduce(told, kind, "2025-11-25", &self.pipe, &self.url).await
+    }
+
+    /// A client that can be asked for something.
+    pub(crate) async fn client_with(&self, capabilities: Value, kind: Kind) -> Client {
+        Client::introduce(("it", capabilities), kind, "2025-11-25", &self.pipe, &self.url).await
     }
 
     /// A client for tests that do not care which.

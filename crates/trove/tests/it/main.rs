@@ -15,6 +15,7 @@ mod lists;
 
 // What happens while a client is there: changes, progress, a new configuration.
 mod progress;
+mod projects;
 mod reload;
 mod watch;
 

@@ -181,6 +181,31 @@ fn inspector_over_http_in_the_legacy_era() {
     check(&Server::memory(), Inspector, Http, Legacy);
 }
 
+// A client that says where it works gets what is for that project.
+
+#[test]
+fn py_mcp_gets_the_documents_of_the_project_it_works_on() {
+    let state = tempfile::tempdir().expect("a temporary directory can be made");
+    for (path, text) in [
+        ("trove.toml", "[guide.projects.shop]\nroot = \"shop\"\ncategories = [\"lang\"]\n"),
+        ("guide/lang/rust.md", "# Rust\n"),
+        ("guide/docs/api.md", "# API\n"),
+    ] {
+        let path = state.path().join(path);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+        std::fs::write(path, text).expect("it can be written");
+    }
+    let target = Trove::stdio_target(&state.path().join("trove.toml"), state.path());
+    let listed = |target: &Target, uri: &str| {
+        let seen = survey(PyMcp, Legacy, target, &[]);
+        seen["resources"].as_array().is_some_and(|all| all.iter().any(|r| r["uri"] == uri))
+    };
+    let (lang, docs) = ("guide://document/lang/rust.md", "guide://document/docs/api.md");
+    assert!(listed(&target, lang) && listed(&target, docs));
+    let target = target.for_work_in(&state.path().join("shop/src"));
+    assert!(listed(&target, lang) && !listed(&target, docs));
+}
+
 // Every client that can subscribe hears of a change.
 
 #[test]

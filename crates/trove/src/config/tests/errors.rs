@@ -27,7 +27,7 @@ fn unknown_keys_are_refused_with_the_nearest_known_one() {
         trove.toml:3:1: error: unknown key `comand` in [servers.fs]
           hint: did you mean `command`?
         trove.toml:5:1: error: unknown key `serverUrl` in [guide]
-          hint: known: `root`, `max_documents`, `categories`, `collections`, `projects`
+          hint: known: `root`, `max_documents`, `categories`, `collections`, `projects`, `project`
         trove.toml:6:2: error: unknown key `htpp` in the file
           hint: did you mean `http`?
         ",
@@ -383,6 +383,7 @@ fn what_makes_no_sense_in_the_guide_is_told_where_it_stands() {
         "
         [guide]
         max_documents = 0
+        project = 'q'
         [guide.categories.lang]
         dir = '../out'
         [guide.categories.'a b']
@@ -398,19 +399,21 @@ fn what_makes_no_sense_in_the_guide_is_told_where_it_stands() {
         "
         trove.toml:2:17: error: `max_documents` is not from 1 to 100000
           hint: write a number, as in `1000`
-        trove.toml:3:19: error: [guide.categories.lang]: `dir` must lie in the guide: the path holds `.` or `..`, which lead elsewhere
+        trove.toml:3:11: error: `project` names \"q\", which is no project
+          hint: there are: p
+        trove.toml:4:19: error: [guide.categories.lang]: `dir` must lie in the guide: the path holds `.` or `..`, which lead elsewhere
           hint: mend it here
-        trove.toml:5:19: error: [guide.categories.a b]: `a b` cannot be a name: it holds a blank
+        trove.toml:6:19: error: [guide.categories.a b]: `a b` cannot be a name: it holds a blank
           hint: mend it here
-        trove.toml:5:19: error: [guide.categories.a b]: `[` is no pattern: unclosed character class; missing ']'
+        trove.toml:6:19: error: [guide.categories.a b]: `[` is no pattern: unclosed character class; missing ']'
           hint: mend it here
-        trove.toml:7:20: error: [guide.collections.a]: it leads back to itself: a → b → a
+        trove.toml:8:20: error: [guide.collections.a]: it leads back to itself: a → b → a
           hint: mend it here
-        trove.toml:9:20: error: [guide.collections.b]: it leads back to itself: a → b → a
+        trove.toml:10:20: error: [guide.collections.b]: it leads back to itself: a → b → a
           hint: mend it here
-        trove.toml:11:20: error: [guide.collections.c] has no `members`
+        trove.toml:12:20: error: [guide.collections.c] has no `members`
           hint: add them: members = [\"lang/rust\", \"checklists\"]
-        trove.toml:13:22: error: `guide.projects.p.flags.workflow` must be true, false, a string or a list
+        trove.toml:14:22: error: `guide.projects.p.flags.workflow` must be true, false, a string or a list
           hint: write it as in `workflow = true`
         ",
     );

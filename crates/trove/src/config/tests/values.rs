@@ -238,6 +238,7 @@ fn the_guide_has_categories_collections_and_projects() {
 [guide]
 root = "knowledge"
 max_documents = 7
+project = "desk"
 [guide.categories.lang]
 [guide.categories.docs]
 dir = "manual/en"
@@ -249,6 +250,7 @@ members = ["lang/rust+python", "docs"]
 root = "shop"
 categories = ["lang"]
 flags = { workflow = true, "content-format" = "plain" }
+[guide.projects.desk]
 "#;
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("trove.toml"), text).unwrap();
@@ -257,6 +259,8 @@ flags = { workflow = true, "content-format" = "plain" }
     let guide = loaded.config.guide(&folder.path().join("shop/src"));
     assert_eq!((guide.root, guide.max_documents), (folder.path().join("knowledge"), 7));
     assert_eq!(guide.project.as_deref(), Some("shop"));
+    let elsewhere = loaded.config.guide(&folder.path().join("other"));
+    assert_eq!(elsewhere.project.as_deref(), Some("desk"));
     let categories = guide.groups.categories.unwrap();
     assert_eq!((&*categories["lang"].dir, &*categories["lang"].patterns[0]), ("lang", "**/*.md"));
     assert_eq!((&*categories["docs"].dir, &*categories["docs"].patterns[0]), ("manual/en", "*.md"));

@@ -51,6 +51,8 @@ pub(crate) struct Client {
     version: String,
     /// What it calls itself.
     name: String,
+    /// What it can be asked for.
+    capabilities: Value,
     /// Up to where notifications have been waited for.
     heard: Mutex<usize>,
 }
@@ -117,12 +119,12 @@ impl Client {
         pipe: &Arc<Pipe>,
         url: &str,
     ) -> Client {
-        Client::introduce("it", kind, version, pipe, url).await
+        Client::introduce(("it", json!({})), kind, version, pipe, url).await
     }
 
-    /// Meets Trove under a name.
+    /// Meets Trove under a name, and says what it can be asked for.
     pub(crate) async fn introduce(
-        name: &str,
+        (name, capabilities): (&str, Value),
         kind: Kind,
         version: &str,
         pipe: &Arc<Pipe>,
@@ -138,7 +140,8 @@ impl Client {
         };
         let heard = Mutex::new(transcript.len());
         let version = version.to_owned();
-        let mut client = Client { kind, transcript, way, version, name: name.to_owned(), heard };
+        let name = name.to_owned();
+        let mut client = Client { kind, transcript, way, version, name, capabilities, heard };
         if kind.era == Era::Legacy {
             client.initialize().await;
         }
@@ -148,7 +151,7 @@ impl Client {
     async fn initialize(&mut self) {
         let version = self.version.clone();
         let params = json!({
-            "protocolVersion": version, "capabilities": {},
+            "protocolVersion": version, "capabilities": self.capabilities,
             "clientInfo": { "name": self.name, "version": "1" },
         });
         if let Way::Http { http, url, session } = &mut self.way {
@@ -226,7 +229,16 @@ impl Client {
     }
 
     pub(crate) async fn notify(&self, method: &str, params: Value) {
-        let body = json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string();
+        self.tell(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+    }
+
+    /// Answers what Trove asked.
+    pub(crate) async fn reply(&self, asked: &Value, result: Value) {
+        self.tell(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": result })).await;
+    }
+
+    async fn tell(&self, message: Value) {
+        let body = message.to_string();
         match &self.way {
             Way::Pipe(pipe) => pipe.write(&body).await,
             Way::Http { http, url, session } => {
@@ -251,7 +263,7 @@ impl Client {
         }
         if self.kind.era == Era::Modern && method != "initialize" {
             meta["io.modelcontextprotocol/protocolVersion"] = json!(MODERN);
-            meta["io.modelcontextprotocol/clientCapabilities"] = json!({});
+            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
             let info = json!({ "name": self.name, "version": "1" });
             meta["io.modelcontextprotocol/clientInfo"] = info;
         }

@@ -78,6 +78,12 @@ impl Target {
         self
     }
 
+    /// The same target, for a client that works in a folder and says so when asked.
+    pub(crate) fn for_work_in(mut self, folder: &Path) -> Self {
+        self.waits.extend(["--root".to_owned(), format!("file://{}", folder.display())]);
+        self
+    }
+
     pub(crate) fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
