@@ -12,7 +12,10 @@ use std::{
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
-    sync::{Semaphore, broadcast::error::RecvError},
+    sync::{
+        Semaphore,
+        broadcast::error::{RecvError, TryRecvError},
+    },
     task::JoinSet,
     time::Instant,
 };
@@ -21,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Gateway, find::seconds};
 use crate::{
     access::Standing,
-    caller::{Caller, Via},
+    caller::{Caller, Door, Via},
     catalogue::{Change, Member, Snapshot},
     content,
     json::{self, Json, Object},
@@ -44,6 +47,8 @@ const MAX_FAILURES: u32 = 3;
 const MAX_READING: Duration = Duration::from_secs(30);
 /// How long after a request the background waits.
 const YIELD: Duration = Duration::from_millis(100);
+/// How often the background looks whether somebody asks, while it computes.
+const LOOK: Duration = Duration::from_millis(250);
 /// The longest the background waits for a pause between requests.
 const MAX_YIELD: Duration = Duration::from_secs(2);
 
@@ -100,9 +105,25 @@ impl Gateway {
             failures: HashMap::new(),
             left_alone: HashMap::new(),
         };
+        let (gateway, search) = (crawler.gateway.clone(), crawler.search.clone());
         tokio::select! {
             () = stop.cancelled() => {}
             () = crawler.run() => {}
+            () = gateway.yield_meaning(&search) => {}
+        }
+        // Whoever comes after us finds it running.
+        search.pause_meaning(false);
+    }
+
+    /// Lets vectors wait while requests come in, but not for ever.
+    async fn yield_meaning(&self, search: &Search) {
+        loop {
+            tokio::time::sleep(LOOK).await;
+            if self.last_asked.is_recent(self.started) && search.lacks_vectors() {
+                search.pause_meaning(true);
+                self.stand_aside().await;
+                search.pause_meaning(false);
+            }
         }
     }
 
@@ -126,8 +147,15 @@ struct Crawler {
 impl Crawler {
     async fn run(&mut self) {
         let mut changes = self.gateway.changes();
+        let mut events = self.search.events();
         self.feed().await;
         loop {
+            // An index that begins anew knows nothing of what it was fed with.
+            if !matches!(events.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {
+                self.fed.clear();
+                self.failures.clear();
+                self.feed().await;
+            }
             let worked = self.read_some().await;
             if !worked {
                 self.gateway.progress.note_rest();
@@ -260,7 +288,9 @@ impl Gateway {
         }
         let snapshot = self.current();
         let Some(member) = snapshot.member(source) else { return Outcome::Failed };
-        let ask = Ask { caller: caller.clone(), ..Ask::default() };
+        // What names other resources must not name those that nobody in particular may read.
+        let visible = self.visible(&Caller::behind(Door::Http), source.as_str());
+        let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,

@@ -39,7 +39,10 @@ impl Gateway {
         let status = search.status();
         // What all of it counts would tell of what is hidden.
         let is_open = self.access().policy.is_empty();
-        let is_ready = coverage.indexed >= coverage.indexable;
+        // What was not even listed to the index is not counted in it.
+        let is_fed = self.progress.is_fed_with(&self.current());
+        let is_written = status.staged == 0 && status.queued_kib == 0;
+        let is_ready = is_fed && is_written && coverage.indexed >= coverage.indexable;
         IndexHealth {
             state: if is_ready { "ready" } else { "indexing" },
             entries: is_open.then_some(status.entries),

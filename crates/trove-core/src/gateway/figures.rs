@@ -2,10 +2,14 @@
 
 use super::Gateway;
 use crate::{
+    caller::{Caller, Door},
     metrics::{Page, Shape},
     search::Everything,
     status::State,
 };
+
+/// How many of the most read resources are named.
+const MOST_READ: usize = 10;
 
 impl Gateway {
     /// Everything that is counted, in the Prometheus text format.
@@ -29,6 +33,17 @@ impl Gateway {
         page.gauge("trove_index_bytes", "Bytes the index takes.", status.bytes);
         let told = "KiB that wait to be written to the index.";
         page.gauge("trove_index_queued_kib", told, status.queued_kib);
+        let told = "Contents that are still to be read for the index.";
+        page.gauge("trove_index_lag", told, coverage.indexable.saturating_sub(coverage.indexed));
+        let told = "Resources that have no vectors of what they are now.";
+        page.gauge("trove_index_meaning_lag", told, search.awaiting_meaning());
+        // What not everybody may read is not named to whoever scrapes.
+        let nobody = Caller::behind(Door::Http);
+        let name = "trove_resource_reads";
+        page.head(name, Shape::Gauge, "How often the most read resources were read.");
+        for (uri, reads) in self.most_read(&nobody, MOST_READ) {
+            page.sample(name, &[("uri", uri.as_str())], reads);
+        }
     }
 
     fn write_catalogue(&self, page: &mut Page) {

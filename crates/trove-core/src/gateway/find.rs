@@ -11,6 +11,7 @@ use crate::{
     search::{Coverage, EntryRef, Hits, Query, QueryError, Search, Seen, Sight},
     source::{Reply, SourceId},
     status::State,
+    uri::PublicUri,
 };
 
 /// What was found, and what may be missing.
@@ -51,6 +52,7 @@ impl Gateway {
         let search = self.search.get().ok_or(FindError::NoIndex)?.clone();
         let caller = Caller { via: searching(caller.via), ..caller.clone() };
         let asked = Asked::new(&caller, "find", "");
+        self.last_asked.note(self.started);
         query.now = seconds(SystemTime::now());
         let wanted = query.sources.clone();
         let sight = self.sight(&caller);
@@ -73,6 +75,12 @@ impl Gateway {
     /// How much of what the caller may read is indexed.
     pub fn coverage(&self, caller: &Caller) -> Option<Coverage> {
         self.search.get().map(|search| search.coverage(&self.sight(caller)))
+    }
+
+    /// The resources that were read most, of those the caller may read, and how often.
+    pub fn most_read(&self, caller: &Caller, limit: usize) -> Vec<(PublicUri, u64)> {
+        let search = self.search.get();
+        search.map(|search| search.most_used(limit, &self.sight(caller))).unwrap_or_default()
     }
 
     fn sight(&self, caller: &Caller) -> CallerSight {

@@ -195,8 +195,13 @@ impl Knowledge {
     }
 
     /// The text of a document as it was written, not as it is served: for whoever edits it.
-    pub async fn source_text(&self, category: &str, path: &str) -> Result<String, KnowledgeError> {
-        let document = self.find_document(category, path).await?;
+    pub async fn source_text(
+        &self,
+        visible: &Visible,
+        category: &str,
+        path: &str,
+    ) -> Result<String, KnowledgeError> {
+        let document = self.find_document(visible, category, path).await?;
         let store = Store::new(&self.settings.load().root);
         let file = document.file.path.clone();
         let unreadable =

@@ -15,7 +15,7 @@ use super::{
     plan::Plan,
     query::{Query, QueryError},
     record::Record,
-    relevance::Evidence,
+    relevance::{DEFAULT_THRESHOLD, Evidence},
     roster::Roster,
     show,
     store::Store,
@@ -140,15 +140,20 @@ impl Finder<'_> {
             complete(searcher, lexical, &mut candidates)?;
         }
         self.rank(query, meaning.as_ref(), &mut candidates);
+        // What holds none of the terms must at least be near in meaning.
+        let threshold = match is_relaxed {
+            true => query.threshold.max(DEFAULT_THRESHOLD),
+            false => query.threshold,
+        };
         if let Some(lexical) = &lexical {
             // Weighing takes most of the time: without a threshold only what is shown needs it.
             let all = 0..candidates.len();
             let shown = query.offset.min(all.end)..all.end.min(query.offset + query.max_results);
-            let weighed = if query.threshold > 0.0 { all } else { shown };
+            let weighed = if threshold > 0.0 { all } else { shown };
             weigh(searcher, lexical, &mut candidates[weighed])?;
         }
         let found = candidates.len();
-        candidates.retain(|candidate| candidate.evidence.score() >= query.threshold);
+        candidates.retain(|candidate| candidate.evidence.score() >= threshold);
         let is_capped = total.is_none() && found >= CANDIDATES;
         let total = match total {
             Some(total) if !is_relaxed && query.threshold <= 0.0 => total.max(candidates.len()),
@@ -277,6 +282,7 @@ impl Finder<'_> {
                 (Some(meaning), Some(near)) => {
                     candidate.evidence.cosine = Some(near.cosine);
                     candidate.evidence.distance = meaning.spread.distance(near.cosine);
+                    candidate.evidence.lift = near.cosine - meaning.spread.mean;
                     LEXICAL_SHARE * lexical + MEANING_SHARE * cosines.place(near.cosine)
                 }
                 // Without a vector words stand for both, so that what has none yet is not

@@ -70,7 +70,7 @@ pub use roster::MAX_ENTRIES;
 pub use shared::{Config, Event, Status};
 pub use store::{Opened, Place};
 
-use crate::source_id::SourceId;
+use crate::{source_id::SourceId, uri::PublicUri};
 use embed::{Bell, Embedder};
 use find::Finder;
 use roster::Roster;
@@ -132,6 +132,7 @@ impl Search {
             events,
             bell: Bell::default(),
             bytes: AtomicU64::new(0),
+            staged: AtomicU64::new(0),
             last_error: Mutex::new(None),
             config,
         });
@@ -199,6 +200,16 @@ impl Search {
         }
     }
 
+    /// The resources that were read most, of those somebody may see, and how often.
+    pub fn most_used(&self, limit: usize, sight: &dyn Sight) -> Vec<(PublicUri, u64)> {
+        let roster = self.shared.roster();
+        let mut filter = filter::Filter::new(&roster, sight, &Query::everything());
+        let used = roster.iter().filter(|record| record.uses >= 1.0);
+        let used = used.filter(|record| filter.admits_record(record));
+        let most = top::top_by(used, limit, |a, b| a.uses.total_cmp(&b.uses));
+        most.into_iter().map(|it| (PublicUri::from(it.public()), it.uses as u64)).collect()
+    }
+
     /// Waits until everything brought before can be found.
     pub async fn flush(&self) {
         let (done, waiting) = oneshot::channel();
@@ -215,6 +226,11 @@ impl Search {
     /// Stops or resumes the background that gives resources their vectors.
     pub fn pause_meaning(&self, is_paused: bool) {
         self.shared.bell.pause(is_paused);
+    }
+
+    /// Whether some resources have no vectors at all; cheaper than to count them.
+    pub fn lacks_vectors(&self) -> bool {
+        self.encoder.is_some() && self.shared.vectors().resources() < self.shared.roster().len()
     }
 
     /// How many resources still have no vectors of what they are now.
@@ -267,6 +283,7 @@ impl Search {
             vectors: vectors.len(),
             resources_with_vectors: vectors.resources(),
             queued_kib: MAX_QUEUED_KIB - self.room.available_permits(),
+            staged: self.shared.staged.load(Ordering::Relaxed),
             last_error: last_error.clone(),
         }
     }

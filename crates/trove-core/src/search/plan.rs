@@ -131,6 +131,9 @@ fn plan_text(text: &str) -> Plan {
 }
 
 fn plan_terms(terms: &[String]) -> Result<Plan, QueryError> {
+    if terms.is_empty() {
+        return Err(QueryError::NoTerms);
+    }
     if terms.len() > MAX_TERMS {
         return Err(QueryError::TooManyTerms { terms: terms.len() });
     }

@@ -122,6 +122,9 @@ pub enum QueryError {
         /// How many.
         terms: usize,
     },
+    /// It has no term at all.
+    #[error("no term is given; give at least one, or list everything with discover_resources")]
+    NoTerms,
     /// A term has no word in it.
     #[error("the term `{term}` has no word in it; give letters or digits")]
     EmptyTerm {

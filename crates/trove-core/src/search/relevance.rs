@@ -32,6 +32,8 @@ pub struct Evidence {
     pub cosine: Option<f32>,
     /// How far that is above the rest, in standard deviations.
     pub distance: f32,
+    /// How far it is above the mean, as a cosine.
+    pub lift: f32,
     /// Only what is listed of it is known.
     pub is_terse: bool,
     /// The whole question is its name, a symbol it defines, or its URI.
@@ -39,7 +41,7 @@ pub struct Evidence {
 }
 
 /// How many numbers a model sees.
-pub const FEATURES: usize = 9;
+pub const FEATURES: usize = 11;
 
 /// The coefficients of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -52,24 +54,32 @@ pub struct Model {
 
 /// Words alone, of contents. Fitted on anthropic-docs, cosqa and our own set; the
 /// calibration error on them is 0.016, 0.044 and 0.085.
-pub const LEXICAL: Model =
-    Model { intercept: -5.77, weights: [3.22, 1.00, 1.60, 0.25, 3.41, 0.0, 0.0, 0.0, 0.0] };
+pub const LEXICAL: Model = Model {
+    intercept: -5.77,
+    weights: [3.22, 1.00, 1.60, 0.25, 3.41, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+};
 
 /// Words alone, of resources of which only the listing is known: they are terse. Fitted on
 /// metatool (0.030) and on the others cut to a title and twenty-five words (0.049, 0.062,
 /// 0.070).
-pub const LEXICAL_TERSE: Model =
-    Model { intercept: -4.89, weights: [1.89, 0.93, 0.75, 0.95, 3.25, 0.0, 0.0, 0.0, 0.0] };
+pub const LEXICAL_TERSE: Model = Model {
+    intercept: -4.89,
+    weights: [1.89, 0.93, 0.75, 0.95, 3.25, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+};
 
 /// Words and meaning, of contents, with the vectors of granite-embedding-30m-english
 /// (0.029, 0.047, 0.036). Another encoder has other cosines and needs a fit of its own.
-pub const FUSED: Model =
-    Model { intercept: -8.45, weights: [2.37, 0.22, 0.36, 0.0, 1.94, 0.95, 1.51, 3.32, 0.42] };
+pub const FUSED: Model = Model {
+    intercept: -8.45,
+    weights: [2.37, 0.22, 0.36, 0.0, 1.94, 0.95, 1.51, 3.32, 0.42, 0.0, 0.0],
+};
 
 /// Words and meaning, of resources of which only the listing is known (0.031, 0.038,
 /// 0.067, 0.030).
-pub const FUSED_TERSE: Model =
-    Model { intercept: -7.95, weights: [0.0, 0.0, 0.0, 0.0, 1.91, 0.76, 3.00, 4.58, 0.19] };
+pub const FUSED_TERSE: Model = Model {
+    intercept: -7.95,
+    weights: [0.0, 0.0, 0.0, 0.0, 1.91, 0.76, 3.00, 4.58, 0.19, 0.0, 0.0],
+};
 
 impl Evidence {
     /// The numbers a model sees.
@@ -77,6 +87,7 @@ impl Evidence {
         let text = self.text.clamp(0.0, 1.5);
         let coverage = self.coverage.clamp(0.0, 1.0);
         let cosine = self.cosine.unwrap_or(0.0).clamp(0.0, 1.0);
+        let lift = self.lift.clamp(0.0, 1.0);
         [
             text,
             text.sqrt(),
@@ -87,6 +98,8 @@ impl Evidence {
             cosine,
             cosine * cosine * cosine,
             self.distance.clamp(0.0, 8.0),
+            lift,
+            lift * lift,
         ]
     }
 
@@ -130,10 +143,10 @@ mod tests {
             (text, name) in (0.0_f32..1.5, 0.0_f32..1.5),
             (name_coverage, coverage) in (0.0_f32..1.0, 0.0_f32..1.0),
             cosine in proptest::option::of(-1.0_f32..1.0),
-            distance in -4.0_f32..9.0,
+            (distance, lift) in (-4.0_f32..9.0, -0.5_f32..1.0),
             (is_terse, is_exact) in (any::<bool>(), any::<bool>()),
         ) -> Evidence {
-            Evidence { text, name, name_coverage, coverage, cosine, distance, is_terse, is_exact }
+            Evidence { text, name, name_coverage, coverage, cosine, distance, lift, is_terse, is_exact }
         }
     }
 
@@ -145,13 +158,14 @@ mod tests {
 
         #[test]
         fn more_evidence_never_lowers_a_score(less in evidence(), more in 0.0_f32..0.5) {
-            let raise: [fn(&mut Evidence, f32); 6] = [
+            let raise: [fn(&mut Evidence, f32); 7] = [
                 |e, by| e.text += by,
                 |e, by| e.name += by,
                 |e, by| e.name_coverage += by,
                 |e, by| e.coverage += by,
                 |e, by| e.cosine = e.cosine.map(|cosine| cosine + by),
                 |e, by| e.distance += by,
+                |e, by| e.lift += by,
             ];
             for raise in raise {
                 let mut evidence = less;

@@ -56,6 +56,8 @@ pub struct Status {
     pub resources_with_vectors: usize,
     /// How much waits to be written, in KiB.
     pub queued_kib: usize,
+    /// How many resources were taken in and cannot be found yet.
+    pub staged: u64,
     /// What went wrong last.
     pub last_error: Option<String>,
 }
@@ -68,6 +70,7 @@ pub(super) struct Shared {
     pub(super) events: broadcast::Sender<Event>,
     pub(super) bell: Bell,
     pub(super) bytes: AtomicU64,
+    pub(super) staged: AtomicU64,
     pub(super) last_error: Mutex<Option<String>>,
     pub(super) config: Config,
 }

@@ -31,8 +31,11 @@ use crate::source_id::SourceId;
 
 /// How long an order waits for others at least.
 const GATHER: Duration = Duration::from_millis(200);
-/// Commits take at most about one part in so many of the time.
+/// Commits take at most about one part in so many of the time, unless somebody would wait
+/// longer than [`MAX_GATHER`] for what is new.
 const COMMIT_SHARE: u32 = 8;
+/// How long an order waits for others at most.
+const MAX_GATHER: Duration = Duration::from_secs(2);
 /// When so many resources wait they are committed at once.
 const MAX_STAGED: usize = 20_000;
 /// When so many bytes of content wait they are committed at once.
@@ -156,10 +159,16 @@ impl Writer {
             Order::Rebuild(..) => {}
             Order::Stop => {}
         }
+        self.note_staged();
         if self.due.is_none() && (!self.staged.is_empty() || !self.gone.is_empty()) {
-            let wait = GATHER.max(self.last_commit * COMMIT_SHARE);
+            let wait = (self.last_commit * COMMIT_SHARE).clamp(GATHER, MAX_GATHER);
             self.due = Some(Instant::now() + wait);
         }
+    }
+
+    fn note_staged(&self) {
+        let staged = (self.staged.len() + self.gone.len()) as u64;
+        self.shared.staged.store(staged, Ordering::Relaxed);
     }
 
     fn put(&mut self, entries: &[Entry]) {
@@ -290,6 +299,7 @@ impl Writer {
             self.staged.clear();
             self.gone.clear();
             self.staged_bytes = 0;
+            self.note_staged();
             self.last_commit = started.elapsed();
             self.measure();
             self.shared.wake_embedder();

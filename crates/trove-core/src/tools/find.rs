@@ -1,9 +1,6 @@
-//! Finding resources: `discover_resources`, `search_resources`, `resource_summary`.
+//! Finding resources: `discover_resources` and `search_resources`.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    fmt::Write as _,
-};
+use std::collections::{BTreeMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -15,16 +12,12 @@ use time::{
 use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     content::escape_line,
-    gateway::{FindError, Found, View},
+    gateway::{FindError, Found},
     json::{Json, Object},
-    search::{Coverage, Hit, MAX_RESULTS, Query, Scope, Wanted},
+    search::{Coverage, Hit, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted},
     source::SourceId,
 };
 
-/// How many resources of a group a summary shows.
-const TOP: usize = 10;
-/// How many groups a summary shows.
-const MAX_GROUPS: usize = 100;
 /// From this share of indexable resources on an answer calls itself complete, in percent.
 pub const COVERAGE_THRESHOLD: u8 = 95;
 
@@ -67,7 +60,7 @@ pub(super) struct DiscoverResources {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SearchResources {
     /// Words or "quoted phrases".
-    #[schemars(length(max = 32))]
+    #[schemars(length(min = 1, max = MAX_TERMS))]
     search_terms: Vec<String>,
     /// Where to look.
     #[serde(default)]
@@ -81,6 +74,9 @@ pub(super) struct SearchResources {
     /// Changed until.
     #[serde(default)]
     before: Option<String>,
+    /// Or both here: `{after, before}`.
+    #[serde(default)]
+    date_range: BTreeMap<String, String>,
     /// Only these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
@@ -101,18 +97,6 @@ pub(super) struct SearchResources {
     cursor: Option<String>,
 }
 
-/// Count the resources by server and type.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct ResourceSummary {
-    /// Add figures.
-    #[serde(default)]
-    include_stats: bool,
-    /// How to group.
-    #[serde(default)]
-    group_by: GroupBy,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum SearchScope {
@@ -121,15 +105,6 @@ enum SearchScope {
     Content,
     #[default]
     All,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-enum GroupBy {
-    #[default]
-    Server,
-    Type,
-    None,
 }
 
 fn default_results() -> usize {
@@ -185,6 +160,13 @@ impl Tool for DiscoverResources {
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found)));
+        let below = found.hits.below_threshold;
+        if found.hits.hits.is_empty() && below > 0 {
+            let message = format!(
+                "Nothing is relevant enough. {below} are less so: ask with relevanceThreshold 0, or in other words."
+            );
+            out.set_str("message", &message);
+        }
         Ok(Outcome::flat(out))
     }
 }
@@ -210,11 +192,12 @@ impl Tool for SearchResources {
             SearchScope::Content => Scope::Content,
             SearchScope::All => Scope::All,
         };
+        let (after, before) = dates(self.after, self.before, self.date_range)?;
         let asked = Query {
             scope,
             is_fuzzy: self.fuzzy_match,
-            after: date("after", self.after.as_deref(), Edge::Begin)?,
-            before: date("before", self.before.as_deref(), Edge::End)?,
+            after,
+            before,
             content_types: self.content_types,
             sources: servers(call, &self.servers)?,
             max_results: self.max_results,
@@ -247,104 +230,6 @@ impl Tool for SearchResources {
         }
         Ok(Outcome::flat(out))
     }
-}
-
-impl Tool for ResourceSummary {
-    const NAME: &'static str = "resource_summary";
-    const TOOLSET: Toolset = Toolset::Resources;
-    const EFFECT: Effect = Effect::Reads;
-    const PREFIX: Prefix = Prefix::None;
-    const EXAMPLES: &'static [Example] = &[
-        Example { says: "What is there, by server?", arguments: "{}" },
-        Example {
-            says: "By type, with figures.",
-            arguments: r#"{"groupBy": "type", "includeStats": true}"#,
-        },
-    ];
-
-    async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let view = call.gateway.view(call.caller).await;
-        let snapshot = view.snapshot();
-        let mut by_server: BTreeMap<String, usize> = BTreeMap::new();
-        let mut by_type: BTreeMap<String, usize> = BTreeMap::new();
-        let mut groups: HashMap<String, (usize, Vec<Value>)> = HashMap::new();
-        let mut bytes: u64 = 0;
-        for (resource, _) in view.resources() {
-            let server = snapshot.owner(resource.member).id().to_string();
-            let object = Object::parse_valid(resource.entry.as_str()).unwrap_or_default();
-            let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
-            let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
-            let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
-            bytes += size.unwrap_or(0);
-            let group = match self.group_by {
-                GroupBy::Server => server.clone(),
-                GroupBy::Type => kind.clone(),
-                GroupBy::None => "all".to_owned(),
-            };
-            *by_server.entry(server).or_default() += 1;
-            *by_type.entry(kind).or_default() += 1;
-            let (count, top) = groups.entry(group).or_default();
-            *count += 1;
-            if top.len() < TOP {
-                let name = object.get_str("name").unwrap_or_default();
-                let mut one =
-                    json!({ "uri": resource.public.as_str(), "name": escape_line(&name) });
-                put(&mut one, "mimeType", mime);
-                put(&mut one, "size", size);
-                top.push(one);
-            }
-        }
-        let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
-        groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
-        let total_groups = groups.len();
-        let groups: Vec<Value> = groups
-            .into_iter()
-            .take(MAX_GROUPS)
-            .map(|(name, (count, resources))| {
-                let more = count - resources.len();
-                json!({ "groupName": name, "total": count, "more": more, "resources": resources })
-            })
-            .collect();
-        let summary =
-            summed(&view, &by_server, &by_type, self.include_stats.then(|| stats(call, bytes)));
-        let mut out = Object::new();
-        out.set("success", "true");
-        out.set("summary", summary.to_string());
-        out.set("resourceGroups", Value::Array(groups).to_string());
-        if total_groups > MAX_GROUPS {
-            out.set("groupsLeftOut", (total_groups - MAX_GROUPS).to_string());
-        }
-        Ok(Outcome::flat(out))
-    }
-}
-
-fn summed(
-    view: &View,
-    by_server: &BTreeMap<String, usize>,
-    by_type: &BTreeMap<String, usize>,
-    stats: Option<Value>,
-) -> Value {
-    let mut summary = json!({
-        "totalResources": view.resource_count(),
-        "totalTemplates": view.template_count(),
-        "serverCount": by_server.len(),
-        "resourcesByServer": by_server,
-        "resourcesByType": by_type,
-    });
-    put(&mut summary, "stats", stats);
-    summary
-}
-
-fn stats(call: &Call<'_>, bytes: u64) -> Value {
-    let cache = call.gateway.cache_stats();
-    let asked = cache.hits + cache.misses;
-    let rate = if asked == 0 { 0.0 } else { cache.hits as f64 / asked as f64 };
-    let coverage = call.gateway.coverage(call.caller).map(|all| coverage(&all));
-    json!({
-        "listedBytes": bytes,
-        "coverage": coverage,
-        "cache": { "hits": cache.hits, "misses": cache.misses, "hitRate": rate, "bytes": cache.bytes },
-    })
 }
 
 /// What was asked for is whoever asks's own affair, unless the settings say otherwise.
@@ -409,7 +294,7 @@ fn highlights(hit: &Hit, with_content: bool) -> Value {
     all.collect()
 }
 
-fn coverage(coverage: &Coverage) -> Value {
+pub(super) fn coverage(coverage: &Coverage) -> Value {
     let skipped: Map<String, Value> =
         coverage.skipped.iter().map(|(why, n)| (why.as_str().to_owned(), json!(n))).collect();
     json!({ "indexed": coverage.indexed, "indexable": coverage.indexable, "skipped": skipped })
@@ -422,7 +307,7 @@ fn is_complete(found: &Found) -> bool {
     is_indexed && found.down.is_empty() && found.hits.next_offset.is_none()
 }
 
-fn put(object: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
+pub(super) fn put(object: &mut Value, key: &str, value: Option<impl serde::Serialize>) {
     if let Some(value) = value {
         object[key] = json!(value);
     }
@@ -432,7 +317,7 @@ fn yes_no(yes: bool) -> &'static str {
     if yes { "true" } else { "false" }
 }
 
-fn rfc3339(seconds: i64) -> Option<String> {
+pub(super) fn rfc3339(seconds: i64) -> Option<String> {
     OffsetDateTime::from_unix_timestamp(seconds).ok()?.format(&Rfc3339).ok()
 }
 
@@ -462,6 +347,25 @@ fn offset(cursor: Option<&str>) -> Result<usize, Failure> {
     cursor.parse().map_err(bad)
 }
 
+/// The first and the last second that are asked for, said in one way or the other.
+fn dates(
+    after: Option<String>,
+    before: Option<String>,
+    mut range: BTreeMap<String, String>,
+) -> Result<(Option<i64>, Option<i64>), Failure> {
+    let after = after.or_else(|| range.remove("after"));
+    let before = before.or_else(|| range.remove("before"));
+    if let Some(other) = range.keys().find(|key| !["after", "before"].contains(&key.as_str())) {
+        let other = escape_line(other);
+        let message = format!("`dateRange` has `after` and `before`, not {other:?}");
+        return Err(Failure::arguments(message).with("field", "dateRange"));
+    }
+    Ok((
+        date("after", after.as_deref(), Edge::Begin)?,
+        date("before", before.as_deref(), Edge::End)?,
+    ))
+}
+
 #[derive(Clone, Copy)]
 enum Edge {
     Begin,
@@ -476,11 +380,8 @@ fn date(field: &str, text: Option<&str>, edge: Edge) -> Result<Option<i64>, Fail
     }
     let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
     let day = day.map_err(|_| {
-        let mut message = String::new();
-        let _ = write!(
-            message,
-            "`{field}` must be a date such as `2026-11-01` or `2026-11-01T08:00:00Z`"
-        );
+        let message =
+            format!("`{field}` must be a date such as `2026-11-01` or `2026-11-01T08:00:00Z`");
         Failure::arguments(message).with("field", field)
     })?;
     let begin = day.midnight().assume_utc().unix_timestamp();

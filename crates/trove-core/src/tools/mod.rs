@@ -21,6 +21,7 @@ mod outcome;
 mod per_server;
 mod prompts;
 mod schema;
+mod summary;
 #[cfg(test)]
 mod tests;
 
@@ -43,7 +44,7 @@ pub static TOOLS: &[ToolSpec] = &[
     spec::<get_resource::GetResource>(),
     spec::<find::DiscoverResources>(),
     spec::<find::SearchResources>(),
-    spec::<find::ResourceSummary>(),
+    spec::<summary::ResourceSummary>(),
     spec::<health::HealthCheck>(),
     spec::<guide::GetContent>(),
     spec::<guide::CategoryList>(),

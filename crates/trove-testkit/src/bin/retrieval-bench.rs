@@ -10,7 +10,10 @@ use serde_json::{Value, json};
 use trove_core::search::Encode;
 use trove_testkit::{
     corpus,
-    retrieval::{Indexed, fit, set::Set, speed, static_encoder::StaticEncoder},
+    retrieval::{
+        Indexed, encoder_speed, fit, granite::Granite, mix, set::Set, speed,
+        static_encoder::StaticEncoder,
+    },
 };
 
 #[derive(Debug, Parser)]
@@ -25,6 +28,8 @@ enum What {
     Run(Sets),
     /// Fit the coefficients of relevance; all sets, and each set by those of the others
     Fit(Sets),
+    /// Print what a fit sees: one JSON object a result
+    Samples(Sets),
     /// Index many resources and ask questions; one JSON object
     Speed {
         /// How many resources
@@ -33,9 +38,24 @@ enum What {
         /// How many words of content each has
         #[arg(long, default_value_t = 0)]
         words: usize,
+        /// How many of them get a vector
+        #[arg(long, default_value_t = 0)]
+        vectors: usize,
         /// Only the kinds of questions whose name contains this
         #[arg(long, default_value = "")]
         only: String,
+    },
+    /// Encode chunks and queries; one JSON object
+    Encoder {
+        /// For how long
+        #[arg(long, default_value_t = 5.0)]
+        seconds: f64,
+    },
+    /// Make the standard mix of requests and tell the hit rates; one JSON object
+    Mix {
+        /// How many requests
+        #[arg(long, default_value_t = 20_000)]
+        requests: usize,
     },
 }
 
@@ -44,7 +64,10 @@ struct Sets {
     /// The folder with the sets; our own set is always measured
     #[arg(long)]
     sets: Option<PathBuf>,
-    /// The folder of a table of words to use as encoder
+    /// Words alone, no encoder
+    #[arg(long, conflicts_with = "static_encoder")]
+    words_only: bool,
+    /// The folder of a table of words to use as encoder instead of the one in the program
     #[arg(long)]
     static_encoder: Option<PathBuf>,
     /// Where indexes and vectors are kept from run to run
@@ -57,8 +80,17 @@ fn main() -> anyhow::Result<()> {
     match Cli::parse().what {
         What::Run(sets) => runtime.block_on(run(&sets)),
         What::Fit(sets) => runtime.block_on(fit_all(&sets)),
-        What::Speed { resources, words, only } => {
-            let plan = speed::Plan { resources, words, only: &only };
+        What::Samples(sets) => runtime.block_on(print_samples(&sets)),
+        What::Encoder { seconds } => {
+            println!("{}", encoder_speed::run(seconds));
+            Ok(())
+        }
+        What::Mix { requests } => {
+            println!("{}", runtime.block_on(mix::run(requests))?);
+            Ok(())
+        }
+        What::Speed { resources, words, vectors, only } => {
+            let plan = speed::Plan { resources, words, vectors, only: &only };
             let report = runtime.block_on(speed::run(plan))?;
             println!("{report}");
             Ok(())
@@ -69,7 +101,8 @@ fn main() -> anyhow::Result<()> {
 fn encoder(sets: &Sets) -> anyhow::Result<Option<Arc<dyn Encode>>> {
     Ok(match &sets.static_encoder {
         Some(folder) => Some(Arc::new(StaticEncoder::read(folder)?)),
-        None => None,
+        None if sets.words_only => None,
+        None => Some(Arc::new(Granite::default())),
     })
 }
 
@@ -121,15 +154,42 @@ fn report(indexed: &Indexed, all: &[&Set], is_semantic: bool) -> anyhow::Result<
     }))
 }
 
+/// How many small catalogues are made of each set.
+const PIECES: usize = 6;
+
+/// The sets to fit to, contents and listings.
+fn groups(read: Vec<Set>) -> [(&'static str, Vec<Set>); 2] {
+    let (terse, full): (Vec<Set>, Vec<Set>) = read.into_iter().partition(Set::is_terse);
+    // There are few sets of listings; every other one makes one more.
+    let terse: Vec<Set> = terse.into_iter().chain(full.iter().map(Set::shortened)).collect();
+    [("contents", full), ("listings", terse)].map(|(name, sets)| {
+        let pieces: Vec<Set> = sets.iter().flat_map(|set| set.pieces(PIECES)).collect();
+        (name, sets.into_iter().chain(pieces).collect())
+    })
+}
+
+async fn print_samples(sets: &Sets) -> anyhow::Result<()> {
+    let read = read(sets)?;
+    let foreign = read.clone();
+    let foreign: Vec<&Set> = foreign.iter().collect();
+    for (_, group) in groups(read) {
+        for indexed in index(sets, group).await? {
+            for is_semantic in [false, true] {
+                for sample in fit::samples(&indexed, &foreign, is_semantic)? {
+                    println!("{}", sample.to_json(&indexed.set.name));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
 async fn fit_all(sets: &Sets) -> anyhow::Result<()> {
     let read = read(sets)?;
     let foreign = read.clone();
     let foreign: Vec<&Set> = foreign.iter().collect();
-    let (terse, full): (Vec<Set>, Vec<Set>) = read.into_iter().partition(Set::is_terse);
-    // There are few sets of listings; every other one makes one more.
-    let terse: Vec<Set> = terse.into_iter().chain(full.iter().map(Set::shortened)).collect();
     let is_semantic = encoder(sets)?.is_some();
-    for (name, group) in [("contents", full), ("listings", terse)] {
+    for (name, group) in groups(read) {
         let indexed = index(sets, group).await?;
         let mut samples = Vec::new();
         for indexed in &indexed {

@@ -62,6 +62,21 @@ pub fn samples(
     Ok(samples)
 }
 
+impl Sample {
+    /// What a fit sees of it, for other tools.
+    pub fn to_json(&self, set: &str) -> serde_json::Value {
+        serde_json::json!({
+            "set": set,
+            "features": self.evidence.features(),
+            "terse": self.evidence.is_terse,
+            "vector": self.evidence.cosine.is_some(),
+            "right": self.is_right,
+            "question": self.question,
+            "foreign": self.is_foreign,
+        })
+    }
+}
+
 /// Finds the coefficients that make the samples most likely.
 pub fn fit(samples: &[Sample]) -> Model {
     let rows: Vec<([f64; FEATURES + 1], f64, f64)> = samples.iter().map(row).collect();

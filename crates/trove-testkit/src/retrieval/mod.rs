@@ -4,8 +4,11 @@
 //! A set is a folder with `corpus.jsonl` (id, title, text), `queries.jsonl` (id, text)
 //! and `qrels.tsv` (query, document, grade). Our own set is made by [`crate::corpus`].
 
+pub mod encoder_speed;
 pub mod fit;
+pub mod granite;
 pub mod measures;
+pub mod mix;
 pub mod set;
 pub mod speed;
 pub mod static_encoder;

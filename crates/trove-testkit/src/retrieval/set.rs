@@ -1,12 +1,18 @@
 //! Labelled sets: documents, questions, and which documents answer which.
 
-use std::{collections::HashMap, fs, path::Path};
+use std::{
+    collections::{HashMap, HashSet},
+    fs,
+    path::Path,
+};
 
 use anyhow::Context as _;
 use serde_json::Value;
 
 /// How many words a description in a listing has.
 const LISTED_WORDS: usize = 25;
+/// How many questions a small catalogue answers.
+const PIECE_QUESTIONS: usize = 12;
 /// What is added to the name of a shortened set.
 const SHORTENED: &str = "-listed";
 
@@ -96,6 +102,26 @@ impl Set {
             document.text = words.join(" ");
         }
         set
+    }
+
+    /// Small catalogues of the same documents, as somebody with few servers has them: each
+    /// with the answers to a few questions and as many documents besides.
+    pub fn pieces(&self, count: usize) -> Vec<Set> {
+        let step = (self.questions.len() / (count * PIECE_QUESTIONS).max(1)).max(1);
+        let mut questions = self.questions.iter().step_by(step);
+        let mut pieces = Vec::new();
+        for n in 0..count {
+            let own: Vec<Question> = questions.by_ref().take(PIECE_QUESTIONS).cloned().collect();
+            let answers: HashSet<&String> = own.iter().flat_map(|q| q.right.keys()).collect();
+            let (right, others): (Vec<_>, Vec<_>) =
+                self.documents.iter().partition(|document| answers.contains(&document.id));
+            let step = (others.len() / PIECE_QUESTIONS).max(1);
+            let others = others.into_iter().skip(n).step_by(step).take(PIECE_QUESTIONS);
+            let documents = right.into_iter().chain(others).cloned().collect();
+            let name = format!("{}-piece-{n}", self.name);
+            pieces.push(Set { name, documents, questions: own });
+        }
+        pieces
     }
 
     /// Whether its documents are descriptions, as a listing has them, rather than

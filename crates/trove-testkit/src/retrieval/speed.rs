@@ -1,14 +1,17 @@
 //! How fast search is on many resources: taking them in, and answering.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use serde_json::{Value, json};
 use trove_core::{
     SourceId,
-    search::{Change, Config, Content, Depth, Entry, Everything, Query, Search},
+    search::{Change, Config, Content, Depth, Encode, Entry, Everything, Query, Search},
 };
 
-use super::measures::Latency;
+use super::{granite::Granite, measures::Latency};
 
 const TOPICS: [&str; 24] = [
     "invoice",
@@ -52,6 +55,8 @@ pub struct Plan<'a> {
     pub resources: usize,
     /// How many words of content each has; none where only the listing is indexed.
     pub words: usize,
+    /// How many of them get a vector, made by the encoder of the program.
+    pub vectors: usize,
     /// Only the kinds of questions whose name contains this.
     pub only: &'a str,
 }
@@ -59,7 +64,14 @@ pub struct Plan<'a> {
 /// Indexes resources in a folder and asks questions of each kind.
 pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
     let folder = std::env::temp_dir().join(format!("trove-speed-{}", std::process::id()));
-    let search = Search::open(Some(folder.clone()), Config::default(), None)?;
+    let config = Config { max_vectors: plan.vectors, ..Config::default() };
+    let encoder: Option<Arc<dyn Encode>> = match plan.vectors {
+        0 => None,
+        _ => Some(Arc::new(Granite::default())),
+    };
+    let search = Search::open(Some(folder.clone()), config, encoder)?;
+    // What comes in first is measured without the one who follows it.
+    search.pause_meaning(true);
     let started = Instant::now();
     let mut numbers = Numbers(7);
     for first in (0..plan.resources).step_by(BATCH) {
@@ -79,11 +91,19 @@ pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
     }
     search.flush().await;
     let seconds = started.elapsed().as_secs_f64();
+    search.pause_meaning(false);
+    let began = Instant::now();
+    while search.status().vectors < plan.vectors {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let meaning_seconds = began.elapsed().as_secs_f64();
     let mut report = json!({
         "resources": plan.resources,
         "words": plan.words,
         "index_seconds": seconds,
         "resources_per_second": plan.resources as f64 / seconds,
+        "vectors": search.status().vectors,
+        "meaning_seconds": meaning_seconds,
         "index_bytes": search.status().bytes,
         "resident_bytes": resident_bytes(),
     });

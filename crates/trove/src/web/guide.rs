@@ -76,7 +76,7 @@ pub(super) async fn source(State(web): State<Arc<Web>>, request: Request) -> Ans
     let category = query.get("category").ok_or_else(|| missing("category"))?;
     let path = query.get("path").ok_or_else(|| missing("path"))?;
     let document = document(&web, category, path).await?;
-    let text = knowledge(&web)?.source_text(category, path).await.map_err(|error| {
+    let text = source_text(&web, category, path).await?.map_err(|error| {
         refuse(StatusCode::CONFLICT, &error.to_string(), &["Edit the file itself."])
     })?;
     Ok(json_of(&json!({ "document": described(&document), "text": text })))
@@ -110,7 +110,7 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
     let Change { category, path, before, text } = &change;
     if let Some(before) = before {
         document(&web, category, path).await?;
-        let now = knowledge(&web)?.source_text(category, path).await.unwrap_or_default();
+        let now = source_text(&web, category, path).await?.unwrap_or_default();
         if now != *before {
             let message = "somebody else changed it while you were editing";
             let next = ["Copy your text, open the document again, and put your change in."];
@@ -150,6 +150,15 @@ async fn document(
         let message = format!("there is no document {category}/{path}");
         refuse(StatusCode::NOT_FOUND, &message, &["Choose another on the left."])
     })
+}
+
+async fn source_text(
+    web: &Web,
+    category: &str,
+    path: &str,
+) -> Result<Result<String, KnowledgeError>, axum::response::Response> {
+    let visible = web.gateway.sight_of_guide(&web.caller()).visible;
+    Ok(knowledge(web)?.source_text(&visible, category, path).await)
 }
 
 /// What our own page sent: only it can send this type, a form elsewhere cannot.

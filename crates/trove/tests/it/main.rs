@@ -10,6 +10,7 @@ mod kit;
 mod bridge;
 mod eras;
 mod fidelity;
+mod find;
 mod guide;
 mod lists;
 

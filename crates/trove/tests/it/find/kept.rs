@@ -1,0 +1,102 @@
+//! What is indexed outlives the program, however it ends.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde_json::json;
+
+use super::{BREAD, found, indexed, library, searched, uris};
+use crate::kit::toy::config;
+use crate::kit::{Folder, Trove, until};
+
+/// How soon after a start a question is answered.
+const AT_ONCE: Duration = Duration::from_secs(5);
+
+#[tokio::test]
+async fn contents_are_found_after_a_restart_without_being_read_again() {
+    let folder = Folder::with(&config(&[searched("one", "--bare --resources 3 --size 200")]));
+    let mut trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    indexed(&trove).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["lazy", "dog"] });
+    let answer = found(&client, "search_resources", asked.clone()).await;
+    assert_eq!(uris(&answer).len(), 3, "{answer}");
+    trove.signal(Signal::TERM);
+    trove.ended().await;
+    // Whatever it knows now it knows from before: its server does not come up again.
+    folder.write(&config(&[searched("one", "--bare --fault hang:init")]));
+    let began = Instant::now();
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    until("the index to be open", async || {
+        let answer = found(&client, "search_resources", asked.clone()).await;
+        answer["success"] == true
+            && uris(&answer).len() == 3
+            && answer["resources"][0]["stale"] == true
+    })
+    .await;
+    assert!(began.elapsed() < AT_ONCE, "it took {:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn a_kill_while_indexing_costs_only_what_was_not_committed() {
+    let many = "--bare --resources 600 --size 300 --fault delay:read=15";
+    let folder = Folder::with(&config(&[searched("one", many)]));
+    let mut trove = Trove::start_in(&folder).await;
+    until("some contents to be indexed", async || {
+        trove.health().await["index"]["indexed"].as_u64() > Some(450)
+    })
+    .await;
+    trove.signal(Signal::KILL);
+    trove.ended().await;
+    let began = Instant::now();
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["item"], "searchScope": "name" });
+    until("names to be found", async || {
+        let answer = found(&client, "search_resources", asked.clone()).await;
+        answer["success"] == true && answer["totalFound"] == 600
+    })
+    .await;
+    assert!(began.elapsed() < AT_ONCE, "it took {:?}", began.elapsed());
+    let index = trove.health().await["index"].clone();
+    assert!(index["indexed"].as_u64() > Some(10), "what was committed is there: {index}");
+    indexed(&trove).await;
+    let asked = json!({ "searchTerms": ["lazy", "dog"], "searchScope": "content" });
+    let answer = found(&client, "search_resources", asked).await;
+    assert_eq!(answer["totalFound"], 600, "{}", answer["coverage"]);
+}
+
+#[tokio::test]
+async fn a_damaged_index_is_built_anew_and_stops_nobody() {
+    let folder = library("");
+    let mut trove = Trove::start_in(&folder).await;
+    indexed(&trove).await;
+    trove.signal(Signal::TERM);
+    trove.ended().await;
+    let mut harmed = 0;
+    let mut folders = vec![folder.home()];
+    while let Some(at) = folders.pop() {
+        for entry in std::fs::read_dir(at).expect("a folder").flatten() {
+            let path = entry.path();
+            let is_index = path.to_string_lossy().contains("index");
+            if path.is_dir() {
+                folders.push(path);
+            } else if is_index && path.metadata().is_ok_and(|file| file.len() > 64) {
+                std::fs::write(&path, b"not what it was").expect("a file can be harmed");
+                harmed += 1;
+            }
+        }
+    }
+    assert!(harmed > 0, "there is an index on disk");
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    assert!(client.text(BREAD).await.contains("dough"), "reading is not affected");
+    indexed(&trove).await;
+    until("it to be found again", async || {
+        let asked = json!({ "searchTerms": ["zanzibarian"] });
+        uris(&found(&client, "search_resources", asked).await).contains(&BREAD)
+    })
+    .await;
+}

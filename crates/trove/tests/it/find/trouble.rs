@@ -1,0 +1,59 @@
+//! One server is dead, one slow, one huge: the others are found, and the answer says what
+//! may be missing.
+
+use serde_json::{Value, json};
+
+use super::{BREAD, found, library, searched, uris};
+use crate::kit::toy::{config, toy};
+use crate::kit::{Folder, Trove, until};
+
+#[tokio::test]
+async fn a_dead_a_slow_and_a_huge_server_cost_the_others_nothing() {
+    let folder: std::sync::Arc<Folder> = library("");
+    let toys = [
+        searched("one", "--bare --resources 3 --scheme one"),
+        searched("dead", "--fault crash:init --scheme dead"),
+        searched("slow", "--fault delay:list=120000 --scheme slow"),
+        toy("huge", "--bare --resources 20000 --page-size 1000 --scheme huge"),
+    ];
+    folder.write(&config(&toys));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["zanzibarian"] });
+    until("what answers to be found", async || {
+        uris(&found(&client, "search_resources", asked.clone()).await).contains(&BREAD)
+    })
+    .await;
+    let answer = found(&client, "search_resources", asked).await;
+    let errors = answer["errors"].as_array().cloned().unwrap_or_default();
+    let named: Vec<&str> = errors.iter().filter_map(|error| error["server"].as_str()).collect();
+    assert!(named.contains(&"dead") && named.contains(&"slow"), "{answer}");
+    assert!(errors.iter().all(|error| error["error"].as_str().is_some_and(|why| !why.is_empty())));
+    assert_eq!(answer["complete"], false, "{answer}");
+    assert!(answer["coverage"]["indexable"].is_u64(), "{answer}");
+    let asked = json!({ "searchTerms": ["19999"], "servers": ["huge"] });
+    until("the huge one to be found too", async || {
+        uris(&found(&client, "search_resources", asked.clone()).await) == ["huge://item/19999"]
+    })
+    .await;
+    let answer = found(&client, "discover_resources", json!({ "servers": ["huge"] })).await;
+    assert_eq!(answer["totalFound"], 20_000, "{answer}");
+    assert_eq!(answer["errors"], Value::Null, "of the servers that were asked for");
+}
+
+#[tokio::test]
+async fn contents_that_cannot_be_read_are_said_to_be_missing() {
+    let toys = [searched("bad", "--bare --resources 4 --fault error:read --scheme bad")];
+    let trove = Trove::start(&config(&toys)).await;
+    trove.ready(&["bad"]).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["item"], "servers": ["bad"] });
+    until("them to be given up", async || {
+        let answer = found(&client, "search_resources", asked.clone()).await;
+        // What they are called is still found.
+        answer["success"] == true
+            && answer["coverage"]["skipped"]["unreadable"] == 4
+            && answer["totalFound"] == 4
+    })
+    .await;
+}
