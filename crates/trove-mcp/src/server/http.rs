@@ -202,7 +202,7 @@ impl HttpDoor {
                 respond(StatusCode::ACCEPTED, None)
             }
             Ok(Message::Response { id, outcome }) => {
-                if let Some(session) = self.session(headers) {
+                if let Some(session) = self.session(headers, &admitted) {
                     session.session.take_answer(&self.server, &id, outcome);
                 }
                 respond(StatusCode::ACCEPTED, None)

@@ -30,7 +30,7 @@ const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 pub(crate) struct Session {
     pub(crate) version: Version,
     /// Who the client is, but for the project, which follows its roots.
-    caller: Caller,
+    pub(crate) caller: Caller,
     roots: Roots,
     /// The pump holds the stream open, and ends with the session.
     out: mpsc::WeakSender<Bytes>,

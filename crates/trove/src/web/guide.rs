@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use trove_core::{
     Json,
     content::escape_line,
-    knowledge::{Document, Knowledge},
+    knowledge::{Document, Knowledge, KnowledgeError},
     source::Ask,
 };
 
@@ -33,10 +33,10 @@ const MAX_LISTED: usize = 2_000;
 /// `GET /api/guide`: categories with their documents, and collections.
 pub(super) async fn list(State(web): State<Arc<Web>>) -> Answer {
     let knowledge = knowledge(&web)?;
-    let (caller, mut categories) = (web.caller(), Vec::new());
-    for category in knowledge.categories(None).await {
-        let documents = web.gateway.category_files(&caller, knowledge, category.name(), None);
-        let documents = documents.await.unwrap_or_default();
+    let (sight, mut categories) = (web.gateway.sight_of_guide(&web.caller()), Vec::new());
+    for (category, _) in knowledge.categories(sight.clone()).await {
+        let documents = knowledge.category_files(sight.clone(), category.name(), None).await;
+        let documents = documents.unwrap_or_default();
         categories.push(json!({
             "name": category.name(),
             "description": category.description().map(escape_line),
@@ -45,7 +45,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Answer {
         }));
     }
     let collections: Vec<Value> = knowledge
-        .collections(None)
+        .collections(sight)
         .await
         .into_iter()
         .map(|one| {
@@ -144,7 +144,8 @@ async fn document(
     category: &str,
     path: &str,
 ) -> Result<Arc<Document>, axum::response::Response> {
-    let all = web.gateway.category_files(&web.caller(), knowledge(web)?, category, None).await;
+    let sight = web.gateway.sight_of_guide(&web.caller());
+    let all = knowledge(web)?.category_files(sight, category, None).await;
     let mut all = all.unwrap_or_default().into_iter();
     all.find(|one| one.path() == path).ok_or_else(|| {
         let message = format!("there is no document {category}/{path}");
