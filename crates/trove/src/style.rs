@@ -22,6 +22,12 @@ impl Paint {
         Paint { is_on: false }
     }
 
+    /// Colour wherever it goes.
+    #[cfg(test)]
+    pub(crate) fn always() -> Paint {
+        Paint { is_on: true }
+    }
+
     pub(crate) fn good(self, text: &str) -> String {
         self.with("32", text)
     }

@@ -28,6 +28,7 @@ pub(super) fn found_by(
     arguments: Map<String, Value>,
     hits: &Hits,
 ) -> Result<(), Failed> {
+    let asked = asked(&arguments);
     let (tool, arguments, until) = (tool.to_owned(), arguments.into(), Until::Indexed);
     let body = errand(global, What::Call { tool, arguments, until }, hits.wait.wait)?;
     if hits.wait.output.json {
@@ -35,8 +36,18 @@ pub(super) fn found_by(
         return Ok(());
     }
     let found: Value = serde_json::from_str(&body).unwrap_or_default();
-    say(&as_text(&found, hits.preview, Paint::of(&stdout())));
+    say(&as_text(&found, &asked, hits.preview, Paint::of(&stdout())));
     Ok(())
+}
+
+/// The words that were asked for.
+fn asked(arguments: &Map<String, Value>) -> Vec<String> {
+    let query = arguments.get("query").and_then(Value::as_str);
+    let terms = arguments.get("searchTerms").and_then(Value::as_array);
+    let terms = terms.into_iter().flatten().filter_map(Value::as_str);
+    let is_divider = |c: char| !c.is_alphanumeric();
+    let words = query.into_iter().chain(terms).flat_map(|text| text.split(is_divider));
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// The arguments that both ways to find share.
@@ -52,7 +63,7 @@ pub(super) fn filters(hits: &Hits) -> Map<String, Value> {
 }
 
 /// A line a hit: score, URI, name, server, why; then what may be missing.
-fn as_text(found: &Value, with_preview: bool, paint: Paint) -> String {
+fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) -> String {
     let word = |value: &Value| value.as_str().map(plain).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let hits = list(&found["resources"]);
@@ -65,11 +76,10 @@ fn as_text(found: &Value, with_preview: bool, paint: Paint) -> String {
         let (uri, name) = (paint.strong(&word(&hit["uri"])), word(&hit["name"]));
         let from = format!("({}: {}{stale})", word(&hit["server"]), why.join(", "));
         let _ = writeln!(text, "{score:.2}  {uri}  {name}  {}", paint.soft(&from));
-        let words: Vec<String> = list(&hit["matchedTerms"]).iter().map(word).collect();
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);
         for piece in pieces.filter(|piece| with_preview && piece.is_string()) {
-            let _ = writeln!(text, "      {}", marked(&word(&piece), &words, paint));
+            let _ = writeln!(text, "      {}", marked(&one_line(&word(&piece)), asked, paint));
         }
     }
     if hits.is_empty() {
@@ -86,6 +96,11 @@ fn as_text(found: &Value, with_preview: bool, paint: Paint) -> String {
         let _ = writeln!(text, "note: {total} in all; go on with --cursor {}", plain(cursor));
     }
     text
+}
+
+/// A piece of a document in which ends of lines were made visible: here they are spaces.
+fn one_line(piece: &str) -> String {
+    piece.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The text with every one of the words in bold.
@@ -110,12 +125,21 @@ mod tests {
     fn a_hit_is_a_line_and_steers_no_terminal() {
         let found = json!({ "resources": [{
             "uri": "docs://a", "name": "A\u{1b}[2Jb", "server": "d", "relevanceScore": 0.876, "why": ["name"],
-            "contentPreview": "one", "highlights": [{ "snippet": "two" }],
+            "contentPreview": "o\\n\\nne", "highlights": [{ "snippet": "two" }],
         }], "totalFound": 7, "cursor": "1", "errors": [{ "server": "x", "error": "gone\u{7}" }] });
-        let plain = as_text(&found, false, Paint::none());
+        let plain = as_text(&found, &[], false, Paint::none());
         assert!(plain.starts_with("0.88  docs://a  A\\u{1b}[2Jb  (d: name)\n"), "{plain}");
         assert!(plain.contains("note: x: gone\\u{7}\n") && plain.contains("--cursor 1"));
         assert!(!plain.contains("\n      one"));
-        assert!(as_text(&found, true, Paint::none()).contains("\n      two\n      one\n"));
+        assert!(as_text(&found, &[], true, Paint::none()).contains("\n      two\n      o ne\n"));
+    }
+
+    #[test]
+    fn what_was_asked_for_is_marked() {
+        let arguments = json!({ "query": "release, how?" });
+        let asked = asked(arguments.as_object().unwrap());
+        assert_eq!(asked, ["release", "how"]);
+        let shown = marked("Release, and how-to", &asked, Paint::always());
+        assert_eq!(shown, "\u{1b}[1mRelease\u{1b}[0m, and \u{1b}[1mhow\u{1b}[0m-to");
     }
 }
