@@ -8,6 +8,7 @@
 mod bridge;
 mod crowd;
 pub(crate) mod hostile;
+mod guide;
 mod kill;
 pub(crate) mod lab;
 mod large;
@@ -62,6 +63,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("large", |lab, _| large::measure(lab)),
     ("bridge", |lab, _| bridge::measure(lab)),
     ("lists", |lab, _| lists::measure(lab)),
+    ("guide", |lab, _| guide::measure(lab)),
     ("start", |lab, _| start::measure(lab)),
     ("memory", |lab, _| memory::measure(lab)),
     ("lookups", |lab, options| lookups::measure(lab, options.accept)),

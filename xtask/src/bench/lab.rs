@@ -146,6 +146,22 @@ impl Lab {
         Ok(Target { name, url, command, home: self.folder.join("no-home") })
     }
 
+    /// Trove with a guide and no upstreams; `write` fills the folder of its configuration.
+    pub(super) fn trove_with_guide(
+        &self,
+        name: &'static str,
+        door: Door,
+        write: impl FnOnce(&Path) -> anyhow::Result<()>,
+    ) -> anyhow::Result<Target> {
+        let mut target = self.trove(name, door, &[])?;
+        let folder = target.home.with_extension("config");
+        fs::create_dir_all(&folder)?;
+        write(&folder)?;
+        target.command.pop();
+        target.command.push(text(&folder.join("trove.toml")));
+        Ok(target)
+    }
+
     /// Trove in front of upstreams. Its state is kept under its name.
     pub(crate) fn trove(
         &self,

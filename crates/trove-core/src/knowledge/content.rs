@@ -206,6 +206,7 @@ fn piece(
     let (mut text, note) = media::text(bytes);
     // A file that changed since it was looked at is asked itself where it begins.
     let front = match stamp == file.stamp {
+        _ if file.is_skill() => 0,
         true if file.matter.is_none() => 0,
         true => matter::split(&text).map_or(0, |(_, length)| length),
         false if file.media == media::MARKDOWN => matter::read(&text).length,

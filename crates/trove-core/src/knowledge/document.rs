@@ -92,11 +92,18 @@ impl FileFacts {
         let title = own.or_else(|| matter::heading(&text[read.length..]));
         // What is yet to be rendered is no title.
         self.title = title.filter(|t| !t.contains("{{") && !t.contains("{%")).map(Into::into);
-        self.body_at = if read.length > 0 { read.length + (head.len() - text.len()) } else { 0 };
+        let has_front = read.length > 0 && !self.is_skill();
+        self.body_at = if has_front { read.length + (head.len() - text.len()) } else { 0 };
         self.problem = read.problem.map(Into::into).or(self.problem.take());
         self.matter = read.matter.map(Box::new);
-        let is_skill = self.path.rsplit('/').next() == Some(SKILL);
+        let is_skill = self.is_skill();
         self.all = read.all.filter(|_| is_skill).map(Box::new);
+    }
+
+    /// Whether it describes a skill. Its front matter is then part of what it says, and is
+    /// served with it under whatever name.
+    pub(super) fn is_skill(&self) -> bool {
+        self.path.rsplit('/').next() == Some(SKILL)
     }
 
     /// When it was last written, as ISO 8601.
@@ -188,7 +195,9 @@ impl Document {
 fn entry(uri: &str, category: &str, path: &str, file: &FileFacts) -> Json {
     let mut entry = Map::new();
     entry.insert("uri".into(), json!(uri));
-    entry.insert("name".into(), json!(format!("{category}/{path}")));
+    let skill = file.all.as_ref().and_then(|all| all.get("name")).and_then(Value::as_str);
+    let name = skill.map_or_else(|| format!("{category}/{path}"), str::to_owned);
+    entry.insert("name".into(), json!(name));
     if let Some(title) = &file.title {
         entry.insert("title".into(), json!(title));
     }

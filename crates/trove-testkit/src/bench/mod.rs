@@ -4,6 +4,7 @@
 //! object a line. What figures mean together (rounds, medians, ratios, promises) is for
 //! the caller: nothing here compares two servers.
 
+mod ask;
 mod client;
 mod crowd;
 mod http;
@@ -39,6 +40,8 @@ enum Measure {
     Upstream(upstream::Options),
     /// Read resources of one size in a closed loop
     Read(load::Options),
+    /// Ask the same again and again
+    Ask(ask::Options),
     /// List every resource, page by page, again and again
     List(lists::Options),
     /// Time the first answer and the first full list
@@ -67,6 +70,7 @@ pub fn run(options: Options) -> anyhow::Result<()> {
         match options.measure {
             Measure::Upstream(options) => upstream::serve(&options).await,
             Measure::Read(options) => load::measure(&options).await,
+            Measure::Ask(options) => ask::measure(&options).await,
             Measure::List(options) => lists::measure(&options).await,
             Measure::Start(options) => start::measure(&options).await,
             Measure::Rest(options) => rest::measure(&options).await,

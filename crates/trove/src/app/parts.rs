@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// How long we wait for the guide to be looked at before we serve without it.
-const FIRST_LOOK: Duration = Duration::from_secs(1);
+const FIRST_LOOK: Duration = Duration::from_millis(500);
 
 /// Who may see and read what, by the configuration.
 pub(super) fn access(config: &Config) -> Access {

@@ -30,7 +30,45 @@ fn the_last_legacy_revision_through_trove() {
 
 #[test]
 fn the_skills_extension_through_trove() {
-    let front = Front::start(Era::Modern);
+    check_skills(&Front::start(Era::Modern));
+}
+
+#[test]
+fn the_skills_extension_of_trove_itself() {
+    check_skills(&Front::with_skills());
+}
+
+/// Reads every file of every skill and compares what it holds with its digest.
+#[test]
+fn the_inspector_verifies_the_skills_of_a_guide() {
+    let front = Front::with_skills();
+    for era in ["modern", "legacy"] {
+        let mut command = Command::new(node());
+        command
+            .arg(npm_script("inspector/clients/launcher/build/index.js"))
+            .args(["--cli", &format!("http://127.0.0.1:{}/mcp", front.port)])
+            .args(["--transport", "http", "--protocol-era", era, "--format", "json", "-q"])
+            .args(["--method", "skills/list", "--verify"])
+            // It writes a catalogue into its home.
+            .env("HOME", front.folder.path());
+        let printed = printed_by(&mut command, SUITE_LIMIT);
+        assert!(printed.succeeded, "{era}: {}\n{}", printed.stdout, printed.stderr);
+        let verified: Vec<Value> = printed
+            .stdout
+            .lines()
+            .map(|line| serde_json::from_str(line).expect("the inspector prints JSON"))
+            .collect();
+        assert_eq!(verified.len(), 2, "{era}: {}", printed.stdout);
+        for skill in verified {
+            assert_eq!((&skill["ok"], &skill["outcome"]), (&json!(true), &json!("verified")));
+            let files = skill["files"].as_array().expect("a skill has files");
+            assert!(files.iter().all(|file| file["status"] == "verified"), "{skill}");
+        }
+    }
+}
+
+#[track_caller]
+fn check_skills(front: &Front) {
     for scenario in ["enumeration", "manifest", "directory"] {
         let scenario = format!("sep-2640-skills-{scenario}");
         let printed = front.run_suite(&["--scenario", &scenario]);
@@ -39,6 +77,21 @@ fn the_skills_extension_through_trove() {
         assert!(is_clean, "{scenario}: {verdict:?}\n{printed}");
     }
 }
+
+/// Folders of a guide that are skills, with files of every kind.
+const SKILLS: [(&str, &[u8]); 5] = [
+    (
+        "tidy-notes/SKILL.md",
+        b"---\nname: tidy-notes\ndescription: Sort and shorten a pile of notes.\n---\n\nRead `references/style.md`.\n",
+    ),
+    ("tidy-notes/references/style.md", b"# Style\n\nOne thought per line.\n"),
+    ("tidy-notes/logo.bin", b"\x00\x01\xff\xfe"),
+    ("tidy-notes/a name with blanks.txt", b"Caf\xc3\xa9\n"),
+    (
+        "weigh-words/SKILL.md",
+        b"---\nname: weigh-words\ndescription: Another one.\nallowed-tools: [a, b]\n---\nDo it.\n",
+    ),
+];
 
 /// Trove in front of the conformance server, its fixtures listed.
 struct Front {
@@ -56,6 +109,21 @@ impl Front {
         let trove = Trove::serve_http(port, &config, folder.path());
         // The suite would count an upstream that is still starting as missing fixtures.
         survey(Client::TsV2, era, &Target::http(port).once(Until::Tool("test_simple_text")), &[]);
+        Front { folder, port, _trove: trove }
+    }
+
+    /// Trove with skills in its own guide and no server.
+    fn with_skills() -> Front {
+        let folder = tempfile::tempdir().expect("a temporary directory can be made");
+        let config = folder.path().join("trove.toml");
+        std::fs::write(&config, "").expect("the configuration can be written");
+        for (path, bytes) in SKILLS {
+            let path = folder.path().join("guide/skills").join(path);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("it can be made");
+            std::fs::write(path, bytes).expect("the file can be written");
+        }
+        let port = free_port();
+        let trove = Trove::serve_http(port, &config, folder.path());
         Front { folder, port, _trove: trove }
     }
 
