@@ -257,7 +257,14 @@ mod tests {
         let (_dir, store) = guide();
         let fifo = store.root().join("pipe.md");
         rustix::fs::mknodat(CWD, &fifo, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        for path in ["pipe.md", "sub"] {
+        let mut odd = vec!["pipe.md", "sub"];
+        // Where devices may be made at all.
+        let (null, mode) = (rustix::fs::makedev(1, 3), Mode::RUSR | Mode::WUSR);
+        let device = store.root().join("null.md");
+        if rustix::fs::mknodat(CWD, &device, FileType::CharacterDevice, mode, null).is_ok() {
+            odd.push("null.md");
+        }
+        for path in odd {
             assert!(matches!(store.read(path, 100), Err(OpenError::NotAFile)), "{path}");
         }
     }
@@ -297,11 +304,22 @@ mod tests {
                     );
                 }
             });
-            for _ in 0..20_000 {
+            let handle = store.open_root().unwrap();
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+            let mut seen = 0;
+            for _ in 0..100_000 {
                 if let Ok((bytes, _)) = store.read("sub/a.md", 100) {
                     assert_eq!(bytes, b"inside");
+                    seen += 1;
+                }
+                // The way of kernels without `openat2`.
+                if let Ok(file) = open_by_parts(&handle, "sub/a.md", flags) {
+                    let mut text = String::new();
+                    File::from(file).read_to_string(&mut text).unwrap();
+                    assert_eq!(text, "inside");
                 }
             }
+            assert!(seen > 0, "there was no race");
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         });
     }

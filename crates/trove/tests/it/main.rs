@@ -12,6 +12,7 @@ mod eras;
 mod fidelity;
 mod find;
 mod guide;
+mod guide_tools;
 mod lists;
 
 // What happens while a client is there: changes, progress, a new configuration.
