@@ -131,7 +131,7 @@ async fn who_only_wants_to_know_whether_we_are_there_learns_nothing_else() {
 }
 
 #[tokio::test]
-async fn the_page_may_do_nothing_but_ask_its_own_server() {
+async fn t19_the_page_may_do_nothing_but_ask_its_own_server() {
     let trove = Trove::start("").await;
     for path in ["/", "/app.js", "/style.css", "/nothing-here"] {
         let answer = send(at(&trove, path)).await;
@@ -157,7 +157,7 @@ async fn the_page_may_do_nothing_but_ask_its_own_server() {
 }
 
 #[tokio::test]
-async fn contents_come_sealed_whatever_they_are() {
+async fn t19_contents_come_sealed_whatever_they_are() {
     let trove = Trove::with(&[toy("a", "")]).await;
     for (uri, look) in [("toy://odd", "text"), ("toy://blob", "hex"), ("info://health", "tree")] {
         let read = api(&trove, &format!("contents?uri={uri}")).await;

@@ -42,7 +42,7 @@ async fn assert_serves(trove: &Trove, resources: usize) {
     assert_eq!(own, resources);
     assert_eq!(client.text("toy://item/1").await, "one|toy://item/1|");
     until("the index to know a resource", async || {
-        let found = client.call("search_resources", json!({ "query": "item-1" })).await;
+        let found = client.call("discover_resources", json!({ "query": "item-1" })).await;
         found["structuredContent"].to_string().contains("toy://item/1")
     })
     .await;

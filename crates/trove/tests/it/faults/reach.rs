@@ -56,7 +56,7 @@ async fn t25_no_uri_makes_trove_call_anybody_or_open_anything() {
         let text = bridged.to_string();
         assert_eq!(bridged["structuredContent"]["success"], false, "{uri}");
         assert!(!text.contains("root:"), "{text}");
-        client.call("resource_summary", json!({ "uri": uri })).await;
+        client.call("discover_resources", json!({ "query": uri })).await;
     }
     assert_eq!(canary.calls.load(Ordering::SeqCst), 0);
 }

@@ -43,8 +43,9 @@ async fn t18_what_models_are_shown_of_a_servers_words_acts_on_nothing() {
         ("get_resource", json!({ "uri": "toy://item/1" })),
         ("get_resource", json!({ "uri": "toy://item/1", "grep": "red" })),
         ("discover_resources", json!({})),
-        ("search_resources", json!({ "query": "item" })),
-        ("resource_summary", json!({ "uri": "toy://item/1" })),
+        ("search_resources", json!({ "searchTerms": ["item"] })),
+        ("discover_resources", json!({ "query": "item", "includeContent": true })),
+        ("resource_summary", json!({})),
         ("health_check", json!({})),
     ] {
         let result = client.call(tool, arguments.clone()).await;
