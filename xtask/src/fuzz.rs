@@ -25,12 +25,10 @@ impl Default for Options {
 
 pub(crate) fn fuzz(options: &Options) -> anyhow::Result<()> {
     anyhow::ensure!(options.seconds < 290, "a test may take five minutes, and so may a target");
-    let filter = format!("test(/(^|::)t50_fuzz_/) & test({:?})", options.filter);
-    let filter = if options.filter.is_empty() {
-        "test(/(^|::)t50_fuzz_/)".to_owned()
-    } else {
-        filter.replace('"', "")
-    };
+    let mut filter = "test(/(^|::)t50_fuzz_/)".to_owned();
+    if !options.filter.is_empty() {
+        filter = format!("{filter} & test({})", options.filter);
+    }
     let mut tests = steps::cargo(&["nextest", "run", "--workspace", "--lib", "-E", &filter]);
     tests.env("TROVE_FUZZ_SECONDS", options.seconds.to_string());
     steps::run("fuzz", &mut tests)

@@ -32,6 +32,7 @@ fn blocks(result: &Value) -> String {
     content.iter().filter_map(|block| block["text"].as_str()).collect()
 }
 
+/// Contents are not among these: they are given byte for byte, in a frame.
 #[tokio::test]
 async fn t18_what_models_are_shown_of_a_servers_words_acts_on_nothing() {
     let evil = toy("evil", "--resources 3 --fault eviltext").set("index = \"content\"");
@@ -40,8 +41,6 @@ async fn t18_what_models_are_shown_of_a_servers_words_acts_on_nothing() {
     for (tool, arguments) in [
         ("get_resource", json!({})),
         ("get_resource", json!({ "uri": "toy://item/404" })),
-        ("get_resource", json!({ "uri": "toy://item/1" })),
-        ("get_resource", json!({ "uri": "toy://item/1", "grep": "red" })),
         ("discover_resources", json!({})),
         ("search_resources", json!({ "searchTerms": ["item"] })),
         ("discover_resources", json!({ "query": "item", "includeContent": true })),
