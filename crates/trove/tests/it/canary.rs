@@ -113,7 +113,7 @@ fn clean(what: &str, text: &str) {
 }
 
 #[tokio::test]
-async fn no_command_tells_a_secret() {
+async fn t32_no_command_tells_a_secret() {
     let folder = planted().await;
     let commands: &[&[&str]] = &[
         &["status"],
@@ -165,7 +165,7 @@ async fn no_command_tells_a_secret() {
 }
 
 #[tokio::test]
-async fn no_answer_log_figure_or_file_tells_a_secret() {
+async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
     let folder = planted().await;
     let args = ["serve", "--stdio", "--http", "127.0.0.1:0", "--log", "trace"];
     let trove = Trove::start_as(&folder, &args, &VARIABLES).await;

@@ -79,7 +79,7 @@ fn challenge(answer: &Response) -> String {
 }
 
 #[tokio::test]
-async fn tokens_of_the_issuer_are_taken_and_every_bad_kind_is_refused() {
+async fn t21_tokens_of_the_issuer_are_taken_and_every_bad_kind_is_refused() {
     let it = Guarded::start("jwt", "").await;
     let good = it.claims();
     for how in [How::Right, How::RightRsa, How::NoKeyId] {
@@ -108,7 +108,7 @@ async fn tokens_of_the_issuer_are_taken_and_every_bad_kind_is_refused() {
 }
 
 #[tokio::test]
-async fn claims_that_are_not_for_us_or_not_for_now_are_refused() {
+async fn t21_claims_that_are_not_for_us_or_not_for_now_are_refused() {
     let it = Guarded::start("jwt", "auth.leeway_seconds = 5").await;
     let now = it.claims()["iat"].as_u64().expect("a time");
     let refused = [
@@ -261,7 +261,7 @@ async fn scopes_and_claims_become_roles_and_policy_goes_by_them() {
 }
 
 #[tokio::test]
-async fn a_session_is_only_its_owners() {
+async fn t42_a_session_is_only_its_owners() {
     let it = Guarded::start("jwt", "").await;
     let ann = it.with_scope("ann", "");
     let bob = it.with_scope("bob", "");

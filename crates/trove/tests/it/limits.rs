@@ -58,7 +58,7 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn one_caller_at_the_limit_does_not_cost_another() {
+async fn t38_one_caller_at_the_limit_does_not_cost_another() {
     let authority = Authority::start().await.expect("an authority can be started");
     let issuer = authority.issuer();
     let folder = Folder::with(&format!(
@@ -138,7 +138,7 @@ async fn a_message_at_the_limit_is_read_and_one_byte_more_is_refused() {
 }
 
 #[tokio::test]
-async fn a_head_that_does_not_come_to_its_end_closes_the_connection_and_an_idle_one_stays() {
+async fn t38_a_head_that_does_not_come_to_its_end_closes_the_connection_and_an_idle_one_stays() {
     let trove = Trove::start("limits.header_timeout_ms = 300").await;
     let address = address(&trove);
     let mut idle = TcpStream::connect(&address).await.expect("a connection");
@@ -174,7 +174,7 @@ async fn a_head_that_does_not_come_to_its_end_closes_the_connection_and_an_idle_
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come_is_given_up() {
+async fn t38_a_body_that_does_not_come_is_given_up() {
     let trove = Trove::start("limits.body_timeout_ms = 200").await;
     let address = address(&trove);
     let mut slow = TcpStream::connect(&address).await.expect("a connection");
@@ -188,7 +188,7 @@ async fn a_body_that_does_not_come_is_given_up() {
 }
 
 #[tokio::test]
-async fn one_connection_too_many_is_told_so_and_the_others_go_on() {
+async fn t38_one_connection_too_many_is_told_so_and_the_others_go_on() {
     let trove = Trove::start("limits.connections = 2").await;
     let address = address(&trove);
     let request = format!("GET /healthz HTTP/1.1\r\nHost: {address}\r\n\r\n");

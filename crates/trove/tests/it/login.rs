@@ -146,7 +146,7 @@ async fn a_client_that_is_known_already_does_not_introduce_itself() {
 }
 
 #[tokio::test]
-async fn an_issuer_that_takes_nobody_is_said_to() {
+async fn t26_an_issuer_that_takes_nobody_is_said_to() {
     let world = World::start("").await;
     world.authority.set_registers(false);
     let (code, said) = world.login().await;

@@ -156,7 +156,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_tls_or_this_machine_is_trusted() {
+    fn t26_only_tls_or_this_machine_is_trusted() {
         for good in
             ["https://id.example", "http://127.0.0.1:9/x", "http://localhost", "http://[::1]/"]
         {

@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_resource_covers_itself_and_what_is_below_it() {
+    fn t26_a_resource_covers_itself_and_what_is_below_it() {
         let asked = Url::parse("https://a.example/x/mcp").unwrap();
         for whole in ["https://a.example/x/mcp", "https://a.example/x/", "https://a.example"] {
             assert!(covers(whole, &asked), "{whole}");
