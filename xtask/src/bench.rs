@@ -7,8 +7,8 @@
 
 mod bridge;
 mod crowd;
-pub(crate) mod hostile;
 mod guide;
+pub(crate) mod hostile;
 mod kill;
 pub(crate) mod lab;
 mod large;
