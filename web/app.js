@@ -192,6 +192,9 @@ function shade(event) {
   }
 }
 
+// Whoever left a view wants none of its answers, and that is no fault.
+addEventListener('unhandledrejection', (event) => { if (event.reason?.name === 'AbortError') event.preventDefault(); });
+
 // --- begin
 
 shade(null);

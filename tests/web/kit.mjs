@@ -41,7 +41,7 @@ export async function startTrove(servers, settings = '', flags = [], files = {})
   });
   const url = new URL(address);
   const trove = {
-    address, origin: url.origin, token: url.hash.replace('#token=', ''), folder,
+    address, origin: url.origin, token: url.hash.replace('#token=', ''), folder, env,
     /** Seconds of processor time it has used. */
     cpu() {
       const [, fields] = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ');

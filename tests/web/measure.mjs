@@ -1,8 +1,9 @@
-// How fast the page is with a hundred thousand resources, and how heavy. Prints one object;
-// asserts nothing: machines differ.
+// How fast page and command line are with a hundred thousand resources, and how heavy the page
+// is. Prints one object; asserts nothing: machines differ.
 //
-//   TROVE_PEERS=… TROVE_BIN=… node tests/web/measure.mjs
+//   cargo xtask measure-page
 
+import { spawnSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
 
 import { openPage, ready, startBrowser, startTrove } from './kit.mjs';
@@ -74,6 +75,15 @@ const keys = await page.evaluate(async () => {
   return times;
 });
 
+// The command line, which asks the Trove that runs: from the start of the process to its end.
+const commands = [];
+for (let n = 0; n < 21; n++) {
+  const began = performance.now();
+  const ran = spawnSync(process.env.TROVE_BIN, ['find', `invoice ${n * 40}`], { env: trove.env, cwd: trove.folder });
+  commands.push(performance.now() - began);
+  if (ran.status !== 0) throw new Error(`find ended with ${ran.status}: ${ran.stderr}`);
+}
+
 // Frames while the list flies past.
 await page.view('browse?server=share');
 await page.waitForSelector('.row b');
@@ -93,6 +103,7 @@ const frames = await page.evaluate(async () => {
 console.log(JSON.stringify({
   first_view_ms: { median: round(median(first)), worst: round(Math.max(...first)) },
   keystroke_ms: { median: round(median(keys)), worst: round(Math.max(...keys)), keys: keys.length },
+  find_command_ms: { median: round(median(commands)), worst: round(Math.max(...commands)), runs: commands.length },
   frame_ms: { median: round(median(frames)), worst: round(Math.max(...frames)) },
   weight: start,
 }, null, 2));

@@ -16,6 +16,7 @@ mod dist;
 mod faults;
 mod fuzz;
 mod generate;
+mod page;
 mod peers;
 mod repack;
 mod soak;
@@ -47,6 +48,8 @@ enum Chore {
     Generate(generate::Options),
     /// Measure the program and write the figures to docs/performance.md
     Bench(bench::Options),
+    /// Measure the web page and the command line with a hundred thousand resources
+    MeasurePage(page::Options),
     /// Make the packages, install each in a clean prefix, and try it there
     Dist(dist::Options),
     /// Run the fault matrix and write docs/faults.md from its results
@@ -79,6 +82,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Tidy => tidy::tidy(),
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),
+        Chore::MeasurePage(options) => page::measure(&options),
         Chore::Dist(options) => dist::dist(&options),
         Chore::Faults(options) => faults::faults(&options),
         Chore::Fuzz(options) => fuzz::fuzz(&options),

@@ -8,7 +8,11 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tokio::{net::TcpListener, task::JoinSet};
+use tokio::{
+    net::TcpListener,
+    signal::unix::{Signal, SignalKind, signal},
+    task::JoinSet,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
@@ -245,10 +249,10 @@ impl App {
     }
 
     /// Serves until a signal comes or the stdio client goes, then drains.
-    pub async fn run(self) {
+    pub async fn run(self, mut signals: Signals) {
         tokio::select! {
             () = self.stop.cancelled() => {}
-            () = signal() => info!("stopping"),
+            () = signals.come() => info!("stopping"),
         }
         self.shutdown().await;
     }
@@ -275,13 +279,25 @@ pub(crate) fn memory_of(loaded: &Loaded) -> String {
     digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-async fn signal() {
-    use tokio::signal::unix::{SignalKind, signal};
-    let Ok(mut terminate) = signal(SignalKind::terminate()) else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
+/// What tells us to stop. Listened for from the start: whoever presses Ctrl-C while Trove is
+/// being started wants it drained too.
+pub struct Signals(Option<[Signal; 2]>);
+
+impl Signals {
+    /// Listens from now on; the signals no longer end the program by themselves.
+    pub fn listen() -> Signals {
+        let both = signal(SignalKind::terminate())
+            .and_then(|terminate| Ok([terminate, signal(SignalKind::interrupt())?]));
+        Signals(both.ok())
+    }
+
+    async fn come(&mut self) {
+        match &mut self.0 {
+            None => std::future::pending().await,
+            Some([terminate, interrupt]) => tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            },
+        }
     }
 }

@@ -117,7 +117,7 @@ impl Command {
             Command::Add(add) => add.output.json,
             Command::Remove(remove) => remove.output.json,
             Command::Guide(command) => command.output().json,
-            Command::Tools(tools) => tools.output.json,
+            Command::Tools(tools) => tools.output().json,
             Command::Flag(command) => command.place().output.json,
             Command::Import(import) => import.output.json,
             Command::Install(Install { entry, .. })

@@ -6,7 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::{Failed, configure, exit, host, runtime};
 use crate::{
-    app::App,
+    app::{App, Signals},
     borrow::{Extras, Lends},
     cli::{Global, Http, Serve},
     config::{Loaded, Overrides},
@@ -75,6 +75,7 @@ pub(super) fn open(
     raise_descriptors();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
+        let signals = Signals::listen();
         let mut app = App::start(&loaded, global.yes).await;
         let mut address = None;
         if doors.http {
@@ -97,7 +98,7 @@ pub(super) fn open(
         let file = loaded.origin.clone();
         app.follow(Followed { file, found: loaded.found, extras, cwd, flags });
         app.announce(address).await;
-        app.run().await;
+        app.run(signals).await;
         Ok(())
     });
     // A thread that reads a terminal cannot be woken; it must not keep us.

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trove_core::tools::{TOOLS, ToolSpec, document, listed};
 
 use super::{Failed, exit, say};
-use crate::cli::{Tools, ToolsCommand};
+use crate::cli::{Output, Tools, ToolsCommand};
 
 pub(super) fn tools(tools: &Tools) -> Result<(), Failed> {
     match &tools.command {
@@ -21,6 +21,15 @@ pub(super) fn tools(tools: &Tools) -> Result<(), Failed> {
                 false => document(tool),
             });
             Ok(())
+        }
+    }
+}
+
+impl Tools {
+    pub(super) fn output(&self) -> Output {
+        match &self.command {
+            Some(ToolsCommand::Show { output, .. }) => *output,
+            None => self.output,
         }
     }
 }

@@ -57,6 +57,8 @@ async fn tools_and_guide_are_told_of_without_any_server() {
     assert!(schema["inputSchema"]["properties"]["uri"].is_object(), "{schema}");
     let wrong = folder.run(&["tools", "show", "nothing"]).await;
     assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    let wrong = folder.run(&["tools", "show", "nothing", "--json"]).await;
+    assert_eq!(wrong.json()["error"], "InvalidArguments", "{wrong:?}");
 
     folder.put("guide/lang/rust.md", "# Rust\n\nBorrow, do not clone.\n");
     let list = folder.run(&["guide", "list"]).await;
