@@ -24,6 +24,9 @@ const PRINTED: [(&str, &[&str]); 2] = [
     ("docs/reference/commands.md", &["man", "--markdown"]),
 ];
 
+/// The schemas of what the gateway says of itself.
+const ABOUT: &str = "docs/reference/about.schema.json";
+
 /// Where the documents of the tools are, and their committed schemas.
 const DOCUMENTS: &str = "docs/reference/tools";
 const SCHEMAS: &str = "crates/trove-core/tests/it/snapshots/tools";
@@ -40,6 +43,8 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
         let schema = format!("{}\n", serde_json::to_string_pretty(&schema)?);
         fresh.insert(format!("{SCHEMAS}/{}.json", tool.name), Some(schema));
     }
+    let about = serde_json::to_string_pretty(&trove_core::about::schemas())?;
+    fresh.insert(ABOUT.to_owned(), Some(format!("{about}\n")));
     // What is left of a tool that is gone is not wanted any more.
     for folder in [DOCUMENTS, SCHEMAS] {
         for path in present_in(folder)? {

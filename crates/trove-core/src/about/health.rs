@@ -1,5 +1,6 @@
 //! `info://health`: the state of every Source, from the StatusBoard.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use tokio::time::Instant;
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// The state of everything, as `info://health` and `trove status` give it.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Health {
     /// `ok` when every Source answers, else `degraded`.
     pub status: &'static str,
@@ -26,10 +27,29 @@ pub struct Health {
     pub templates: usize,
     /// The search index.
     pub index: IndexHealth,
+    /// The cache of contents; told where no rule hides any resource.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheHealth>,
+}
+
+/// How the cache of contents has done since the start.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct CacheHealth {
+    /// Answers from what was kept.
+    pub hits: u64,
+    /// Answers that were fetched.
+    pub misses: u64,
+    /// The share of hits, from 0 to 1; nothing before the first question.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hit_rate: Option<f64>,
+    /// Answers kept.
+    pub entries: u64,
+    /// Bytes kept.
+    pub bytes: u64,
 }
 
 /// The state of the search index, as far as the caller may know of it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct IndexHealth {
     /// `absent` where there is none (yet), `indexing` while contents are missing, else `ready`.
     pub state: &'static str,
@@ -62,7 +82,7 @@ impl Default for IndexHealth {
 }
 
 /// The state of one Source.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct SourceHealth {
     /// Its id.
     pub id: String,
@@ -117,6 +137,7 @@ impl Health {
             resources: all.values().map(|s| s.counts.resources).sum(),
             templates: all.values().map(|s| s.counts.templates).sum(),
             index: IndexHealth::default(),
+            cache: None,
             sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),
         }
     }

@@ -9,9 +9,10 @@ mod settings;
 use std::sync::{Arc, Weak};
 
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use health::{Health, IndexHealth, SourceHealth};
+pub use health::{CacheHealth, Health, IndexHealth, SourceHealth};
 pub use settings::{
     CacheSettings, CallerStatus, Collision, RateLimits, RuleShown, SearchSettings,
     SecuritySettings, ServerSettings, Transport,
@@ -60,7 +61,7 @@ pub trait ToolBook: Send + Sync {
 }
 
 /// What the gateway serves.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Capabilities {
     /// Tools.
     pub tools: Vec<Item>,
@@ -77,7 +78,7 @@ pub struct Capabilities {
 }
 
 /// One thing that is served.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Item {
     /// Its URI, if it is known by one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,6 +95,28 @@ pub struct Item {
     /// What it does to the world, for tools of ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<&'static str>,
+}
+
+/// `info://collisions`.
+#[derive(Debug, Serialize, JsonSchema)]
+struct Collisions {
+    /// The names that several Sources use.
+    collisions: Vec<Collision>,
+}
+
+/// The JSON Schemas of the documents here, by URI.
+pub fn schemas() -> serde_json::Value {
+    fn of<T: JsonSchema>() -> serde_json::Value {
+        schemars::schema_for!(T).to_value()
+    }
+    serde_json::json!({
+        "auth://status": of::<CallerStatus>(),
+        "config://security": of::<SecuritySettings>(),
+        "config://server": of::<ServerSettings>(),
+        "info://capabilities": of::<Capabilities>(),
+        "info://collisions": of::<Collisions>(),
+        "info://health": of::<Health>(),
+    })
 }
 
 /// The Source of `info://`, `config://` and `auth://`.
@@ -140,9 +163,7 @@ impl About {
             "config://security" => Json::of(&facts.security(caller)),
             "config://server" => Json::of(&facts.server()),
             "info://capabilities" => Json::of(&facts.capabilities(caller)),
-            "info://collisions" => {
-                Json::of(&serde_json::json!({ "collisions": facts.collisions(caller) }))
-            }
+            "info://collisions" => Json::of(&Collisions { collisions: facts.collisions(caller) }),
             "info://health" => Json::of(&facts.health(caller)),
             _ => return None,
         })

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// `config://server`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ServerSettings {
     /// The program's version.
     pub version: &'static str,
@@ -29,7 +30,7 @@ pub struct ServerSettings {
 }
 
 /// A door that is open.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Transport {
     /// `stdio` or `http`.
     pub kind: &'static str,
@@ -38,7 +39,7 @@ pub struct Transport {
 }
 
 /// How contents are kept.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct CacheSettings {
     /// How long, where their Source does not say and they are public by configuration.
     pub default_ttl_ms: u64,
@@ -49,7 +50,7 @@ pub struct CacheSettings {
 }
 
 /// How resources are found.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SearchSettings {
     /// Whether there is an index.
     pub enabled: bool,
@@ -58,7 +59,7 @@ pub struct SearchSettings {
 }
 
 /// `config://security`.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SecuritySettings {
     /// What programs may import.
     pub allowed_modules: Vec<&'static str>,
@@ -91,7 +92,7 @@ pub struct SecuritySettings {
 }
 
 /// How often a caller may ask.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct RateLimits {
     /// Requests one caller may send over HTTP each second, in the long run; none: as many as it likes.
     pub requests_per_second: Option<u32>,
@@ -114,7 +115,7 @@ pub struct RateLimits {
 }
 
 /// One rule on who may read what.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RuleShown {
     /// The resources it is about.
     pub pattern: String,
@@ -123,7 +124,7 @@ pub struct RuleShown {
 }
 
 /// `auth://status`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct CallerStatus {
     /// The door: `stdio`, `http` or `command line`.
     pub door: &'static str,
@@ -141,7 +142,7 @@ pub struct CallerStatus {
 }
 
 /// `info://collisions`: one name that several Sources use.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Collision {
     /// The name.
     pub uri: String,

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::Gateway;
 use crate::{
     about::{
-        CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health, IndexHealth, Item,
-        MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, ToolBook,
+        CacheHealth, CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health,
+        IndexHealth, Item, MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, ToolBook,
     },
     access::{Rule, Standing},
     caller::Caller,
@@ -29,7 +29,21 @@ impl Gateway {
             let own = health.sources.iter_mut().filter(|source| source.id == guide.as_str());
             own.for_each(|source| source.omissions.clear());
         }
+        // What all of it counts would tell of what is hidden.
+        health.cache = self.access().policy.is_empty().then(|| self.cache_health());
         health
+    }
+
+    fn cache_health(&self) -> CacheHealth {
+        let stats = self.cache_stats();
+        let asked = stats.hits + stats.misses;
+        CacheHealth {
+            hits: stats.hits,
+            misses: stats.misses,
+            hit_rate: (asked > 0).then(|| stats.hits as f64 / asked as f64),
+            entries: stats.entries,
+            bytes: stats.bytes,
+        }
     }
 
     fn index_health(&self, caller: &Caller) -> IndexHealth {

@@ -15,6 +15,47 @@ use trove_testkit::{
     gateway_box::{GatewayBox, text_of},
 };
 
+/// Every member of a document is in its schema, and every one that must be there is.
+fn fits(schema: &Value, root: &Value, document: &Value, place: &str) {
+    let schema = match schema["$ref"].as_str() {
+        Some(name) => root.pointer(name.trim_start_matches('#')).expect("a definition"),
+        None => schema,
+    };
+    match document {
+        Value::Object(members) => {
+            let named = schema["properties"].as_object();
+            for (key, value) in members {
+                let place = format!("{place}/{key}");
+                match named.and_then(|named| named.get(key)) {
+                    Some(inner) => fits(inner, root, value, &place),
+                    None => assert!(schema["additionalProperties"].is_object(), "{place}"),
+                }
+            }
+            for key in schema["required"].as_array().into_iter().flatten() {
+                assert!(members.contains_key(key.as_str().expect("a name")), "{place}/{key}");
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                fits(&schema["items"], root, item, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[tokio::test]
+async fn what_is_told_fits_the_schemas_that_are_published() {
+    let one = Arc::new(FakeSource::new("one", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&one]).await;
+    let schemas = trove_core::about::schemas();
+    for (uri, schema) in schemas.as_object().expect("schemas by URI") {
+        let document = told(&gateway, &Caller::local(), uri).await;
+        fits(schema, schema, &document, uri);
+    }
+    assert_eq!(schemas.as_object().map(|all| all.len()), Some(6));
+}
+
 async fn told(gateway: &GatewayBox, caller: &Caller, uri: &str) -> Value {
     let read = gateway.gateway.read(caller, &uri.into(), Ask::default()).await;
     serde_json::from_str(&text_of(&read.expect(uri).reply.body)).expect(uri)

@@ -14,7 +14,7 @@ use crate::{
     borrow::borrow,
     cli::{Add, Global, Output, Remove},
     clients::{ClientError, Dressed, Original, replace, unified},
-    config::{HostScope, Overrides, ProcessEnv, Request, Severity, load},
+    config::{HostScope, Overrides, ProcessEnv, Request, Severity, load, masked_url},
 };
 
 pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
@@ -32,12 +32,11 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
                 Verdict::Changed(_) => "changed",
             };
             let (transport, reach) = match &one.upstream.reach {
-                Reach::Stdio { command, .. } => ("stdio", command.written()),
-                Reach::Http(remote) => ("http", remote.url.written()),
-                Reach::Sse(remote) => ("sse", remote.url.written()),
+                Reach::Stdio { command, .. } => ("stdio", command.written().to_owned()),
+                // User and query may be secret.
+                Reach::Http(remote) => ("http", masked_url(remote.url.written())),
+                Reach::Sse(remote) => ("sse", masked_url(remote.url.written())),
             };
-            // Behind the question mark there may be a token.
-            let reach = reach.split('?').next().unwrap_or_default();
             let file = one.file.display().to_string();
             let id = one.upstream.id.as_str();
             json!({ "id": id, "transport": transport, "reach": reach, "approval": state, "file": file })

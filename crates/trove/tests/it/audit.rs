@@ -36,7 +36,7 @@ async fn every_way_of_asking_leaves_who_what_when_and_how_it_ended() {
     client.ask("resources/read", json!({ "uri": "toy://item/1" })).await.expect_err("closed");
     client.ask("resources/read", json!({ "uri": "no://such" })).await.expect_err("not there");
     client.call("get_resource", json!({ "uri": "toy://item/2" })).await;
-    client.call("search_resources", json!({ "query": "hunter-asked" })).await;
+    client.call("discover_resources", json!({ "query": "hunter-asked" })).await;
     let over_stdio = trove.client(Kind::STDIO_LEGACY).await;
     over_stdio.text("toy://item/2").await;
 

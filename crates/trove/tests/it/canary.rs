@@ -20,6 +20,8 @@ const CANARY: &str = "canary-";
 const VARIABLES: [(&str, &str); 2] =
     [("CANARY_ENV", "canary-from-env"), ("CANARY_HEADER", "canary-from-header")];
 
+const DOOR_TOKEN: &str = "canary-door-token";
+
 /// A server that quotes everything it was sent, as an error.
 async fn gossip() -> String {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
@@ -93,7 +95,7 @@ oauth = {{ client_id = "trove", client_secret = "canary-literal-secret" }}
         "access_token": "canary-access-token", "refresh_token": "canary-refresh-token",
     }] });
     folder.put("home/credentials.json", &grants.to_string());
-    folder.put("home/token", "canary-door-token");
+    folder.put("home/token", DOOR_TOKEN);
     folder
 }
 
@@ -170,7 +172,7 @@ async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
     let args = ["serve", "--stdio", "--http", "127.0.0.1:0", "--log", "trace"];
     let trove = Trove::start_as(&folder, &args, &VARIABLES).await;
     let http = Client::new();
-    let token = "canary-door-token";
+    let token = DOOR_TOKEN;
     until("all to have been tried", async || {
         let answer =
             http.get(trove.url.replace("/mcp", "/metrics")).bearer_auth(token).send().await;
@@ -178,6 +180,24 @@ async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
     })
     .await;
 
+    for (what, text) in heard(&trove).await {
+        clean(&what, &text);
+    }
+    knock(&trove).await;
+    // Until the audit has been written.
+    let audit = folder.home().join("audit.jsonl");
+    until("the audit to be written", async || {
+        std::fs::read_to_string(&audit).is_ok_and(|text| text.contains("granted+x://y"))
+    })
+    .await;
+    for line in trove.log.since(0) {
+        clean("the log", &line.text);
+    }
+    files(&folder.home());
+}
+
+/// Everything a client can hear of servers that fail and of Trove itself.
+async fn heard(trove: &Trove) -> Vec<(String, String)> {
     let client = trove.client(Kind::STDIO_LEGACY).await;
     let mut heard = Vec::new();
     for uri in [
@@ -203,7 +223,7 @@ async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
         ("health_check", json!({})),
         ("get_resource", json!({})),
         ("discover_resources", json!({ "query": "canary-asked" })),
-        ("search_resources", json!({ "query": "canary-asked" })),
+        ("search_resources", json!({ "searchTerms": ["canary-asked"] })),
         ("resource_summary", json!({})),
     ] {
         let call = json!({ "name": tool, "arguments": arguments });
@@ -211,11 +231,12 @@ async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
         // Whoever asked may read the question in the answer.
         heard.push((tool.to_owned(), answer.replace("canary-asked", "")));
     }
-    for (what, text) in &heard {
-        clean(what, text);
-    }
+    heard
+}
 
-    // The door itself: right, wrong and misplaced tokens.
+/// The door itself: right, wrong and misplaced tokens.
+async fn knock(trove: &Trove) {
+    let (http, token) = (Client::new(), DOOR_TOKEN);
     let metrics = trove.url.replace("/mcp", "/metrics");
     for request in [
         http.get(&metrics).bearer_auth(token),
@@ -232,16 +253,6 @@ async fn t32_no_answer_log_figure_or_file_tells_a_secret() {
             &format!("{headers} {}", answer.text().await.unwrap_or_default()),
         );
     }
-    // Until the audit has been written.
-    let audit = folder.home().join("audit.jsonl");
-    until("the audit to be written", async || {
-        std::fs::read_to_string(&audit).is_ok_and(|text| text.contains("granted+x://y"))
-    })
-    .await;
-    for line in trove.log.since(0) {
-        clean("the log", &line.text);
-    }
-    files(&folder.home());
 }
 
 /// Every file of the state but the two that are there to hold secrets.

@@ -274,3 +274,41 @@ async fn every_limit_that_is_set_is_published() {
         assert_ne!(usual.pointer(place), changed.pointer(place), "{key}");
     }
 }
+
+#[tokio::test]
+async fn who_begins_too_many_sessions_loses_one_of_his_own() {
+    let authority = Authority::start().await.expect("an authority can be started");
+    let issuer = authority.issuer();
+    let folder = Folder::with(&format!(
+        "http.auth = \"jwt\"\nauth.issuer = \"{issuer}\"\nlimits.sessions_per_caller = 2"
+    ));
+    let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+    let post = async |who: &str, session: Option<&str>, body: Value| {
+        let token = authority.sign(&authority.claims(who, &trove.url));
+        let post = Client::new().post(&trove.url).header("Content-Type", "application/json");
+        let post = match session {
+            Some(session) => post.header("Mcp-Session-Id", session),
+            None => post,
+        };
+        post.bearer_auth(token).body(body.to_string()).send().await.expect("trove answers")
+    };
+    let begin = async |who: &str| {
+        let params = json!({ "protocolVersion": "2025-11-25", "capabilities": {},
+            "clientInfo": { "name": "it", "version": "1" } });
+        let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params });
+        let answer = post(who, None, body).await;
+        answer.headers()["mcp-session-id"].to_str().expect("an id").to_owned()
+    };
+    let lives = async |who: &str, session: &str| {
+        let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+        post(who, Some(session), ping).await.status() == 200
+    };
+    let others = begin("bob").await;
+    let first = begin("ann").await;
+    let second = begin("ann").await;
+    assert!(lives("ann", &first).await && lives("ann", &second).await, "two are allowed");
+    let third = begin("ann").await;
+    assert!(!lives("ann", &first).await, "the one idle for longest made room");
+    assert!(lives("ann", &second).await && lives("ann", &third).await);
+    assert!(lives("bob", &others).await, "and nobody else's did");
+}

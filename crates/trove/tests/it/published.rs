@@ -3,8 +3,8 @@
 
 use serde_json::{Value, json};
 
-use crate::kit::Folder;
-use crate::kit::toy::{config, toy};
+use crate::kit::toy::toy;
+use crate::kit::{Folder, Trove};
 
 async fn document(config: &str, uri: &str) -> Value {
     Folder::with(config).run(&["read", uri]).await.json()
@@ -48,10 +48,9 @@ async fn tools_are_published_as_they_are_offered() {
         more.len() > few.len() && more.iter().any(|name| name == "search_resources"),
         "{more:?}"
     );
-    let text =
-        format!("bridge.mode = \"never\"\n{}", config(&[toy("one", "").set("expose = \"all\"")]));
-    let theirs = names(&text).await;
-    assert!(theirs.iter().any(|name| name == "one_echo"), "{theirs:?}");
+    let trove = Trove::with(&[toy("one", "").set("expose = \"all\"")]).await;
+    let theirs = trove.any_client().await.text("info://capabilities").await;
+    assert!(theirs.contains("\"one_echo\""), "{theirs}");
     let before = document("", "config://server").await;
     let after = document("tools.toolsets = [\"health\"]", "config://server").await;
     differs(&before, &after, "/toolsets", json!(["health"]));
