@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn t42_a_foreign_cursor_is_refused() {
+    fn t42_a_cursor_that_is_not_ours_is_refused() {
         for bad in ["x", "1", "0-00", "-", "1-zz", "99999999999999999999999-1"] {
             assert!(cut(&list(0..5), Some(bad), PAGE_ENTRIES, |(k, e)| (k, e)).is_err(), "{bad}");
         }
