@@ -74,21 +74,7 @@ pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
     search.pause_meaning(true);
     let started = Instant::now();
     let mut numbers = Numbers(7);
-    for first in (0..plan.resources).step_by(BATCH) {
-        let put: Vec<Entry> = (first..plan.resources.min(first + BATCH))
-            .map(|n| entry(n, plan, &mut numbers))
-            .collect::<anyhow::Result<_>>()?;
-        let keys: Vec<_> = put.iter().map(Entry::key).collect();
-        search.apply(Change { put, removed: Vec::new() }).await;
-        if plan.words > 0 {
-            for key in keys {
-                let text = words(plan.words, &mut numbers);
-                search
-                    .put_content(key, Content { text, mime: None, read_at: 0, owner: None })
-                    .await;
-            }
-        }
-    }
+    fill(&search, plan, &mut numbers).await?;
     search.flush().await;
     let seconds = started.elapsed().as_secs_f64();
     search.pause_meaning(false);
@@ -108,22 +94,7 @@ pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
         "resident_bytes": resident_bytes(),
     });
     for (name, question) in KINDS.iter().filter(|(name, _)| name.contains(plan.only)) {
-        let mut latency = Latency::default();
-        let before = processor_time();
-        let mut found = 0;
-        for _ in 0..QUESTIONS {
-            let query = question(&mut numbers);
-            let asked = Instant::now();
-            found += search.find(&query, &Everything)?.total;
-            latency.add(asked.elapsed());
-        }
-        let processor = processor_time().saturating_sub(before);
-        report[*name] = json!({
-            "p50_ms": latency.percentile(0.5),
-            "p99_ms": latency.percentile(0.99),
-            "cpu_ms": processor.as_secs_f64() * 1000.0 / QUESTIONS as f64,
-            "mean_total": found / QUESTIONS,
-        });
+        report[*name] = ask(&search, *question, &mut numbers)?;
     }
     search.shutdown();
     drop(search);
@@ -135,7 +106,48 @@ pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
     Ok(report)
 }
 
-type Kind = (&'static str, fn(&mut Numbers) -> Query);
+/// Puts every resource in, with its contents if it has any.
+async fn fill(search: &Search, plan: Plan<'_>, numbers: &mut Numbers) -> anyhow::Result<()> {
+    for first in (0..plan.resources).step_by(BATCH) {
+        let put: Vec<Entry> = (first..plan.resources.min(first + BATCH))
+            .map(|n| entry(n, plan, numbers))
+            .collect::<anyhow::Result<_>>()?;
+        let keys: Vec<_> = put.iter().map(Entry::key).collect();
+        search.apply(Change { put, removed: Vec::new() }).await;
+        if plan.words > 0 {
+            for key in keys {
+                let text = words(plan.words, numbers);
+                search
+                    .put_content(key, Content { text, mime: None, read_at: 0, owner: None })
+                    .await;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Asks one kind of question many times over.
+fn ask(search: &Search, question: Question, numbers: &mut Numbers) -> anyhow::Result<Value> {
+    let mut latency = Latency::default();
+    let before = processor_time();
+    let mut found = 0;
+    for _ in 0..QUESTIONS {
+        let query = question(numbers);
+        let asked = Instant::now();
+        found += search.find(&query, &Everything)?.total;
+        latency.add(asked.elapsed());
+    }
+    let processor = processor_time().saturating_sub(before);
+    Ok(json!({
+        "p50_ms": latency.percentile(0.5),
+        "p99_ms": latency.percentile(0.99),
+        "cpu_ms": processor.as_secs_f64() * 1000.0 / QUESTIONS as f64,
+        "mean_total": found / QUESTIONS,
+    }))
+}
+
+type Question = fn(&mut Numbers) -> Query;
+type Kind = (&'static str, Question);
 
 const KINDS: [Kind; 5] = [
     ("text", |n| Query {
