@@ -3,14 +3,14 @@
 //! All of them work alike: find the owner by the name among the arguments, put the
 //! owner's name there, ask, and make the names in the answer public.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use super::{AskError, Gateway, resources::perform, settle::Asked};
+use super::{AskError, Gateway, resources::perform, settle::Asked, views::without_hidden};
 use crate::{
     access::Standing,
     caller::Caller,
     catalogue::{Snapshot, rewrite},
-    json::{Json, Object, items},
+    json::{Json, Object},
     source::{Ask, Operation, Reply, Source, SourceId},
     uri::PublicUri,
 };
@@ -107,25 +107,25 @@ impl Gateway {
         Ok(reply.with_body(body))
     }
 
-    /// The members of a directory without those the caller may not know of.
+    /// The members of a directory or the files of a skill, without those the caller may not
+    /// know of.
     fn without_hidden(&self, caller: &Caller, action: Action, id: &SourceId, body: &Json) -> Json {
         let access = self.access();
-        if action != Action::ReadDirectory || access.policy.is_empty() {
+        if access.policy.is_empty() {
             return body.clone();
         }
-        let shown = || {
-            let mut object = Object::parse_valid(body.as_str())?;
-            let mut members = items(object.get_original("resources")?)?;
-            members.retain(|member| {
-                let uri =
-                    Object::parse_valid(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
-                let standing = |uri: String| access.standing(caller, id.as_str(), &uri).0;
-                uri.is_none_or(|uri| standing(uri) != Standing::Hidden)
-            });
-            object.set("resources", format!("[{}]", members.join(",")));
-            Some(object.to_json())
+        let is_hidden = |uri: &str| access.standing(caller, id.as_str(), uri).0 == Standing::Hidden;
+        let trimmed = match action {
+            Action::ReadDirectory => without_hidden(body, is_hidden),
+            Action::GetSkill => body.get("skill").and_then(|skill| {
+                let trimmed = without_hidden(&skill, is_hidden)?;
+                let mut object = Object::parse_valid(body.as_str())?;
+                object.set("skill", trimmed.as_str());
+                Some(object.to_json())
+            }),
+            Action::CallTool | Action::GetPrompt => None,
         };
-        shown().unwrap_or_else(|| body.clone())
+        trimmed.unwrap_or_else(|| body.clone())
     }
 
     /// Asks every Source that can log to do so at `level` and above.

@@ -4,6 +4,7 @@
 //! same with rules as without, and what is hidden is absent before anything is counted.
 
 use std::{
+    borrow::Cow,
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -14,7 +15,7 @@ use crate::{
         BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
         page::cut,
     },
-    json::Json,
+    json::{Json, Object, items},
     knowledge::Picks,
     source::SourceId,
 };
@@ -33,6 +34,8 @@ struct Seen {
     resources: Vec<Place>,
     templates: Vec<Place>,
     skills: Vec<Place>,
+    /// Skills of which some files are hidden, without those.
+    trimmed: HashMap<u32, Json>,
 }
 
 /// Where an entry stands in the Snapshot, and whether the caller may only know of it.
@@ -63,7 +66,12 @@ impl View {
             let templates = snapshot.templates().iter().zip(0u32..);
             let skills = snapshot.skills().iter().zip(0u32..);
             let skill_uri = |entry: &Json| entry.get_str("uri").unwrap_or_default();
+            let trim = |(skill, n): (&NamedEntry, u32)| {
+                let is_hidden = |uri: &str| judge(skill.member, uri, n).is_none();
+                Some((n, without_hidden(&skill.entry, is_hidden)?))
+            };
             Seen {
+                trimmed: snapshot.skills().iter().zip(0u32..).filter_map(trim).collect(),
                 resources: resources
                     .filter_map(|(r, n)| judge(r.member, r.local.as_str(), n))
                     .collect(),
@@ -140,11 +148,28 @@ impl View {
             }),
             List::Skills => cut(&seen.skills, cursor, PAGE_ENTRIES, |place| {
                 let entry: &NamedEntry = &snapshot.skills()[place.index as usize];
-                (&entry.public, &entry.entry)
+                (&entry.public, seen.trimmed.get(&place.index).unwrap_or(&entry.entry))
             }),
             List::Tools | List::Prompts => snapshot.page(list, cursor),
         }
     }
+}
+
+/// The entry of a skill, or the members of a directory, without what is hidden; nothing
+/// if nothing is.
+pub(super) fn without_hidden(entry: &Json, is_hidden: impl Fn(&str) -> bool) -> Option<Json> {
+    let mut object = Object::parse_valid(entry.as_str())?;
+    let mut members = items(object.get_original("resources")?)?;
+    let count = members.len();
+    members.retain(|member| {
+        let uri = Object::parse_valid(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
+        uri.is_none_or(|uri| !is_hidden(&uri))
+    });
+    if members.len() == count {
+        return None;
+    }
+    object.set("resources", format!("[{}]", members.join(",")));
+    Some(object.to_json())
 }
 
 fn pick<'a, T>(

@@ -19,12 +19,14 @@ use trove_core::{
 use super::{called, tools};
 use crate::guide::kit::Guide;
 
-const RULES: [&str; 5] = [
+const RULES: [&str; 7] = [
     "guide://*/lang/secret*",
     "guide://*/drafts*",
     "guide://collection/inner",
     "skill://guide/skills/hush*",
+    "skill://guide/skills/tidy/private*",
     "guide://*/skills/hush*",
+    "guide://*/skills/tidy/private*",
 ];
 
 const OPEN: [(&str, &str); 5] = [
@@ -35,10 +37,11 @@ const OPEN: [(&str, &str); 5] = [
     ("guide/skills/tidy/SKILL.md", "---\nname: tidy\ndescription: Tidies\n---\nDo it.\n"),
 ];
 
-const HIDDEN: [(&str, &str); 5] = [
+const HIDDEN: [(&str, &str); 6] = [
     ("guide/lang/secret.md", "---\ntitle: [\n---\n# Secret\n"),
     ("guide/lang/secret.png", "\u{0}PNG"),
     ("guide/drafts/a.md", "# Draft\n"),
+    ("guide/skills/tidy/private/keys.txt", "# Secret\n"),
     ("guide/drafts/b.md.j2", "# {{ oops"),
     ("guide/skills/hush/SKILL.md", "---\nname: hush\ndescription: Hushes\n---\nQuiet.\n"),
 ];
@@ -95,7 +98,7 @@ async fn both() -> (Guide, Guide) {
     (with, without)
 }
 
-const READS: [&str; 34] = [
+const READS: [&str; 38] = [
     "guide://help",
     "guide://document/lang/secret.md",
     "guide://document/lang/secret",
@@ -130,6 +133,10 @@ const READS: [&str; 34] = [
     "skill://guide/skills/hush/SKILL.md",
     "skill://guide/skills/hus/SKILL.md",
     "skill://guide/skills/hush",
+    "skill://guide/skills/tidy/SKILL.md",
+    "skill://guide/skills/tidy",
+    "skill://guide/skills/tidy/private",
+    "skill://guide/skills/tidy/private/keys.txt",
 ];
 
 const EXPRESSIONS: [(&str, Option<&str>); 12] = [
