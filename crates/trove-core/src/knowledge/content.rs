@@ -162,8 +162,8 @@ fn needs(scene: &Scene<'_>, document: &Document) -> Option<String> {
     let matter = document.file.matter.as_deref()?;
     let project = scene.project.map(|(name, _)| name);
     let unmet = matter.requires.iter().find(|(name, wanted)| {
-        let own = || scene.project.and_then(|(_, project)| project.flags.get(name).cloned());
-        let value = scene.flags.flag(project, name).or_else(own);
+        let own = scene.project.and_then(|(_, project)| project.flags.get(name));
+        let value = scene.flags.flag(project, name, own);
         !is_met(wanted, value.as_ref())
     });
     unmet.map(|(name, wanted)| format!("the flag `{name}` to be {wanted}"))
@@ -228,8 +228,8 @@ pub(super) fn no_flags() -> Arc<dyn Flags> {
 struct NoFlags;
 
 impl Flags for NoFlags {
-    fn flag(&self, _: Option<&str>, _: &str) -> Option<Value> {
-        None
+    fn flag(&self, _: Option<&str>, _: &str, own: Option<&Value>) -> Option<Value> {
+        own.cloned()
     }
 }
 

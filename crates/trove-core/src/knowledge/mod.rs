@@ -78,8 +78,10 @@ const READ_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Where flags come from.
 pub trait Flags: Send + Sync + fmt::Debug {
-    /// The value of a flag, as a project has it; nothing if nobody set it.
-    fn flag(&self, project: Option<&str>, name: &str) -> Option<Value>;
+    /// The value of a flag, as a project has it; nothing if nobody set it. `own` is what the
+    /// settings give to the project: it counts after what was set for the project, and
+    /// before what was set for all.
+    fn flag(&self, project: Option<&str>, name: &str, own: Option<&Value>) -> Option<Value>;
 }
 
 /// What local knowledge is given by whoever joins the parts.

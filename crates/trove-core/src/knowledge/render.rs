@@ -96,8 +96,7 @@ struct FlagValues {
 impl Object for FlagValues {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = key.as_str()?;
-        let found = self.flags.flag(self.project.as_deref(), name);
-        let value = found.or_else(|| self.own.get(name).cloned());
+        let value = self.flags.flag(self.project.as_deref(), name, self.own.get(name));
         // A flag that nobody set is simply not true.
         Some(value.map_or(Value::from(()), |value| Value::from(Serde(value))))
     }

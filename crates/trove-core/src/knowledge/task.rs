@@ -66,8 +66,8 @@ impl Task {
 
     pub(super) fn format(&self) -> Format {
         const FLAG: &str = "content-format";
-        let own = || self.project().and_then(|(_, project)| project.flags.get(FLAG).cloned());
-        let value = self.flags.flag(self.project.as_deref(), FLAG).or_else(own);
+        let own = self.project().and_then(|(_, project)| project.flags.get(FLAG));
+        let value = self.flags.flag(self.project.as_deref(), FLAG, own);
         match value.as_ref().and_then(Value::as_str) {
             Some("plain") => Format::Plain,
             Some("parts") => Format::Parts,

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use trove_core::{
@@ -15,7 +16,7 @@ use trove_core::{
         audit::{Audit, AuditConfig},
     },
     caller::Roles,
-    flags::{Flags, SqliteStore, defs::KNOWN},
+    flags::{Flags, Origin as FlagOrigin, Resolved, SqliteStore, defs::KNOWN},
     knowledge::{self, Givens, Knowledge},
     tools::Settings,
 };
@@ -125,9 +126,14 @@ impl std::fmt::Debug for ProjectFlags {
 }
 
 impl knowledge::Flags for ProjectFlags {
-    fn flag(&self, project: Option<&str>, name: &str) -> Option<serde_json::Value> {
+    fn flag(&self, project: Option<&str>, name: &str, own: Option<&Value>) -> Option<Value> {
         let project = project.and_then(|name| ProjectName::new(name).ok());
-        let found = self.0.last_seen(project.as_ref()).get(name)?;
-        Some(found.value.to_json())
+        let found = self.0.last_seen(project.as_ref()).get(name);
+        match found {
+            Some(Resolved { value, origin: FlagOrigin::Request | FlagOrigin::Project }) => {
+                Some(value.to_json())
+            }
+            other => own.cloned().or_else(|| other.map(|found| found.value.to_json())),
+        }
     }
 }

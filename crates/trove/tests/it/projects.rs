@@ -125,3 +125,27 @@ async fn without_folders_of_the_client_the_working_directory_decides_then_the_se
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains(LANG) && !text.contains(DOCS), "{text}");
 }
+
+#[tokio::test]
+async fn flags_of_a_project_in_the_settings_count_before_those_for_all_and_after_its_own() {
+    let folder = guide("[guide]\nproject = \"desk\"");
+    folder.put("guide/docs/more.md", "# More\n");
+    folder.write(&format!(
+        "{}\n[guide.projects.desk.flags]\ncontent-format = \"plain\"\n",
+        std::fs::read_to_string(folder.config()).expect("the configuration")
+    ));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    let format = async || {
+        let read = client.read("guide://category/docs").await.expect("the category");
+        let contents = read["contents"].as_array().expect("contents").clone();
+        (contents.len(), contents[0]["mimeType"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(format().await, (1, "text/plain".to_owned()));
+    let all = json!({ "name": "content-format", "value": "mime" });
+    client.call("guide_set_feature_flag", all).await;
+    assert_eq!(format().await, (1, "text/plain".to_owned()));
+    let own = json!({ "name": "content-format", "value": "parts" });
+    client.call("guide_set_project_flag", own).await;
+    assert_eq!(format().await.0, 2);
+}

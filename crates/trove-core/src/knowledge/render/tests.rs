@@ -6,8 +6,13 @@ use super::*;
 struct Fixed;
 
 impl Flags for Fixed {
-    fn flag(&self, _: Option<&str>, name: &str) -> Option<serde_json::Value> {
-        (name == "workflow").then(|| serde_json::json!(true))
+    fn flag(
+        &self,
+        _: Option<&str>,
+        name: &str,
+        own: Option<&serde_json::Value>,
+    ) -> Option<serde_json::Value> {
+        (name == "workflow").then(|| serde_json::json!(true)).or_else(|| own.cloned())
     }
 }
 

@@ -26,8 +26,8 @@ use trove_core::{
 pub(crate) struct TestFlags(pub(crate) Mutex<BTreeMap<String, Value>>);
 
 impl Flags for TestFlags {
-    fn flag(&self, _: Option<&str>, name: &str) -> Option<Value> {
-        self.0.lock().unwrap().get(name).cloned()
+    fn flag(&self, _: Option<&str>, name: &str, own: Option<&Value>) -> Option<Value> {
+        self.0.lock().unwrap().get(name).or(own).cloned()
     }
 }
 
