@@ -11,7 +11,6 @@
 )]
 
 mod bench;
-mod browser;
 mod dist;
 mod faults;
 mod fuzz;
@@ -21,6 +20,7 @@ mod peers;
 mod repack;
 mod soak;
 mod steps;
+mod system;
 mod test;
 mod tidy;
 

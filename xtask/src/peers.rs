@@ -13,7 +13,7 @@ use std::time::SystemTime;
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::{browser, steps};
+use crate::{steps, system};
 
 /// Environments kept in the cache; each takes most of a gigabyte.
 const KEPT_ENVIRONMENTS: usize = 3;
@@ -55,7 +55,7 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<PathBuf> {
         install_part(part, &manifests, &environment)?;
     }
 
-    browser::install()?;
+    system::install()?;
 
     // The time of last use decides what is pruned.
     File::open(&environment)?.set_modified(SystemTime::now())?;
