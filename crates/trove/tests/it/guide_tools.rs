@@ -252,11 +252,13 @@ fn reads(uris: &[String]) -> String {
 
 /// What Trove answers on stdio, and every system call with which it opened something.
 async fn traced(folder: &Folder, lines: &str) -> (String, String) {
-    let trace = folder.path().join("trace");
+    let traces = folder.path().join("traces");
+    std::fs::create_dir(&traces).expect("the folder can be made");
     let mut command = tokio::process::Command::new("strace");
     command
-        .args(["-f", "-qq", "-e", "trace=open,openat,openat2", "-o"])
-        .arg(&trace)
+        // A file for each thread: in one file calls are torn in two.
+        .args(["-ff", "-qq", "-e", "trace=open,openat,openat2", "-o"])
+        .arg(traces.join("of"))
         .arg(env!("CARGO_BIN_EXE_trove"))
         .args(["serve", "--stdio", "--log", "error", "--config"])
         .arg(folder.config())
@@ -271,7 +273,11 @@ async fn traced(folder: &Folder, lines: &str) -> (String, String) {
     let output = tokio::time::timeout(crate::kit::LIMIT, child.wait_with_output()).await;
     let output = output.expect("it ends in time").expect("it ran");
     let answers = String::from_utf8(output.stdout).expect("answers are UTF-8");
-    (answers, std::fs::read_to_string(trace).expect("the trace"))
+    let files = std::fs::read_dir(traces).expect("the traces");
+    let read = |file: std::io::Result<std::fs::DirEntry>| {
+        std::fs::read_to_string(file.expect("a trace").path()).expect("a trace is text")
+    };
+    (answers, files.map(read).collect())
 }
 
 #[tokio::test]
