@@ -21,6 +21,7 @@ mod reads;
 mod report;
 mod retrieval;
 mod samples;
+mod search;
 mod start;
 
 use std::path::PathBuf;
@@ -66,6 +67,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("guide", |lab, _| guide::measure(lab)),
     ("start", |lab, _| start::measure(lab)),
     ("memory", |lab, _| memory::measure(lab)),
+    ("search", |lab, _| search::measure(lab)),
     ("lookups", |lab, options| lookups::measure(lab, options.accept)),
     ("kill", |lab, _| kill::measure(lab)),
     ("hostile", |lab, _| hostile::measure(lab)),

@@ -495,9 +495,19 @@ pub enum ConfigCommand {
     /// Report every problem
     Check(Output),
     /// Show the settings in force, secrets masked
-    Show(Output),
+    Show(Show),
     /// Print the JSON Schema of trove.toml
     Schema,
+}
+
+/// `trove config show`.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Show {
+    /// Print who decided each setting: a flag, the environment, the file or nobody
+    #[arg(long)]
+    pub origin: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `trove import`.

@@ -23,6 +23,7 @@ pub(crate) struct Lab {
     mcp_bench: PathBuf,
     toymcp: PathBuf,
     pub(crate) route_bench: PathBuf,
+    pub(crate) retrieval_bench: PathBuf,
     pub(crate) is_quick: bool,
     /// How often each comparison is made.
     pub(crate) rounds: usize,
@@ -49,6 +50,8 @@ pub(crate) struct Target {
 pub(crate) enum Upstream {
     Command(Vec<String>),
     Url(String),
+    /// Whose answers may be kept.
+    Cached(Vec<String>),
 }
 
 /// A server that runs beside the measurement and ends with it.
@@ -103,6 +106,7 @@ impl Lab {
             mcp_bench: keep("mcp-bench")?,
             toymcp: keep("toymcp")?,
             route_bench: keep("route-bench")?,
+            retrieval_bench: keep("retrieval-bench")?,
             folder,
             is_quick,
             rounds: if is_quick { 3 } else { 5 },
@@ -170,10 +174,16 @@ impl Lab {
         upstreams: &[(&str, Upstream)],
     ) -> anyhow::Result<Target> {
         let file = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
-        let config = self.folder.join(CONFIGS).join(format!("{file}.json"));
         let servers: serde_json::Map<String, Value> =
             upstreams.iter().map(|(id, upstream)| ((*id).to_owned(), entry(upstream))).collect();
-        fs::write(&config, json!({ "mcpServers": servers }).to_string())?;
+        // What may be kept only our own kind of file can say.
+        let is_ours = upstreams.iter().any(|(_, upstream)| matches!(upstream, Upstream::Cached(_)));
+        let (ending, text_of_it) = match is_ours {
+            true => ("toml", toml_of(&servers)),
+            false => ("json", json!({ "mcpServers": servers }).to_string()),
+        };
+        let config = self.folder.join(CONFIGS).join(format!("{file}.{ending}"));
+        fs::write(&config, text_of_it)?;
         let mut command = vec![text(&self.trove), "serve".to_owned()];
         let mut url = None;
         match door {
@@ -287,7 +297,22 @@ fn entry(upstream: &Upstream) -> Value {
     match upstream {
         Upstream::Command(command) => json!({ "command": command[0], "args": command[1..] }),
         Upstream::Url(url) => json!({ "type": "http", "url": url }),
+        Upstream::Cached(command) => {
+            json!({ "command": command[0], "args": command[1..], "cache": "public" })
+        }
     }
+}
+
+/// Servers as `trove.toml` has them; for texts and lists JSON and TOML are alike.
+fn toml_of(servers: &serde_json::Map<String, Value>) -> String {
+    let mut text = String::new();
+    for (id, entry) in servers {
+        text.push_str(&format!("[servers.{id}]\n"));
+        for (key, value) in entry.as_object().into_iter().flatten() {
+            text.push_str(&format!("{key} = {value}\n"));
+        }
+    }
+    text
 }
 
 fn free_port() -> anyhow::Result<u16> {

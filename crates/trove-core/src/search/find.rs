@@ -15,7 +15,7 @@ use super::{
     plan::Plan,
     query::{Query, QueryError},
     record::Record,
-    relevance::{DEFAULT_THRESHOLD, Evidence},
+    relevance::{self, DEFAULT_THRESHOLD, Evidence},
     roster::Roster,
     show,
     store::Store,
@@ -278,6 +278,8 @@ impl Finder<'_> {
             let Some(record) = self.roster.get(candidate.id) else { continue };
             let lexical = words.place(candidate.lexical);
             candidate.evidence.is_terse = !record.state.has_content();
+            candidate.evidence.is_record =
+                relevance::is_record(self.roster.type_of(record), &record.local);
             let rank = match (meaning, candidate.near) {
                 (Some(meaning), Some(near)) => {
                     candidate.evidence.cosine = Some(near.cosine);

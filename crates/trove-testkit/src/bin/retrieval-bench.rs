@@ -157,12 +157,13 @@ fn report(indexed: &Indexed, all: &[&Set], is_semantic: bool) -> anyhow::Result<
 /// How many small catalogues are made of each set.
 const PIECES: usize = 6;
 
-/// The sets to fit to, contents and listings.
-fn groups(read: Vec<Set>) -> [(&'static str, Vec<Set>); 2] {
+/// The sets to fit to: contents, records and listings.
+fn groups(read: Vec<Set>) -> [(&'static str, Vec<Set>); 3] {
     let (terse, full): (Vec<Set>, Vec<Set>) = read.into_iter().partition(Set::is_terse);
     // There are few sets of listings; every other one makes one more.
     let terse: Vec<Set> = terse.into_iter().chain(full.iter().map(Set::shortened)).collect();
-    [("contents", full), ("listings", terse)].map(|(name, sets)| {
+    let (records, full): (Vec<Set>, Vec<Set>) = full.into_iter().partition(Set::is_records);
+    [("contents", full), ("records", records), ("listings", terse)].map(|(name, sets)| {
         let pieces: Vec<Set> = sets.iter().flat_map(|set| set.pieces(PIECES)).collect();
         (name, sets.into_iter().chain(pieces).collect())
     })

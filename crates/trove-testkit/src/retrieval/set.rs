@@ -8,6 +8,7 @@ use std::{
 
 use anyhow::Context as _;
 use serde_json::Value;
+use trove_core::search::relevance;
 
 /// How many words a description in a listing has.
 const LISTED_WORDS: usize = 25;
@@ -122,6 +123,12 @@ impl Set {
             pieces.push(Set { name, documents, questions: own });
         }
         pieces
+    }
+
+    /// Whether its documents are logs, tables and settings.
+    pub fn is_records(&self) -> bool {
+        let is_record = |d: &Document| relevance::is_record(d.mime.as_deref(), &d.id);
+        self.documents.iter().all(is_record)
     }
 
     /// Whether its documents are descriptions, as a listing has them, rather than

@@ -17,9 +17,14 @@ pub(super) fn config(global: &Global, command: ConfigCommand) -> Result<(), Fail
             }
             return Ok(());
         }
-        ConfigCommand::Show(output) => {
+        ConfigCommand::Show(command) if command.origin => {
             let loaded = load_as_is(global)?;
-            if output.json {
+            let origins = config::show_origins(&loaded.config);
+            if command.output.json { format!("{:#}\n", origins.0) } else { origins.1 }
+        }
+        ConfigCommand::Show(command) => {
+            let loaded = load_as_is(global)?;
+            if command.output.json {
                 format!("{:#}\n", config::show(&loaded.config))
             } else {
                 config::show_text(&loaded.config)

@@ -104,9 +104,8 @@ impl Command {
         use crate::cli::{AuthCommand, ConfigCommand};
         match self {
             Command::Ls(wait) | Command::Status(wait) | Command::Doctor(wait) => wait.output.json,
-            Command::Config(ConfigCommand::Check(output) | ConfigCommand::Show(output)) => {
-                output.json
-            }
+            Command::Config(ConfigCommand::Show(command)) => command.output.json,
+            Command::Config(ConfigCommand::Check(output)) => output.json,
             Command::Read(read) => read.wait.output.json,
             Command::Find(find) => find.hits.wait.output.json,
             Command::Search(search) => search.hits.wait.output.json,

@@ -22,7 +22,7 @@ pub use settings::{
     Setting, Share, Tokens, Toolset,
 };
 pub(crate) use show::{is_secretive, masked_args, masked_url};
-pub use show::{show, show_text};
+pub use show::{show, show_origins, show_text};
 
 mod auth;
 mod discovery;

@@ -55,6 +55,15 @@ pub fn show_text(config: &Config) -> String {
     text
 }
 
+/// Who decided each setting, as an object and as lines.
+pub fn show_origins(config: &Config) -> (Value, String) {
+    let all = BTreeMap::from(origins(config));
+    let lines = all.iter().map(|(key, origin)| format!("{key}: {origin}\n"));
+    let object: Map<String, Value> =
+        all.iter().map(|(key, origin)| ((*key).to_owned(), json!(origin.to_string()))).collect();
+    (object.into(), lines.collect())
+}
+
 /// Servers and rules come from the file alone, so they are not listed.
 fn origins(config: &Config) -> [(&'static str, Origin); 32] {
     [

@@ -330,6 +330,14 @@ fn the_environment_wins_over_discovery_in_the_file() {
     assert_eq!(discovery.max_content_bytes.origin, Origin::File);
     assert_eq!(discovery.relevance_threshold.get(), 1.0);
     assert!(!load_with("soon").is_usable());
+    let env = Env::default().with("HOME", "/home/ann");
+    let env = env.with("RESOURCE_DISCOVERY_MAX_CONTENT_SIZE", "11");
+    let env = env.with("RESOURCE_DISCOVERY_PARALLEL_REQUESTS", "3");
+    let cwd = folder.path().to_owned();
+    let loaded = load(&Request { explicit: None, cwd, env: &env, flags: Overrides::default() });
+    let discovery = &loaded.config.discovery;
+    assert_eq!((discovery.max_content_bytes.value, discovery.parallel.value), (11, 3));
+    assert!(super::super::show_origins(&loaded.config).1.contains("discovery.parallel_requests: "));
     assert!(!load_toml("[discovery]\nrelevance_threshold = 1.5\n").is_usable());
     assert!(!load_toml("[discovery]\nparallel_requests = 0\n").is_usable());
 }
