@@ -22,6 +22,8 @@ export function list({ height, label, fetch, draw, open, empty }) {
   let total = 0;
   let at = 0;
   let age = 0;
+  // The row that is to open once it is there.
+  let wanted = null;
 
   function row(n) {
     return pages.get(Math.floor(n / PAGE))?.[n % PAGE];
@@ -38,9 +40,16 @@ export function list({ height, label, fetch, draw, open, empty }) {
       if (answer.total !== total) resize(answer.total);
       for (const [n, node] of drawn) if (Math.floor(n / PAGE) === page) { node.remove(); drawn.delete(n); }
       paint();
+      if (wanted !== null && row(wanted)) openWanted();
     } catch {
       if (own === age) pages.delete(page);
     }
+  }
+
+  function openWanted() {
+    const data = row(wanted);
+    wanted = null;
+    open(data);
   }
 
   function resize(count) {
@@ -88,10 +97,12 @@ export function list({ height, label, fetch, draw, open, empty }) {
     if (event.key in moves && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       at = Math.max(0, Math.min(total - 1, at + moves[event.key]));
+      wanted = null;
       select();
-    } else if (event.key === 'Enter' && row(at)) {
+    } else if (event.key === 'Enter' && total > 0) {
       event.preventDefault();
-      open(row(at));
+      wanted = at;
+      if (row(at)) openWanted();
     }
   });
   new ResizeObserver(() => paint()).observe(box);

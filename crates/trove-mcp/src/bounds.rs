@@ -46,6 +46,8 @@ pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
 pub const MAX_WATCHES_PER_CLIENT: usize = 1000;
 /// The most connections of the HTTP door.
 pub const MAX_CONNECTIONS: usize = 10_240;
+/// The longest head of a request.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// How long the head of a request may take to arrive, from its first byte on.
 pub const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 /// The most requests a second of one caller who is known by name, unless configured.

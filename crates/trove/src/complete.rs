@@ -34,7 +34,7 @@ fn candidates(start: &OsStr, of: Names) -> Vec<CompletionCandidate> {
         load(&Request { explicit: None, cwd, env: &ProcessEnv, flags: Overrides::default() });
     let what = What::Names { of, start: start.to_owned() };
     let state = &loaded.config.state_dir.value;
-    let names = match ask(state, &memory_of(&loaded), &Errand { what, wait: 0 }) {
+    let names = match ask(state, &memory_of(&loaded), &Errand::new(what, 0)) {
         Some(Ok(answer)) => serde_json::from_slice(&answer.body).unwrap_or_default(),
         _ => remembered(&loaded, of, start),
     };

@@ -121,7 +121,7 @@ pub struct SourceHealth {
     /// Prompts listed.
     pub prompts: usize,
     /// What is missing from the lists, and why.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omissions: Vec<String>,
 }
 

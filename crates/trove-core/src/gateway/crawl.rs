@@ -49,8 +49,11 @@ const MAX_READING: Duration = Duration::from_secs(30);
 const YIELD: Duration = Duration::from_millis(100);
 /// How often the background looks whether somebody asks, while it computes.
 const LOOK: Duration = Duration::from_millis(250);
-/// The longest the background waits for a pause between requests.
-const MAX_YIELD: Duration = Duration::from_secs(2);
+/// The longest that a content waits for a pause between requests to be read: where somebody
+/// always asks, the index must get whole too.
+const MAX_YIELD: Duration = Duration::from_millis(200);
+/// The same for vectors, which take the processor for longer.
+const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 
 /// What the crawler is told by the settings.
 #[derive(Debug)]
@@ -121,15 +124,15 @@ impl Gateway {
             tokio::time::sleep(LOOK).await;
             if self.last_asked.is_recent(self.started) && search.lacks_vectors() {
                 search.pause_meaning(true);
-                self.stand_aside().await;
+                self.stand_aside(MAX_MEANING_YIELD).await;
                 search.pause_meaning(false);
             }
         }
     }
 
-    async fn stand_aside(&self) {
+    async fn stand_aside(&self, limit: Duration) {
         let began = Instant::now();
-        while self.last_asked.is_recent(self.started) && began.elapsed() < MAX_YIELD {
+        while self.last_asked.is_recent(self.started) && began.elapsed() < limit {
             tokio::time::sleep(YIELD).await;
         }
     }
@@ -227,7 +230,7 @@ impl Crawler {
             reading.spawn(async move {
                 let _lane = lane.acquire_owned().await;
                 let _room = room.acquire_owned().await;
-                gateway.stand_aside().await;
+                gateway.stand_aside(MAX_YIELD).await;
                 let outcome = gateway.read_for_index(&pending).await;
                 (pending.key, outcome)
             });

@@ -131,6 +131,12 @@ impl Store {
         Ok(Store { index, reader, fields, place, opened, lock })
     }
 
+    /// An empty index in memory, because none can be kept on the disk.
+    pub(super) fn moved_to_memory(why: String) -> tantivy::Result<Store> {
+        let why = format!("{why}; it is kept in memory");
+        Store::in_memory(Opened::Rebuilt { why }).map(|(store, _)| store)
+    }
+
     /// The same place with an empty index, because this one cannot be trusted.
     pub(super) fn rebuilt(&self, why: String) -> tantivy::Result<Store> {
         let opened = Opened::Rebuilt { why };

@@ -76,7 +76,12 @@ pub(super) struct Writer {
     due: Option<Instant>,
     last_commit: Duration,
     is_full: bool,
+    /// How often the index was built anew.
+    rebuilt: u32,
 }
+
+/// How often an index on the disk is built anew before it is kept in memory.
+const MAX_REBUILT_ON_DISK: u32 = 1;
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, inbox: mpsc::Receiver<Queued>) -> Writer {
@@ -90,6 +95,7 @@ impl Writer {
             waiting: Vec::new(),
             due: None,
             last_commit: Duration::ZERO,
+            rebuilt: 0,
             is_full: false,
         }
     }
@@ -348,7 +354,13 @@ impl Writer {
     fn rebuild(&mut self, why: String) {
         tracing::warn!(%why, "the search index is built anew");
         self.writer = None;
-        match self.shared.store().rebuilt(why.clone()) {
+        self.rebuilt += 1;
+        // A disk that is full takes an empty index, and then no more than before.
+        let store = match self.rebuilt {
+            0..=MAX_REBUILT_ON_DISK => self.shared.store().rebuilt(why.clone()),
+            _ => Store::moved_to_memory(why.clone()),
+        };
+        match store {
             Ok(store) => {
                 *self.shared.roster_mut() = Roster::default();
                 self.shared.vectors_mut().retain(|_| false);

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 use super::{outcome::Failure, schema::TAKES_ANYTHING};
 use crate::content::escape_line;
 
+/// The ends of a range of dates, and the names of the range itself.
+const RANGE: [&str; 2] = ["after", "before"];
+const RANGE_NAMES: [&str; 2] = ["dateRange", "date_range"];
 /// How much of a wrong value is repeated.
 const MAX_SHOWN: usize = 60;
 
@@ -20,7 +23,7 @@ pub(super) fn check(arguments: Value, schema: &Value) -> Result<Value, Failure> 
     let none = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
     let mut taken = Map::new();
-    for (name, value) in given {
+    for (name, value) in flattened(given, properties)? {
         let Some(own) = own_name(&name, properties) else { return Err(unknown(&name, properties)) };
         let property = &properties[own];
         // Some clients send null for what is left out.
@@ -43,6 +46,34 @@ pub(super) fn check(arguments: Value, schema: &Value) -> Result<Value, Failure> 
         }
     }
     Ok(Value::Object(taken))
+}
+
+/// Schemas are flat, because some clients understand no others. A range of dates may also
+/// come as the one object that it is elsewhere.
+fn flattened(
+    mut given: Map<String, Value>,
+    properties: &Map<String, Value>,
+) -> Result<Map<String, Value>, Failure> {
+    if !RANGE.iter().all(|end| properties.contains_key(*end)) {
+        return Ok(given);
+    }
+    let named = RANGE_NAMES.iter().find_map(|name| given.remove(*name).map(|value| (*name, value)));
+    let Some((name, value)) = named.filter(|(_, value)| !value.is_null()) else { return Ok(given) };
+    let Value::Object(range) = value else {
+        let message = format!("`{name}` must be an object with `after` and `before`");
+        return Err(Failure::arguments(message).with("field", name));
+    };
+    for (end, date) in range {
+        if !RANGE.contains(&end.as_str()) {
+            let other = escape_line(&end).chars().take(MAX_SHOWN).collect::<String>();
+            let message = format!("`{name}` has `after` and `before`, not `{other}`");
+            return Err(Failure::arguments(message).with("field", name));
+        }
+        if given.insert(end.clone(), date).is_some() {
+            return Err(Failure::arguments(format!("`{end}` is given twice")).with("field", end));
+        }
+    }
+    Ok(given)
 }
 
 /// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.

@@ -1,6 +1,6 @@
 //! Finding resources: `discover_resources` and `search_resources`.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -74,9 +74,6 @@ pub(super) struct SearchResources {
     /// Changed until.
     #[serde(default)]
     before: Option<String>,
-    /// Or both here: `{after, before}`.
-    #[serde(default)]
-    date_range: BTreeMap<String, String>,
     /// Only these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
@@ -192,7 +189,8 @@ impl Tool for SearchResources {
             SearchScope::Content => Scope::Content,
             SearchScope::All => Scope::All,
         };
-        let (after, before) = dates(self.after, self.before, self.date_range)?;
+        let after = date("after", self.after.as_deref(), Edge::Begin)?;
+        let before = date("before", self.before.as_deref(), Edge::End)?;
         let asked = Query {
             scope,
             is_fuzzy: self.fuzzy_match,
@@ -345,25 +343,6 @@ fn offset(cursor: Option<&str>) -> Result<usize, Failure> {
     let bad =
         |_| Failure::arguments("`cursor` is not one that was given out here; ask again without it");
     cursor.parse().map_err(bad)
-}
-
-/// The first and the last second that are asked for, said in one way or the other.
-fn dates(
-    after: Option<String>,
-    before: Option<String>,
-    mut range: BTreeMap<String, String>,
-) -> Result<(Option<i64>, Option<i64>), Failure> {
-    let after = after.or_else(|| range.remove("after"));
-    let before = before.or_else(|| range.remove("before"));
-    if let Some(other) = range.keys().find(|key| !["after", "before"].contains(&key.as_str())) {
-        let other = escape_line(other);
-        let message = format!("`dateRange` has `after` and `before`, not {other:?}");
-        return Err(Failure::arguments(message).with("field", "dateRange"));
-    }
-    Ok((
-        date("after", after.as_deref(), Edge::Begin)?,
-        date("before", before.as_deref(), Edge::End)?,
-    ))
 }
 
 #[derive(Clone, Copy)]

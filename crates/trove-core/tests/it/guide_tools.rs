@@ -44,8 +44,9 @@ async fn guide() -> Guide {
     guide
 }
 
-fn tools(guide: &Guide) -> Tools {
-    Tools::new(guide.gateway.clone(), tools::Settings::default()).all()
+fn tools(guide: &Guide) -> Arc<Tools> {
+    let toolsets = tools::Toolset::ALL.to_vec();
+    Tools::new(guide.gateway.clone(), tools::Settings { toolsets, ..tools::Settings::default() })
 }
 
 async fn called(tools: &Tools, caller: &Caller, tool: &str, arguments: &Value) -> Value {

@@ -201,6 +201,10 @@ async fn furnished() -> Guide {
     guide
 }
 
+fn every_toolset() -> Settings {
+    Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() }
+}
+
 #[tokio::test]
 async fn every_example_works() {
     let prefixed = |spec: &trove_core::tools::ToolSpec| match spec.prefix {
@@ -211,7 +215,7 @@ async fn every_example_works() {
         for example in spec.examples {
             // Each has a world of its own: some take away what others need.
             let guide = furnished().await;
-            let tools = Tools::new(guide.gateway.clone(), Settings::default()).all();
+            let tools = Tools::new(guide.gateway.clone(), every_toolset());
             let arguments = Json::parse(example.arguments).expect(example.arguments);
             let answer = tools
                 .call(&Caller::local(), &prefixed(spec), Some(&arguments), Ask::default())
@@ -282,7 +286,7 @@ impl Write for Log {
 
 #[tokio::test]
 async fn every_call_is_logged_once_in_the_same_words() {
-    let tools = Tools::new(Gateway::start("test", None).await, Settings::default()).all();
+    let tools = Tools::new(Gateway::start("test", None).await, every_toolset());
     let log = Log::default();
     let writer = log.clone();
     let subscriber = tracing_subscriber::fmt()

@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 use tracing::{debug, warn};
 
-use crate::bounds::Bounds;
+use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 
 /// How long accepting rests when the system has no descriptors left.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
@@ -102,7 +102,8 @@ async fn converse(
             answer
         }
     });
-    let connection = http1::Builder::new().serve_connection(io, service);
+    let connection =
+        http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
     let mut connection = std::pin::pin!(connection);
     // Its end, whatever it was, is the client's affair.
     let ended = tokio::select! {

@@ -194,7 +194,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
 fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Failed> {
     let (mut loaded, _) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
-    let errand = Errand { what, wait };
+    let errand = Errand::new(what, wait);
     if let Some(outcome) = ask_running(global, &loaded, &errand) {
         return outcome.map(|answer| told(global, answer));
     }

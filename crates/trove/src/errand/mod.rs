@@ -7,7 +7,7 @@
 mod ask;
 mod door;
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,6 +15,7 @@ use trove_core::{
     Caller, Json, PublicUri, SourceId,
     gateway::View,
     json::{Object, items},
+    project::ProjectName,
     source::Ask,
     status::State,
 };
@@ -40,6 +41,15 @@ const CLIENT: &str = "trove-cli";
 pub(crate) struct Errand {
     pub(crate) what: What,
     pub(crate) wait: u64,
+    /// Where whoever asks works, which may decide about the project.
+    folder: Option<PathBuf>,
+}
+
+impl Errand {
+    /// An errand of whoever works in the current folder.
+    pub(crate) fn new(what: What, wait: u64) -> Errand {
+        Errand { what, wait, folder: std::env::current_dir().ok() }
+    }
 }
 
 /// What is asked.
@@ -101,7 +111,8 @@ pub(crate) enum Whose {
 /// Does it.
 pub(crate) async fn perform(live: &Live, errand: &Errand, whose: Whose) -> Result<Answer, Failed> {
     let wait = Duration::from_secs(errand.wait);
-    let work = Work { live, wait, whose };
+    let project = live.gateway().project_in(errand.folder.as_slice());
+    let work = Work { live, wait, whose, project };
     match &errand.what {
         What::List => work.list().await,
         What::Read { uri } => work.read(uri).await,
@@ -116,11 +127,13 @@ struct Work<'a> {
     live: &'a Live,
     wait: Duration,
     whose: Whose,
+    project: Option<ProjectName>,
 }
 
 impl Work<'_> {
     fn caller(&self) -> Caller {
-        Caller { client: Some(CLIENT.to_owned()), ..Caller::local() }
+        let (client, project) = (Some(CLIENT.to_owned()), self.project.clone());
+        Caller { client, project, ..Caller::local() }
     }
 
     async fn list(&self) -> Result<Answer, Failed> {

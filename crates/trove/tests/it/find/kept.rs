@@ -45,7 +45,7 @@ async fn a_kill_while_indexing_costs_only_what_was_not_committed() {
     let folder = Folder::with(&config(&[searched("one", many)]));
     let mut trove = Trove::start_in(&folder).await;
     until("some contents to be indexed", async || {
-        trove.health().await["index"]["indexed"].as_u64() > Some(450)
+        trove.health().await["index"]["indexed"].as_u64() > Some(100)
     })
     .await;
     trove.signal(Signal::KILL);
