@@ -47,7 +47,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
         title: "The bridge",
         promises: promises(&samples)?,
         method: format!(
-            "The same resources by `resources/read` and by the tool `get_resource` of one Trove, uncached, over HTTP, \
+            "The same resources by `resources/read` and by the tool `get_resource` of one Trove, uncached and not indexed meanwhile, over HTTP, \
              {} rounds of {} s in turn; medians. The other product is FastMCP's proxy with its `ResourcesAsTools`, in \
              front of the same upstream, by the same client.",
             lab.rounds, lab.seconds

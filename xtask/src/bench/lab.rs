@@ -195,7 +195,7 @@ impl Lab {
                 url = Some(format!("http://127.0.0.1:{port}/mcp"));
             }
         }
-        command.extend(["--log", "warn", "--config"].map(str::to_owned));
+        command.extend(["--log", "warn", "--yes", "--config"].map(str::to_owned));
         command.push(text(&config));
         Ok(Target { name, url, command, home: self.folder.join(format!("{file}-home")) })
     }
@@ -293,10 +293,14 @@ pub(crate) fn build_one(name: &str) -> anyhow::Result<PathBuf> {
     programs.remove(name).with_context(|| format!("{name} was not built"))
 }
 
+/// Contents are not read for the index, which would take the processor from what is measured
+/// until it has read them all.
 fn entry(upstream: &Upstream) -> Value {
     match upstream {
-        Upstream::Command(command) => json!({ "command": command[0], "args": command[1..] }),
-        Upstream::Url(url) => json!({ "type": "http", "url": url }),
+        Upstream::Command(command) => {
+            json!({ "command": command[0], "args": command[1..], "index": "metadata" })
+        }
+        Upstream::Url(url) => json!({ "type": "http", "url": url, "index": "metadata" }),
         Upstream::Cached(command) => {
             json!({ "command": command[0], "args": command[1..], "cache": "public" })
         }

@@ -33,6 +33,8 @@ struct Asked {
     right: &'static str,
     /// The place of the right resource among the results, from 1.
     place: Option<usize>,
+    /// How often it was searched for.
+    searches: usize,
     calls: usize,
     calls_without: usize,
 }
@@ -61,7 +63,7 @@ async fn ten_tasks_take_few_calls_and_find_the_right_resource() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         fs::write(root.join(DOCUMENT), &report).expect("the result can be written");
     }
-    let (share, fewer) = (first_share(&all), fewer(&all));
+    let (share, fewer) = (first_share(&all, 2), fewer(&all));
     assert!(share >= 0.95, "{share:.3} among the first {FIRST}\n{report}");
     assert!(fewer >= 0.6, "{fewer:.3} fewer calls\n{report}");
 }
@@ -154,7 +156,7 @@ async fn ask(
         place = place_of(client, &asked, right).await;
     }
     let calls = searches + place.unwrap_or(calls_without);
-    Asked { question, right, place, calls, calls_without }
+    Asked { question, right, place, searches, calls, calls_without }
 }
 
 /// The place of a resource among the results, from 1.
@@ -176,8 +178,10 @@ fn reads_by_name(names: &BTreeMap<String, String>, right: &str, question: &str) 
     better + alike.div_ceil(2)
 }
 
-fn first_share(all: &[Asked]) -> f64 {
-    let first = all.iter().filter(|asked| asked.place.is_some_and(|place| place <= FIRST));
+fn first_share(all: &[Asked], searches: usize) -> f64 {
+    let first = all.iter().filter(|asked| {
+        asked.searches <= searches && asked.place.is_some_and(|place| place <= FIRST)
+    });
     first.count() as f64 / all.len() as f64
 }
 
@@ -197,13 +201,15 @@ fn report(all: &[Asked]) -> String {
     );
     let _ = writeln!(
         text,
-        "| what | promised | measured |\n|---|---|---|\n| right resource among the first {FIRST} | ≥ 95 % | {:.1} % |\n\
+        "| what | promised | measured |\n|---|---|---|\n| right resource among the first {FIRST}, first search | ≥ 95 % | {:.1} % |\n\
+         | the same, with a second search without a threshold | | {:.1} % |\n\
          | fewer calls than list and read | ≥ 60 % | {:.1} % |\n",
-        first_share(all) * 100.0,
+        first_share(all, 1) * 100.0,
+        first_share(all, 2) * 100.0,
         fewer(all) * 100.0,
     );
     text.push_str("| question | right | place | calls | without |\n|---|---|---|---|---|\n");
-    for Asked { question, right, place, calls, calls_without } in all {
+    for Asked { question, right, place, calls, calls_without, .. } in all {
         let place = place.map_or("–".to_owned(), |place| place.to_string());
         let _ = writeln!(text, "| {question} | `{right}` | {place} | {calls} | {calls_without} |");
     }
