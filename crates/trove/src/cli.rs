@@ -6,7 +6,6 @@ use clap::{
     Args, Parser, Subcommand, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
 };
-
 use clap_complete::engine::ArgValueCompleter;
 
 use crate::{
