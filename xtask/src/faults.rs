@@ -209,7 +209,7 @@ mod tests {
     fn a_row_without_a_test_is_noticed_unless_it_says_why() {
         let matrix = read_matrix().unwrap();
         let error = check_rows(&matrix, &Tests::new()).unwrap_err().to_string();
-        assert!(error.contains("t02 has no test") && !error.contains("t43"), "{error}");
+        assert!(error.contains("t04 has no test") && !error.contains("t43"), "{error}");
     }
 
     #[test]
