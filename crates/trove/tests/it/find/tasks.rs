@@ -6,7 +6,8 @@
 //! Without search a model lists each server (one call each) and then reads whatever its name
 //! makes likely, the likeliest first, until it has the answer. With search it asks once,
 //! with previews, once more without a threshold if that did not give it, and reads in the
-//! order of the results. Both are counted to the read of the right resource; where search does not give it, the calls of the other way are added.
+//! order of the results. Both are counted to the read of the right resource; where search
+//! does not give it, the calls of the other way are added.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -48,8 +49,10 @@ async fn ten_tasks_take_few_calls_and_find_the_right_resource() {
     trove.ready(&["handbook", "settings", "logs", "everything", "memory"]).await;
     let client = trove.any_client().await;
     until("everything to be indexed, vectors too", async || {
-        let index = &trove.health().await["index"];
-        index["state"] == "ready" && index["vectors"].as_u64() >= index["entries"].as_u64()
+        let figures = reqwest::get(trove.url.replace("/mcp", "/metrics")).await.expect("a page");
+        let figures = figures.text().await.expect("text");
+        let is_ready = trove.health().await["index"]["state"] == "ready";
+        is_ready && figures.contains("\ntrove_index_meaning_lag 0\n")
     })
     .await;
     let names = names(&client).await;
