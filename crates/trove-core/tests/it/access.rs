@@ -179,7 +179,7 @@ async fn judge(gateway: Arc<Gateway>, step: Arc<AtomicUsize>, judged: Arc<Atomic
     loop {
         let before = step.load(SeqCst);
         let read = gateway.read(&nobody, &"docs://a".into(), Ask::default()).await;
-        if before == step.load(SeqCst) && before % 2 == 0 {
+        if before == step.load(SeqCst) && before.is_multiple_of(2) {
             assert_eq!(read.is_err(), before % 4 == 2, "at step {before}");
             judged.fetch_add(1, SeqCst);
         }
