@@ -5,8 +5,9 @@
 //! given. Recording never waits: what there is no room for is dropped, counted, and the
 //! count is written into the log itself.
 //!
-//! An entry is in the file a moment after it was recorded, and then survives the end of
-//! the process; those of the last moment do not survive `kill -9`.
+//! An entry is in the file a moment after it was recorded, together with its neighbours,
+//! and then survives the end of the process; those of the last moment do not survive
+//! `kill -9`.
 
 mod line;
 mod log;
@@ -35,6 +36,9 @@ use writer::{Message, Writer};
 pub const MAX_WAITING: usize = 8192;
 /// The most bytes that wait to be digested; what comes on top is written without a digest.
 pub const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
+/// So many entries or bytes are not left waiting for neighbours.
+const ENOUGH_WAITING: usize = MAX_WAITING / 4;
+const ENOUGH_WAITING_BYTES: usize = MAX_WAITING_BYTES / 64;
 /// How large a file grows, unless configured, before the next is begun.
 pub const MAX_FILE_BYTES: u64 = 16 * 1024 * 1024;
 /// How many full files are kept, unless configured.
@@ -149,6 +153,8 @@ struct State {
     dropped: AtomicU64,
     /// Entries dropped since the start.
     dropped_in_all: AtomicU64,
+    /// Entries that wait to be written.
+    waiting: AtomicUsize,
     /// Bytes that wait to be digested.
     waiting_bytes: AtomicUsize,
     is_closing: AtomicBool,
@@ -158,6 +164,13 @@ impl State {
     fn drop_entries(&self, count: u64) {
         self.dropped.fetch_add(count, Ordering::Relaxed);
         self.dropped_in_all.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// Whether what waits is worth writing now.
+    fn is_enough(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) >= ENOUGH_WAITING
+            || self.waiting_bytes.load(Ordering::Relaxed) >= ENOUGH_WAITING_BYTES
+            || self.is_closing.load(Ordering::Acquire)
     }
 }
 
@@ -198,9 +211,18 @@ impl Audit {
         let message = Message::of(entry, has_room);
         let is_held = message.held_bytes();
         state.waiting_bytes.fetch_sub(bytes - is_held, Ordering::Relaxed);
+        // Counted first: the writer may take it before we could.
+        let waiting = state.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         if open.entries.try_send(message).is_err() {
+            state.waiting.fetch_sub(1, Ordering::Relaxed);
             state.waiting_bytes.fetch_sub(is_held, Ordering::Relaxed);
             state.drop_entries(1);
+            return;
+        }
+        if (waiting == ENOUGH_WAITING || is_held >= ENOUGH_WAITING_BYTES)
+            && let Some(thread) = &open.thread
+        {
+            thread.unpark();
         }
     }
 

@@ -16,6 +16,9 @@ use super::{Entry, State, line, log::Log};
 
 /// The most that is written at once.
 const MAX_BATCH_BYTES: usize = 1024 * 1024;
+/// How long an entry waits for neighbours, to be written with them: waking and writing for
+/// each of many reads would cost more than the reads' own way through us.
+const GATHERING: Duration = Duration::from_millis(25);
 /// How often the disk is asked to keep what was written, and a failing one tried again.
 const INTERVAL: Duration = Duration::from_secs(1);
 
@@ -89,10 +92,18 @@ impl Writer {
         match entries.recv_timeout(INTERVAL) {
             Ok(message) => {
                 self.take(message);
+                self.gather();
                 false
             }
             Err(RecvTimeoutError::Timeout) => false,
             Err(RecvTimeoutError::Disconnected) => true,
+        }
+    }
+
+    /// Lets more entries come in, unless there are many or it is time to end.
+    fn gather(&self) {
+        if !self.state.is_enough() {
+            std::thread::park_timeout(GATHERING);
         }
     }
 
@@ -130,6 +141,7 @@ impl Writer {
     fn take(&mut self, message: Message) {
         let held = message.held_bytes();
         if let Message::Entry { entry, bytes } = message {
+            self.state.waiting.fetch_sub(1, Ordering::Relaxed);
             self.last = self.last.max(entry.at);
             line::write(&entry, bytes, entry.given.as_ref(), &mut self.pending);
         }
