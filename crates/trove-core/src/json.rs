@@ -7,14 +7,16 @@
 use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
+use bytestring::ByteString;
+use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::scan::Scanner;
+use crate::scan::{self, Scanner};
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Json(Bytes);
+pub struct Json(ByteString);
 
 /// The text was not JSON, or not what it was read as.
 #[derive(Debug, thiserror::Error)]
@@ -24,17 +26,14 @@ pub struct BadJson;
 impl Json {
     /// Checks that `text` is one JSON value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, BadJson> {
-        let text = text.into();
-        if std::str::from_utf8(&text).is_ok_and(is_json) { Ok(Json(text)) } else { Err(BadJson) }
+        let text = ByteString::try_from(text.into()).map_err(|_| BadJson)?;
+        if is_json(&text) { Ok(Json(text)) } else { Err(BadJson) }
     }
 
     /// The JSON of a value of ours.
     pub fn of(value: &impl Serialize) -> Json {
-        Json(
-            serde_json::to_vec(value)
-                .expect("values of ours have string keys and serialise")
-                .into(),
-        )
+        let text = serde_json::to_string(value);
+        Json(text.expect("values of ours have string keys and serialise").into())
     }
 
     /// A text that was put together from values that are valid.
@@ -45,38 +44,38 @@ impl Json {
 
     /// A part of a message that was scanned, sharing its memory: `part` must point into
     /// `whole`.
-    pub fn share(whole: &Bytes, part: &str) -> Json {
-        Json(whole.slice_ref(part.as_bytes()))
+    pub fn share(whole: &ByteString, part: &str) -> Json {
+        Json(whole.slice_ref(part))
     }
 
     /// A part of this value, sharing its memory: `part` must point into it.
     pub fn part(&self, part: &str) -> Json {
-        Json(self.0.slice_ref(part.as_bytes()))
+        Json(self.0.slice_ref(part))
     }
 
     /// A copy that shares memory with nothing larger than itself.
     pub fn compact(&self) -> Json {
-        Json(Bytes::copy_from_slice(&self.0))
+        Json(ByteString::from(self.as_str().to_owned()))
     }
 
     /// The empty object.
     pub fn empty_object() -> Json {
-        Json(Bytes::from_static(b"{}"))
+        Json(ByteString::from_static("{}"))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        std::str::from_utf8(&self.0).expect("checked at construction")
+        &self.0
     }
 
-    /// The text as bytes, without a check.
+    /// The text as bytes.
     pub fn as_bytes(&self) -> &Bytes {
-        &self.0
+        self.0.as_bytes()
     }
 
     /// Reads the value as a type of ours.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, BadJson> {
-        serde_json::from_slice(&self.0).map_err(|_| BadJson)
+        serde_json::from_str(&self.0).map_err(|_| BadJson)
     }
 
     /// The member `key` of an object.
@@ -214,19 +213,36 @@ impl<'a> Object<'a> {
 
     /// The object as text.
     pub fn to_text(&self) -> String {
-        let size: usize = self.members.iter().map(|(k, v)| k.len() + v.len() + 4).sum();
-        let mut text = String::with_capacity(size + 2);
-        text.push('{');
-        for (n, (key, value)) in self.members.iter().enumerate() {
-            if n > 0 {
-                text.push(',');
-            }
-            text.push_str(&quote(key));
-            text.push(':');
-            text.push_str(value);
-        }
-        text.push('}');
+        let mut text = String::with_capacity(self.size());
+        self.write(|part| text.push_str(part));
         text
+    }
+
+    /// Adds the object as text.
+    pub fn push_to(&self, out: &mut String) {
+        self.write(|part| out.push_str(part));
+    }
+
+    /// Adds the object as the text of a JSON string.
+    pub fn push_quoted_to(&self, out: &mut String) {
+        out.push('"');
+        self.write(|part| push_escapes(out, part));
+        out.push('"');
+    }
+
+    /// About how long its text is.
+    pub fn size(&self) -> usize {
+        self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum::<usize>() + 2
+    }
+
+    fn write(&self, mut push: impl FnMut(&str)) {
+        for (n, (key, value)) in self.members.iter().enumerate() {
+            push(if n == 0 { "{" } else { "," });
+            push(&quote(key));
+            push(":");
+            push(value);
+        }
+        push(if self.members.is_empty() { "{}" } else { "}" });
     }
 
     /// The object as a value.
@@ -244,6 +260,11 @@ impl Default for Object<'_> {
 /// The items of an array, or nothing if `text` is not an array.
 pub fn items(text: &str) -> Option<Vec<&str>> {
     scan_items(Scanner::new(text))
+}
+
+/// The same for a text that is known to be JSON, as any part of a [`Json`] is.
+pub fn items_of_valid(text: &str) -> Option<Vec<&str>> {
+    scan_items(Scanner::of_valid(text))
 }
 
 fn scan_items(mut scanner: Scanner<'_>) -> Option<Vec<&str>> {
@@ -267,7 +288,7 @@ fn scan_items(mut scanner: Scanner<'_>) -> Option<Vec<&str>> {
 
 /// Edits the items of an array that is known to be JSON; nothing if no item changed.
 pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> Option<String> {
-    let items = scan_items(Scanner::of_valid(text))?;
+    let items = items_of_valid(text)?;
     let edited: Vec<Option<String>> = items.iter().map(|item| edit(item)).collect();
     if edited.iter().all(Option::is_none) {
         return None;
@@ -294,19 +315,86 @@ pub fn is_json(text: &str) -> bool {
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if !inner.contains(['\\', '"']) {
+    if memchr2(b'\\', b'"', inner.as_bytes()).is_none() {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(text).ok().map(Cow::Owned)
 }
 
+/// How many bytes the value of a JSON string has, without making it; nothing where
+/// [`string`] gives nothing. The string must be part of a text that is JSON.
+pub fn string_len(text: &str) -> Option<usize> {
+    let inner = text.trim().strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    let unit = |at: usize| {
+        let digits = std::str::from_utf8(inner.get(at..at + 6)?.strip_prefix(b"\\u")?).ok()?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut at, mut len) = (0, 0);
+    while let Some(step) = memchr(b'\\', &inner[at..]) {
+        at += step;
+        // What is written here, and what it stands for.
+        let (written, meant) = match unit(at) {
+            None => (2, 1),
+            Some(0..0x80) => (6, 1),
+            Some(0x80..0x800) => (6, 2),
+            Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => (12, 4),
+            Some(0xd800..0xe000) => return None,
+            Some(_) => (6, 3),
+        };
+        at += written;
+        len += step + meant;
+    }
+    Some(len + inner.len() - at)
+}
+
 /// A string as JSON.
 pub fn quote(value: &str) -> String {
-    serde_json::to_string(value).expect("a string serialises")
+    let mut text = String::with_capacity(value.len() + 2);
+    push_quoted(&mut text, value);
+    text
+}
+
+/// Adds a string as JSON.
+pub fn push_quoted(out: &mut String, value: &str) {
+    out.push('"');
+    push_escapes(out, value);
+    out.push('"');
+}
+
+/// Adds what stands between the quotes. What needs no escape is copied in runs.
+fn push_escapes(out: &mut String, value: &str) {
+    let mut rest = value;
+    while let Some(at) = scan::first_to_escape(rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        push_escaped(out, rest.as_bytes()[at]);
+        // What needs an escape is one byte long.
+        rest = &rest[at + 1..];
+    }
+    out.push_str(rest);
+}
+
+fn push_escaped(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
+        _ => {
+            let hex = |digit: u8| char::from(b"0123456789abcdef"[usize::from(digit)]);
+            out.push_str("\\u00");
+            out.push(hex(byte >> 4));
+            out.push(hex(byte & 15));
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -339,6 +427,40 @@ mod tests {
     fn an_array_without_a_change_is_left_alone() {
         assert_eq!(edit_items("[1, 2]", |_| None), None);
         assert_eq!(edit_items("[1, 2,3]", |i| (i == "2").then(|| "9".into())).unwrap(), "[1,9,3]");
+    }
+
+    #[test]
+    fn every_character_is_quoted_as_others_do() {
+        let all: String = ('\0'..='\u{2ff}').chain(['\u{2028}', '\u{10ffff}']).collect();
+        for start in 0..40 {
+            let text: String = "x".repeat(start) + &all + &"\\".repeat(start);
+            assert_eq!(quote(&text), serde_json::to_string(&text).unwrap());
+        }
+    }
+
+    #[test]
+    fn an_object_in_a_string_is_read_back() {
+        let object = Object::parse(r#"{"a\"\n":"c\nd\u0001","n":[1, "\""]}"#).unwrap();
+        let (mut plain, mut quoted) = (String::new(), String::new());
+        object.push_to(&mut plain);
+        object.push_quoted_to(&mut quoted);
+        assert_eq!(plain, object.to_text());
+        assert_eq!(string(&quoted).unwrap(), plain);
+        assert_eq!(Object::new().to_text(), "{}");
+    }
+
+    proptest! {
+        #[test]
+        fn the_length_of_a_string_is_known_without_making_it(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", "é", "漢", "😀", r"\n", r"\\", r#"\""#, r"\/", r"\u0041", r"\u00e9", r"\u6f22",
+                r"\ud83d\ude00", r"\ud83d", r"\ude00", r"\uD83D\u0041",
+            ]), 0..12),
+        ) {
+            let literal = format!("\"{}\"", parts.concat());
+            prop_assert!(is_json(&literal));
+            prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
+        }
     }
 
     #[test]

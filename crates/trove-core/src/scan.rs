@@ -1,17 +1,13 @@
 //! Finds where JSON values begin and end, quickly and without trusting the text.
 //!
 //! Most of a message is one long string: a document, or a blob in base64. Its end is
-//! found with `memchr`, so that looking into a message costs little more than reading it
+//! looked for many bytes at a time, so that looking into a message costs little more than reading it
 //! from memory. Everything is checked on the way: what passes here is JSON.
 
-use memchr::{memchr, memchr2};
+use memchr::memchr;
 
 /// The deepest nesting that is followed.
 const MAX_DEPTH: usize = 100_000;
-
-/// How far a string is looked at byte by byte: in text with many escapes a search would
-/// begin anew every few bytes.
-const SHORT: usize = 24;
 
 /// Walks over one text.
 pub(crate) struct Scanner<'a> {
@@ -191,21 +187,13 @@ impl<'a> Scanner<'a> {
 /// Where a string ends whose contents begin at `at`, everything in it checked.
 fn end_of_string(bytes: &[u8], mut at: usize) -> Scan<usize> {
     loop {
-        let short = at + SHORT;
-        while at < short {
-            match bytes.get(at).ok_or(NotJson)? {
-                b'"' => return Ok(at + 1),
-                b'\\' => at += escape(&bytes[at..])?,
-                0..0x20 => return Err(NotJson),
-                _ => at += 1,
-            }
-        }
         let rest = bytes.get(at..).ok_or(NotJson)?;
-        let step = memchr2(b'"', b'\\', rest).ok_or(NotJson)?;
-        if rest[..step].iter().fold(false, |bad, b| bad | (*b < 0x20)) {
-            return Err(NotJson);
+        at += first_to_escape(rest).ok_or(NotJson)?;
+        match bytes[at] {
+            b'"' => return Ok(at + 1),
+            b'\\' => at += escape(&bytes[at..])?,
+            _ => return Err(NotJson),
         }
-        at += step;
     }
 }
 
@@ -220,6 +208,28 @@ fn end_of_valid_string(bytes: &[u8], start: usize) -> Scan<usize> {
             return Ok(at);
         }
     }
+}
+
+/// Where the first byte stands that may not stand in a JSON string as it is.
+pub(crate) fn first_to_escape(bytes: &[u8]) -> Option<usize> {
+    const EACH: u64 = u64::from_ne_bytes([1; 8]);
+    const HIGH: u64 = EACH << 7;
+    let mut chunks = bytes.chunks_exact(8);
+    let mut at = 0;
+    for chunk in &mut chunks {
+        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
+        // The high bit of each byte that is zero, or less than `n`; what stands above the
+        // first one found may be wrong, but only the first counts.
+        let zero = |word: u64| word.wrapping_sub(EACH) & !word;
+        let control = word.wrapping_sub(EACH * 0x20) & !word;
+        let found = control | zero(word ^ (EACH * 0x22)) | zero(word ^ (EACH * 0x5c));
+        if found & HIGH != 0 {
+            return Some(at + (found & HIGH).trailing_zeros() as usize / 8);
+        }
+        at += 8;
+    }
+    let rest = chunks.remainder();
+    rest.iter().position(|b| matches!(b, 0..0x20 | b'"' | b'\\')).map(|step| at + step)
 }
 
 /// The length of the escape that begins here. Lone surrogates are let through, as

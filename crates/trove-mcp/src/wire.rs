@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use bytes::{Bytes, BytesMut};
+use bytestring::ByteString;
 use serde::Deserialize;
 use trove_core::json::{Json, Object, items, quote};
 
@@ -104,9 +105,9 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
     // Some runtimes begin their output with a mark of its encoding.
     let text = &if text.starts_with(BYTE_ORDER_MARK) { text.slice(3..) } else { text.clone() };
-    let str = std::str::from_utf8(text).map_err(|_| BadMessage::NotJson)?;
-    let Some(object) = Object::parse(str) else {
-        return Err(match Json::parse(text.clone()) {
+    let text = &ByteString::try_from(text.clone()).map_err(|_| BadMessage::NotJson)?;
+    let Some(object) = Object::parse(text) else {
+        return Err(match Json::parse(text.as_bytes().clone()) {
             Ok(_) => BadMessage::NotRpc { id: None },
             Err(_) => BadMessage::NotJson,
         });

@@ -52,8 +52,9 @@ const LOOK: Duration = Duration::from_millis(250);
 /// The longest that a content waits for a pause between requests to be read: where somebody
 /// always asks, the index must get whole too.
 const MAX_YIELD: Duration = Duration::from_millis(200);
-/// The same for vectors, which take the processor for longer.
+/// The same for vectors, which take the processor for longer, and their turn after that.
 const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
+const MEANING_TURN: Duration = Duration::from_millis(50);
 
 /// What the crawler is told by the settings.
 #[derive(Debug)]
@@ -120,12 +121,15 @@ impl Gateway {
 
     /// Lets vectors wait while requests come in, but not for ever.
     async fn yield_meaning(&self, search: &Search) {
+        let mut turn = LOOK;
         loop {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(turn).await;
+            turn = LOOK;
             if self.last_asked.is_recent(self.started) && search.lacks_vectors() {
                 search.pause_meaning(true);
                 self.stand_aside(MAX_MEANING_YIELD).await;
                 search.pause_meaning(false);
+                turn = MEANING_TURN;
             }
         }
     }

@@ -192,6 +192,20 @@ impl Tools {
         entries
     }
 
+    /// Whether this caller is offered any.
+    pub fn are_shown_to(&self, caller: &Caller) -> bool {
+        let offered = self.offered.load();
+        offered.shown_to(caller, self.has_guide()).next().is_some()
+            || (offered.settings.toolsets.contains(&Toolset::PerServer)
+                && !per_server::entries(&self.gateway.current()).is_empty())
+    }
+
+    /// What the tool of that name does to the world, if it is one of ours.
+    pub fn effect(&self, name: &str) -> Option<Effect> {
+        let offered = self.offered.load();
+        offered.by_name.get(name).map(|&n| offered.tools[n].spec.effect)
+    }
+
     /// A tool of one server, where those are offered.
     fn per_server(&self, name: &str) -> Option<per_server::Meant> {
         let is_offered = self.offered.load().settings.toolsets.contains(&Toolset::PerServer);

@@ -76,7 +76,7 @@ impl Outcome {
 impl Answer {
     /// The result of the call: the object as structured content and as text.
     pub(super) fn into_reply(self) -> Reply {
-        result(&self.object.to_text(), &self.blocks, false)
+        result(&self.object, &self.blocks, false)
     }
 }
 
@@ -276,6 +276,10 @@ impl Failure {
 
     /// The object; with `masked` without what only those who run the gateway should see.
     pub fn to_json(&self, masked: bool) -> Json {
+        self.to_object(masked).to_json()
+    }
+
+    fn to_object(&self, masked: bool) -> Object<'static> {
         let (error, error_type) = self.0.class.names();
         let mut object = Object::new();
         object.set("success", "false");
@@ -298,12 +302,12 @@ impl Failure {
             object.set_str("instruction", instruction);
         }
         object.set("retryable", if self.0.retryable { "true" } else { "false" });
-        object.to_json()
+        object
     }
 
     /// The result of the call.
     pub(super) fn to_reply(&self, masked: bool) -> Reply {
-        result(self.to_json(masked).as_str(), &[], true)
+        result(&self.to_object(masked), &[], true)
     }
 }
 
@@ -311,19 +315,20 @@ impl Failure {
 const MASKED: &str = "withheld; see the gateway's log";
 
 /// A tool result: the object as text first, then other blocks, and as structured content.
-fn result(object: &str, blocks: &[String], is_error: bool) -> Reply {
-    let text = quote(object);
+fn result(object: &Object<'_>, blocks: &[String], is_error: bool) -> Reply {
     let more: usize = blocks.iter().map(String::len).sum();
-    let mut body = String::with_capacity(text.len() + object.len() + more + 128);
+    // As text it grows by the escapes of what is quoted in it already.
+    let size = object.size() * 2 + object.size() / 8 + more + 128;
+    let mut body = String::with_capacity(size);
     body.push_str(r#"{"content":[{"type":"text","text":"#);
-    body.push_str(&text);
+    object.push_quoted_to(&mut body);
     body.push('}');
     for block in blocks {
         body.push(',');
         body.push_str(block);
     }
     body.push_str(r#"],"structuredContent":"#);
-    body.push_str(object);
+    object.push_to(&mut body);
     body.push_str(if is_error { r#","isError":true}"# } else { r#","isError":false}"# });
     Reply::plain(Json::written(body))
 }

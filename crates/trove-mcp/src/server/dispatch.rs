@@ -8,6 +8,7 @@ use trove_core::{
     json::{Object, quote},
     metrics::Ending,
     source::{Notice, Reply},
+    tools::Effect,
 };
 
 use super::{
@@ -19,7 +20,7 @@ use super::{
 };
 use crate::{
     era::{SKILLS, Version},
-    wire::{RpcError, code},
+    wire::{Request, RpcError, code},
 };
 
 impl Server {
@@ -247,13 +248,26 @@ impl Server {
         all.to_text()
     }
 
+    /// Whether a request may change something, so that it must not be left half done. A
+    /// tool of somebody else's may, whatever it says of itself.
+    pub(super) fn has_effects(&self, request: &Request) -> bool {
+        match request.method.as_str() {
+            "tools/call" => {
+                let name = request.params.as_ref().and_then(|params| params.get_str("name"));
+                name.and_then(|name| self.tools.effect(&name)) != Some(Effect::Reads)
+            }
+            "resources/subscribe" | "resources/unsubscribe" => true,
+            _ => false,
+        }
+    }
+
     /// Whether a list is offered; the catalogue always is.
     fn shows(&self, list: List, caller: &Caller) -> bool {
         let snapshot = self.gateway.current();
         let abilities = snapshot.abilities();
         match list {
             List::Resources | List::Templates => true,
-            List::Tools => abilities.tools || !self.tools.list(caller).is_empty(),
+            List::Tools => abilities.tools || self.tools.are_shown_to(caller),
             List::Prompts => true,
             List::Skills => abilities.skills || !snapshot.skills().is_empty(),
         }

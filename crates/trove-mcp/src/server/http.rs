@@ -323,7 +323,7 @@ impl HttpDoor {
         };
         let asking = session.session.asking(&self.server, &request, &admitted.caller);
         let id = request.id.clone();
-        let has_effects = has_effects(&request.method);
+        let has_effects = self.server.has_effects(&request);
         let (door, about) = (self.clone(), asking.clone());
         let place = admitted.place.clone();
         let work = move |notices| async move {
@@ -517,10 +517,6 @@ async fn finish(
 
 fn no_such_session() -> Response {
     refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again")
-}
-
-fn has_effects(method: &str) -> bool {
-    matches!(method, "tools/call" | "resources/subscribe" | "resources/unsubscribe")
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {

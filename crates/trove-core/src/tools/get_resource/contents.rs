@@ -34,11 +34,7 @@ pub(super) struct Content<'a> {
 }
 
 enum Payload<'a> {
-    Text {
-        text: Cow<'a, str>,
-        /// The same as a JSON string, as it stands in the answer.
-        literal: &'a str,
-    },
+    Text(Words<'a>),
     /// What base64 held.
     Blob(Vec<u8>),
     /// Neither; the whole content as it was written.
@@ -55,11 +51,48 @@ pub(super) enum Form<'a> {
     Described(&'a [u8], Kind),
 }
 
+/// A text, or a JSON string that it is made from when somebody looks at it.
+#[derive(Clone)]
+pub(super) enum Words<'a> {
+    Literal { literal: &'a str, len: usize },
+    Plain(Cow<'a, str>),
+}
+
+impl<'a> Words<'a> {
+    /// What a JSON string says. One that is no Unicode, such as half of a surrogate pair,
+    /// has no bytes to cut.
+    fn of_literal(literal: &'a str) -> Option<Words<'a>> {
+        json::string_len(literal).map(|len| Words::Literal { literal, len })
+    }
+
+    /// How long the text is.
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Words::Literal { len, .. } => *len,
+            Words::Plain(text) => text.len(),
+        }
+    }
+
+    /// The text as a JSON string, where there is one already.
+    pub(super) fn literal(&self) -> Option<&'a str> {
+        match self {
+            Words::Literal { literal, .. } => Some(*literal),
+            Words::Plain(_) => None,
+        }
+    }
+
+    /// The text; made anew each time.
+    pub(super) fn text(&self) -> Cow<'_, str> {
+        match self {
+            Words::Literal { literal, .. } => json::string(literal).unwrap_or_default(),
+            Words::Plain(text) => Cow::Borrowed(text),
+        }
+    }
+}
+
 /// A text to be shown.
 pub(super) struct Text<'a> {
-    pub(super) text: Cow<'a, str>,
-    /// The text as a JSON string, where there is one already.
-    pub(super) literal: Option<&'a str>,
+    pub(super) words: Words<'a>,
     pub(super) mime: Option<Cow<'a, str>>,
     /// The encoding it was decoded from.
     pub(super) encoding: Option<&'static str>,
@@ -70,7 +103,7 @@ pub(super) struct Text<'a> {
 /// The contents of a result; nothing when it has none that could be counted.
 pub(super) fn of(body: &str) -> Option<Vec<Content<'_>>> {
     let object = Object::parse_valid(body)?;
-    let items = json::items(object.get_original("contents")?)?;
+    let items = json::items_of_valid(object.get_original("contents")?)?;
     Some(items.into_iter().map(content).collect())
 }
 
@@ -80,11 +113,7 @@ fn content(item: &str) -> Content<'_> {
     let text_of = |key: &str| object.get_original(key).and_then(json::string);
     let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
     let payload = match text {
-        // A text that is no Unicode, such as half of a surrogate pair, has no bytes to cut.
-        Some(literal) => match json::string(literal) {
-            Some(text) => Payload::Text { text, literal },
-            None => Payload::Odd(item),
-        },
+        Some(literal) => Words::of_literal(literal).map_or(Payload::Odd(item), Payload::Text),
         None => match text_of("blob").and_then(|blob| decoded(&blob)) {
             Some(bytes) => Payload::Blob(bytes),
             None => Payload::Odd(item),
@@ -105,19 +134,14 @@ impl Content<'_> {
     /// How it is shown when asked for in `format`; a search always looks at text.
     pub(super) fn form(&self, format: Format, searches: bool) -> Form<'_> {
         let as_bytes = format == Format::Binary && !searches;
-        let text = |text, literal, note| Text {
-            text,
-            literal,
-            mime: self.mime.clone(),
-            encoding: None,
-            note,
-        };
+        let text = |words, note| Text { words, mime: self.mime.clone(), encoding: None, note };
         match &self.payload {
-            Payload::Text { text, .. } if as_bytes => Form::Bytes(Cow::Borrowed(text.as_bytes())),
-            Payload::Text { text: words, literal } => {
-                Form::Text(text(Cow::Borrowed(words.as_ref()), Some(*literal), None))
-            }
-            Payload::Odd(item) => Form::Text(text(Cow::Borrowed(*item), None, Some(ODD))),
+            Payload::Text(words) if as_bytes => Form::Bytes(match words.text() {
+                Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+                Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+            }),
+            Payload::Text(words) => Form::Text(text(words.clone(), None)),
+            Payload::Odd(item) => Form::Text(text(Words::Plain(Cow::Borrowed(*item)), Some(ODD))),
             Payload::Blob(bytes) if as_bytes => Form::Bytes(Cow::Borrowed(bytes.as_slice())),
             Payload::Blob(bytes) => {
                 let kind = content::sniff(self.mime.as_deref(), &self.uri, bytes);
@@ -128,7 +152,7 @@ impl Content<'_> {
                 Form::Text(Text {
                     mime: Some(kind.mime),
                     encoding: Some(decoded.encoding),
-                    ..text(decoded.text, None, decoded.had_errors.then_some(GARBLED))
+                    ..text(Words::Plain(decoded.text), decoded.had_errors.then_some(GARBLED))
                 })
             }
         }
@@ -150,7 +174,7 @@ impl Form<'_> {
     /// Its size in bytes.
     pub(super) fn size(&self) -> usize {
         match self {
-            Form::Text(text) => text.text.len(),
+            Form::Text(text) => text.words.len(),
             Form::Bytes(bytes) => bytes.len(),
             Form::Described(bytes, _) => bytes.len(),
         }

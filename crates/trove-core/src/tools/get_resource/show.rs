@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{
     Call, Failure, Format, GetResource,
-    contents::{Content, Form, Text},
+    contents::{Content, Form, Text, Words},
 };
 use crate::{
     content::{self, GrepLimits, Kind},
@@ -93,24 +93,24 @@ fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<S
 }
 
 fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, Failure> {
-    let whole = text.text.as_ref();
+    let words = &text.words;
     let shown = Shown {
-        size: whole.len(),
+        size: words.len(),
         mime: text.mime.as_ref().map(|mime| mime.clone().into_owned()),
         encoding: text.encoding,
         note: text.note,
         ..Shown::default()
     };
     if let Some(pattern) = &asked.grep {
-        let found = grep(whole, pattern, max)?;
+        let found = grep(&words.text(), pattern, max)?;
         let matched = Some((found.matched, found.shown));
         return Ok(Shown { data: quote(&found.text), matched, ..shown });
     }
-    let is_whole = asked.offset == 0 && whole.len() <= max;
-    let is_json = is_json(text.mime.as_deref(), whole);
+    let is_whole = asked.offset == 0 && words.len() <= max;
+    let is_json = is_json(text.mime.as_deref(), words);
     let wants_json = asked.format == Format::Json || (asked.format == Format::Auto && is_json);
     if wants_json && is_whole {
-        match Json::parse(whole.trim().to_owned()) {
+        match Json::parse(words.text().trim().to_owned()) {
             Ok(json) => {
                 let reported_failure = json.get("success").is_some_and(|s| s.as_str() == "false");
                 return Ok(Shown { data: json.as_str().to_owned(), reported_failure, ..shown });
@@ -119,15 +119,16 @@ fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, 
             Err(_) => {}
         }
     }
-    let window = content::window(whole, asked.offset, max);
-    let data = match text.literal {
-        Some(literal) if window.text.len() == whole.len() => literal.to_owned(),
-        _ => quote(window.text),
-    };
+    // Most texts are given whole, in the words they came in.
+    if let Some(literal) = words.literal().filter(|_| is_whole) {
+        return Ok(Shown { data: literal.to_owned(), ..shown });
+    }
+    let whole = words.text();
+    let window = content::window(&whole, asked.offset, max);
     let note = (wants_json && !is_whole)
         .then_some("part of a JSON text; put the parts together to parse it");
     let sha256 = window.next_offset.map(|_| sha256(whole.as_bytes()));
-    let next_offset = window.next_offset;
+    let (data, next_offset) = (quote(window.text), window.next_offset);
     Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
 }
 
@@ -136,14 +137,14 @@ fn grep(text: &str, pattern: &str, max: usize) -> Result<content::GrepResult, Fa
         .map_err(|error| Failure::arguments(format!("`grep`: {error}")).with("field", "grep"))
 }
 
-fn is_json(mime: Option<&str>, text: &str) -> bool {
+fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
     let essence = mime.map(|mime| mime.split(';').next().unwrap_or(mime).trim());
     match essence {
         Some(mime) => {
             mime.eq_ignore_ascii_case("application/json")
                 || mime.to_ascii_lowercase().ends_with("+json")
         }
-        None => text.trim_start().starts_with(['{', '[']),
+        None => words.text().trim_start().starts_with(['{', '[']),
     }
 }
 
@@ -275,7 +276,8 @@ impl Several<'_> {
         let offset = self.asked.offset.saturating_sub(begin);
         let piece = match &form {
             Form::Text(text) => {
-                let window = content::window(&text.text, offset, left.max(1));
+                let words = text.words.text();
+                let window = content::window(&words, offset, left.max(1));
                 let cost = window.text.len();
                 Piece { key: "text", data: quote(window.text), next: window.next_offset, cost }
             }
@@ -308,7 +310,7 @@ impl Several<'_> {
         pattern: &str,
     ) -> Result<(), Failure> {
         let Form::Text(text) = form else { return Ok(()) };
-        let found = grep(&text.text, pattern, self.room)?;
+        let found = grep(&text.words.text(), pattern, self.room)?;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }
