@@ -22,6 +22,7 @@ mod report;
 mod retrieval;
 mod samples;
 mod search;
+mod servers;
 mod start;
 
 use std::path::PathBuf;
@@ -61,6 +62,7 @@ type Measure = fn(&Lab, &Options) -> anyhow::Result<Section>;
 /// Everything that is measured, in the order of the document.
 const MEASUREMENTS: &[(&str, Measure)] = &[
     ("reads", |lab, _| reads::measure(lab)),
+    ("servers", |lab, _| servers::measure(lab)),
     ("large", |lab, _| large::measure(lab)),
     ("bridge", |lab, _| bridge::measure(lab)),
     ("lists", |lab, _| lists::measure(lab)),

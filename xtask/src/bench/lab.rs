@@ -211,6 +211,11 @@ impl Lab {
         Ok(Target { name, url, command: command(port), home: self.folder.join("no-home") })
     }
 
+    /// Any server that is spoken to over stdio.
+    pub(super) fn pipe(&self, name: &'static str, command: Vec<String>) -> Target {
+        Target { name, url: None, command, home: self.folder.join("no-home") }
+    }
+
     /// Starts an upstream over HTTP.
     pub(crate) fn background(&self, arguments: &[&str]) -> anyhow::Result<Background> {
         let target = self.direct("background", Door::Http, arguments)?;

@@ -14,7 +14,7 @@ const TROVE: &str = "Trove HTTP → stdio";
 const TROVE_TO_HTTP: &str = "Trove HTTP → HTTP";
 const TROVE_STDIO: &str = "Trove stdio → stdio";
 const TARGETS: [&str; 5] = [DIRECT_STDIO, DIRECT_HTTP, TROVE_STDIO, TROVE, TROVE_TO_HTTP];
-const CONCURRENCY: [usize; 3] = [1, 16, 64];
+pub(super) const CONCURRENCY: [usize; 3] = [1, 16, 64];
 
 pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     let resources = RESOURCES.to_string();
@@ -51,7 +51,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     })
 }
 
-fn read(lab: &Lab, target: &Target, samples: &mut Samples) -> anyhow::Result<()> {
+pub(super) fn read(lab: &Lab, target: &Target, samples: &mut Samples) -> anyhow::Result<()> {
     let (resources, seconds) = (RESOURCES.to_string(), lab.seconds.to_string());
     // The most clients come first, which warms up everything for the rest.
     let what = ["read", "--concurrency", "64,16,1", "--expect", &resources, "--seconds", &seconds];
@@ -65,8 +65,12 @@ fn key(target: &str, concurrency: &str) -> String {
     format!("{target}, c = {concurrency}")
 }
 
+/// What was measured of a target with so many clients.
+pub(super) fn at(target: &str, concurrency: usize) -> String {
+    key(target, &concurrency.to_string())
+}
+
 fn promises(samples: &Samples) -> anyhow::Result<Vec<Promise>> {
-    let at = |target: &str, c: usize| key(target, &c.to_string());
     let mut promises = Vec::new();
     for (target, base) in
         [(TROVE, DIRECT_HTTP), (TROVE, DIRECT_STDIO), (TROVE_TO_HTTP, DIRECT_HTTP)]
@@ -100,7 +104,7 @@ fn promises(samples: &Samples) -> anyhow::Result<Vec<Promise>> {
     Ok(promises)
 }
 
-fn joined(values: &[f64]) -> String {
+pub(super) fn joined(values: &[f64]) -> String {
     values.iter().map(|&value| figure(value)).collect::<Vec<_>>().join(" / ")
 }
 
