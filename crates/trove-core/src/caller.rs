@@ -1,8 +1,11 @@
 //! Who asks, and through which door.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use crate::project::ProjectName;
+
+/// The scope of whoever has no name.
+static LOCAL_USER: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("the local user"));
 
 /// Who asks, with which client.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +47,7 @@ impl Caller {
         match &self.principal {
             Some(principal) => Arc::clone(principal),
             // Without names there is one user: whoever holds the token, or the machine.
-            None => Arc::from("the local user"),
+            None => Arc::clone(&LOCAL_USER),
         }
     }
 }

@@ -81,6 +81,14 @@ fn promises(samples: &Samples) -> anyhow::Result<Vec<Promise>> {
     let mut promises = Vec::new();
     for library in &LIBRARIES {
         for (base, how) in [(library.direct_http, "HTTP"), (library.direct_stdio, "stdio")] {
+            let (through, direct) = (reads::at(library.trove, 1), reads::at(base, 1));
+            let added = samples.added(&through, &direct, "p50_ms")? * 1e3;
+            promises.push(Promise {
+                what: format!("{}: p50 added to direct, {how}, c = 1", library.name),
+                target: "≤ 60 µs".to_owned(),
+                measured: format!("{added:.0} µs"),
+                is_met: added <= 60.0,
+            });
             let ratio = |c| samples.ratio(&reads::at(library.trove, c), &reads::at(base, c), "rps");
             let ratios =
                 CONCURRENCY.into_iter().map(ratio).collect::<anyhow::Result<Vec<f64>>>()?;
