@@ -99,6 +99,7 @@ test('home tells of each server, what is wrong and what to do', async () => {
   const broken = page.locator('.card', { hasText: 'broken' });
   await broken.locator('.trouble').waitFor();
   assert.match(await broken.innerText(), /trove doctor/);
+  assert.match(await broken.locator('.said').innerText(), /no database at localhost:5432/);
   await broken.getByText('Read its log').click();
   await page.waitForSelector('.log pre');
   assert.match(await page.innerText('.log pre'), /no database at localhost:5432/);

@@ -95,7 +95,7 @@ const listed = (isAfter) => {
   }));
   const words = ['invoice', 'contract', 'minutes', 'sketch', 'budget', 'letter', 'survey', 'protocol'];
   const rest = Array.from({ length: many }, (_, n) => ({
-    uri: `file:///share/${['finance', 'legal', 'design', 'people'][n % 4]}/${2020 + (n % 7)}/${words[n % 8]}-${n}.txt`, name: `${words[n % 8]} ${n}`,
+    uri: `file:///${name}/${['finance', 'legal', 'design', 'people'][n % 4]}/${2020 + (n % 7)}/${words[n % 8]}-${n}.txt`, name: `${words[n % 8]} ${n}`,
     description: `The ${words[n % 8]} number ${n} of the ${['finance', 'legal', 'design', 'people'][n % 4]} share`, mimeType: n % 5 ? 'text/plain' : 'text/markdown', size: (n * 7919) % 2_000_000,
   }));
   const shared = [{ uri: 'shared://handbook', name: 'Handbook', description: `The handbook as ${name} has it`, mimeType: 'text/markdown' }];

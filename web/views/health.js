@@ -9,11 +9,15 @@ export async function show({ params, signal }) {
   const body = h('div.health');
   const log = h('section.log');
   let sources = [];
+  // What was seen while this view is open; nobody keeps it longer.
+  const seen = { indexed: [], hits: [] };
   async function draw() {
     const [{ health }, { figures, latency }] = await Promise.all([ask('overview', {}, signal), ask('figures', {}, signal)]);
     sources = health.sources;
     const read = parse(figures);
-    fill(body, tiles(health, read), plots(latency), h('div.split2', null, requests(read), tools(read)));
+    note(seen.indexed, health.index.indexed);
+    note(seen.hits, 100 * (share(read) ?? 0));
+    fill(body, tiles(health, read), plots(latency), kept(health.index, read, seen), h('div.split2', null, requests(read), tools(read)));
   }
   async function logs() {
     const servers = sources.filter((source) => source.transport !== 'builtin');
@@ -54,14 +58,23 @@ function parse(text) {
 
 const sum = (values = [], keep = () => true) => values.filter(([labels]) => keep(labels)).reduce((all, [, value]) => all + value, 0);
 
+const MOST_SEEN = 120;
+
+function note(series, value) {
+  series.push(value);
+  if (series.length > MOST_SEEN) series.shift();
+}
+
+const asks = (read) => sum(read.trove_cache_hits_total) + sum(read.trove_cache_misses_total);
+/** The share of questions answered from the cache; null before the first. */
+const share = (read) => (asks(read) ? sum(read.trove_cache_hits_total) / asks(read) : null);
+
 function tiles(health, read) {
-  const hits = sum(read.trove_cache_hits_total);
-  const misses = sum(read.trove_cache_misses_total);
-  const asked = hits + misses;
+  const asked = asks(read);
   const servers = health.sources.filter((source) => source.transport !== 'builtin');
   return h('div.tiles', null,
     tile(`${servers.filter((source) => source.state === 'ready').length} / ${servers.length}`, 'servers ready', health.status),
-    tile(count(health.resources), 'resources'), tile(asked ? `${Math.round((100 * hits) / asked)} %` : '–', 'from the cache', asked ? `${count(asked)} asked` : 'nothing asked yet'),
+    tile(count(health.resources), 'resources'), tile(asked ? `${Math.round(100 * share(read))} %` : '–', 'from the cache', asked ? `${count(asked)} asked` : 'nothing asked yet'),
     tile(bytes(sum(read.trove_cache_bytes)), 'kept in the cache'), tile(span(health.uptime_seconds), 'running', `version ${health.version}`));
 }
 
@@ -71,17 +84,35 @@ function plots(latency) {
   const all = Object.entries(latency);
   if (!all.length) return h('p.soft', null, 'No server has answered yet.');
   const most = Math.max(...all.flatMap(([, values]) => values), 1);
-  return h('section', null, h('h2', null, 'How long answers take'), h('div.plots', null, all.map(([id, values]) => plot(id, values, most))));
+  return h('section', null, h('h2', null, 'How long answers take'), h('div.plots', null, all.map(([id, values]) => {
+    const last = millis(values.at(-1));
+    return plot(h('a', { href: to('browse', { server: id }) }, visible(id)), last, `${id}: last ${last}, at most ${millis(Math.max(...values))}`, values, most);
+  })));
 }
 
-function plot(id, values, most) {
+const INDEX = { absent: 'not there yet', indexing: 'being filled', ready: 'complete' };
+
+/** The index and the cache, as they did since this view was opened. */
+function kept(index, read, seen) {
+  const part = `${count(index.indexed)} of ${count(index.indexable)}`;
+  const hits = share(read) === null ? '–' : `${Math.round(100 * share(read))} %`;
+  return h('section', null, h('h2', null, 'Index and cache', h('span.soft', null, `index ${INDEX[index.state] ?? index.state}`)), h('div.plots', null,
+    plot('contents indexed', part, `${part} contents indexed`, seen.indexed, index.indexable),
+    plot('from the cache', hits, `${hits} from the cache`, seen.hits, 100),
+    h('dl.facts', null, [['resources it knows', count(sum(read.trove_index_entries))], ['vectors', count(sum(read.trove_index_vectors))], ['takes', bytes(sum(read.trove_index_bytes))]]
+      .map(([what, value]) => [h('dt', null, what), h('dd', null, value)]))));
+}
+
+function plot(caption, value, label, series, top) {
+  const most = Math.max(top, 1e-9);
+  // One value alone is a level line.
+  const values = series.length === 1 ? [series[0], series[0]] : series;
   const [width, height] = [260, 64];
   const x = (n) => (values.length > 1 ? (n / (values.length - 1)) * width : width);
   const y = (value) => height - 1 - (value / most) * (height - 6);
   const line = values.map((value, n) => `${x(n).toFixed(1)},${y(value).toFixed(1)}`);
-  const last = values.at(-1);
-  return h('figure.plot', null, h('figcaption', null, h('a', { href: to('browse', { server: id }) }, visible(id)), h('b', null, millis(last))),
-    svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': `${id}: last ${millis(last)}, at most ${millis(Math.max(...values))}` },
+  return h('figure.plot', null, h('figcaption', null, caption, h('b', null, value)),
+    svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
       svg('line', { x1: 0, x2: width, y1: height - 1, y2: height - 1, class: 'axis' }),
       svg('polygon', { points: `0,${height - 1} ${line.join(' ')} ${x(values.length - 1).toFixed(1)},${height - 1}`, class: 'area' }), svg('polyline', { points: line.join(' ') })));
 }

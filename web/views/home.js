@@ -59,7 +59,7 @@ function card(source, overview) {
     stale ? h('p.note', null, 'What it listed before is kept and shown.') : null,
     (source.omissions ?? []).map((text) => h('p.note', null, 'Listing is not whole: ', visible(text))),
     source.warning ? h('p.note', null, visible(source.warning)) : null,
-    source.last_error ? trouble(source, overview.waiting.includes(source.id)) : null);
+    source.last_error ? trouble(source, overview) : null);
 }
 
 function number(value, what) {
@@ -67,12 +67,14 @@ function number(value, what) {
 }
 
 /** What went wrong, and what to do about it. */
-function trouble(source, isWaiting) {
+function trouble(source, { waiting, words }) {
+  const isWaiting = waiting.includes(source.id);
   const mend = isWaiting
     ? ['Nothing of it was started yet. To see what it runs and let it: ', h('code', null, `trove approve ${source.id}`)]
     : source.state === 'ready' ? ['It answers again.']
       : ['Trove goes on trying. ', h('a', { href: to('health', { server: source.id }) }, 'Read its log'), ', or run ', h('code', null, 'trove doctor'), '.'];
-  return h(`div.trouble${source.state === 'ready' || isWaiting ? '.past' : ''}`, null, h('p', null, visible(source.last_error)), h('p.soft', null, mend));
+  return h(`div.trouble${source.state === 'ready' || isWaiting ? '.past' : ''}`, null, h('p', null, visible(source.last_error)),
+    words[source.id] ? h('p.mono.said', { title: 'the last line it wrote to its stderr' }, visible(words[source.id])) : null, h('p.soft', null, mend));
 }
 
 /** A small curve. */

@@ -11,12 +11,20 @@ export async function show({ params, signal }) {
   let all = [];
   const load = async () => { all = (await ask('templates', {}, signal)).templates; };
   await load();
-  function draw() {
+  /** Which is shown: that of the address, else the first with something to fill in. */
+  function chosen() {
     const wanted = here().params.get('template');
-    const one = all.find((template) => template.template === wanted) ?? all[0];
+    return all.find((template) => template.template === wanted) ?? all.find((template) => template.variables.length) ?? all[0];
+  }
+  function list() {
+    const one = chosen();
     fill(names, all.map((template) => h('li', null, h('button', {
       type: 'button', 'aria-current': template === one ? 'true' : undefined, onclick() { history.replaceState(null, '', '#/templates'); keep({ template: template.template }); draw(); },
     }, h('b', null, visible(template.name ?? '')), h('span.mono.soft', null, visible(template.template)), h('span.tag', null, visible(template.server))))));
+    return one;
+  }
+  function draw() {
+    const one = list();
     if (one) fill(side, form(one, signal));
   }
   const node = h('section.page.templates', null,
@@ -27,7 +35,8 @@ export async function show({ params, signal }) {
   return {
     title: 'Templates', node,
     update: () => { draw(); return true; },
-    hear: async (name, data) => { if (name === 'lists' && data.resources) { await load(); } },
+    // What is being filled in stays as it is.
+    hear: async (name, data) => { if (name === 'lists' && data.resources) { await load(); list(); } },
   };
 }
 

@@ -6,7 +6,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trove_core::{SourceId, about::Facts as _, content::escape_controls};
 
 use super::{
@@ -19,9 +19,11 @@ use super::{
 pub(super) async fn overview(State(web): State<Arc<Web>>) -> Response {
     let caller = web.caller();
     let view = web.gateway.view(&caller).await;
+    let words = last_words(&web).await;
     json_of(&json!({
         "health": web.gateway.health(&caller),
         "latency": web.latency.all(),
+        "words": words,
         "resources": view.resource_count(),
         "templates": view.template_count(),
         "collisions": web.gateway.collisions(&caller).len(),
@@ -29,6 +31,19 @@ pub(super) async fn overview(State(web): State<Arc<Web>>) -> Response {
         "waiting": web.live.admission.waiting().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "standing": web.gateway.standing(&caller),
     }))
+}
+
+/// The last line that each failing server wrote to its stderr: it mostly says why.
+async fn last_words(web: &Web) -> Map<String, Value> {
+    let mut words = Map::new();
+    for (id, status) in web.gateway.board().all() {
+        if status.last_error.is_some() {
+            let lines = web.upstreams().stderr(&id).await;
+            let last = lines.iter().rfind(|line| !line.trim().is_empty());
+            words.extend(last.map(|line| (id.to_string(), escape_controls(line).into())));
+        }
+    }
+    words
 }
 
 /// `GET /api/collisions`.

@@ -2,9 +2,9 @@
 
 /// One sheet for every form. Colours are those of `web/style.css`.
 pub(super) const STYLE: &str = r"
-:root{--ink:#1d2327;--soft:#5b656d;--line:#dfe3e6;--ground:#fff;--tint:#f4f6f7;--accent:#0b6b5d;--string:#0f6a3d;--number:#9a3412;--key:#1d4f91;color-scheme:light}
-@media (prefers-color-scheme:dark){:root[data-theme=auto]{--ink:#e3e7ea;--soft:#9aa5ad;--line:#2d353b;--ground:#15191c;--tint:#1c2226;--accent:#54c6b1;--string:#7fd1a0;--number:#f0a57a;--key:#8fbcf2;color-scheme:dark}}
-:root[data-theme=dark]{--ink:#e3e7ea;--soft:#9aa5ad;--line:#2d353b;--ground:#15191c;--tint:#1c2226;--accent:#54c6b1;--string:#7fd1a0;--number:#f0a57a;--key:#8fbcf2;color-scheme:dark}
+:root{color-scheme:light dark;--ink:light-dark(#1d2327,#e3e7ea);--soft:light-dark(#5b656d,#9aa5ad);--line:light-dark(#dfe3e6,#2d353b);--ground:light-dark(#fff,#15191c);--tint:light-dark(#f4f6f7,#1c2226);--accent:light-dark(#0b6b5d,#54c6b1);--string:light-dark(#0f6a3d,#7fd1a0);--number:light-dark(#9a3412,#f0a57a);--key:light-dark(#1d4f91,#8fbcf2)}
+:root[data-theme=light]{color-scheme:light}
+:root[data-theme=dark]{color-scheme:dark}
 *{box-sizing:border-box}
 html{background:var(--ground);color:var(--ink);font:15px/1.6 system-ui,'Segoe UI',Roboto,'Noto Sans',sans-serif}
 body{margin:0}
