@@ -17,6 +17,7 @@ mod lookups;
 mod machine;
 mod memory;
 mod outside;
+mod page;
 mod reads;
 mod report;
 mod retrieval;
@@ -70,6 +71,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("start", |lab, _| start::measure(lab)),
     ("memory", |lab, _| memory::measure(lab)),
     ("search", |lab, _| search::measure(lab)),
+    ("page", |lab, _| page::measure(lab)),
     ("lookups", |lab, options| lookups::measure(lab, options.accept)),
     ("kill", |lab, _| kill::measure(lab)),
     ("hostile", |lab, _| hostile::measure(lab)),

@@ -3,9 +3,11 @@
 //! What is tried is the artefact, never the build tree. Everything lands in
 //! `target/packages`, which is made anew.
 
+mod bundle;
 mod debian;
 mod npm;
 mod smoke;
+mod wheel;
 
 use std::{
     fs,
@@ -49,6 +51,11 @@ pub(crate) fn dist(options: &Options) -> anyhow::Result<()> {
     let archives = npm::pack(&goods, &packages)?;
     npm::try_out(&archives, &packages.join("try-npm"))?;
     made.extend(archives);
+    let wheel = wheel::pack(&goods, &packages)?;
+    wheel::try_out(&wheel, &packages.join("try-wheel"))?;
+    let bundle = bundle::pack(&goods, &packages)?;
+    bundle::try_out(&bundle, &packages.join("try-bundle"))?;
+    made.extend([wheel, bundle]);
     for path in made {
         let size = fs::metadata(&path)?.len();
         println!("{}\t{:.1} MB", path.display(), size as f64 / 1e6);
@@ -97,6 +104,18 @@ fn put(root: &Path, path: &str, contents: &[u8], mode: u32) -> anyhow::Result<()
     fs::write(&file, contents)?;
     fs::set_permissions(&file, fs::Permissions::from_mode(mode))?;
     Ok(())
+}
+
+/// Zips what is in a folder, with the modes it has there.
+fn zip(folder: &Path, file: &Path) -> anyhow::Result<()> {
+    let mut parts = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        parts.push(entry?.file_name());
+    }
+    parts.sort();
+    let mut python = Command::new("python3");
+    python.args(["-m", "zipfile", "--create"]).arg(file).args(parts).current_dir(folder);
+    steps::run("zip", &mut python)
 }
 
 /// The packages are for the machine they are made on.

