@@ -2,6 +2,8 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
+use trove_core::{content::PatternLimits, gateway::Limits};
+
 /// The longest message from an upstream. 16 MiB of binary, as base64, must fit.
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The longest message from a client.
@@ -10,6 +12,8 @@ pub const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
 pub use trove_core::uri::MAX_URI_BYTES;
 /// The most templates of one server that are matched.
 pub const MAX_TEMPLATES: usize = 1000;
+/// The longest template of a server that is matched.
+pub use trove_core::template::MAX_TEMPLATE_BYTES;
 /// The deepest nesting of a message from a client.
 pub const MAX_DEPTH: usize = 256;
 /// The most messages in one batch.
@@ -58,6 +62,8 @@ pub const MAX_CONCURRENT_PER_CALLER: usize = 64;
 pub const MAX_CONCURRENT_UNNAMED: usize = 4096;
 /// The most streams of changes of one named caller over HTTP, unless configured.
 pub const MAX_STREAMS_PER_CALLER: usize = 100;
+/// The most servers that we start.
+pub const MAX_CHILDREN: usize = 500;
 /// How long a server may take from its start to its first answer.
 pub const MAX_STARTUP: Duration = Duration::from_secs(60);
 /// How long a request waits for an upstream that is being connected.
@@ -91,8 +97,22 @@ pub struct Bounds {
     pub list_entries: usize,
     /// The longest time one list may take.
     pub list_time: Duration,
+    /// The most bytes of one list.
+    pub list_bytes: usize,
+    /// The most templates of one server that are matched.
+    pub templates: usize,
+    /// The longest template that is matched; never more than [`MAX_TEMPLATE_BYTES`].
+    pub template_bytes: usize,
+    /// The deepest nesting of a message from a client.
+    pub json_depth: usize,
+    /// The most servers that we start.
+    pub children: usize,
+    /// How long a server may take from its start to its first answer.
+    pub startup_time: Duration,
     /// The most requests waiting for one upstream.
     pub waiting: usize,
+    /// The most requests that the client on stdio may have under way.
+    pub stdio_requests: usize,
     /// The most connections of the HTTP door.
     pub connections: usize,
     /// How long the head of a request may take to arrive.
@@ -113,6 +133,10 @@ pub struct Bounds {
     pub concurrent_requests: usize,
     /// The most streams of changes of one caller over HTTP.
     pub streams: usize,
+    /// What the gateway behind the doors holds.
+    pub gateway: Limits,
+    /// How large the pattern of a search in a content may be.
+    pub patterns: PatternLimits,
 }
 
 impl Default for Bounds {
@@ -123,6 +147,13 @@ impl Default for Bounds {
             list_pages: MAX_LIST_PAGES,
             list_entries: MAX_LIST_ENTRIES,
             list_time: MAX_LIST_TIME,
+            list_bytes: MAX_LIST_BYTES,
+            templates: MAX_TEMPLATES,
+            template_bytes: MAX_TEMPLATE_BYTES,
+            json_depth: MAX_DEPTH,
+            children: MAX_CHILDREN,
+            startup_time: MAX_STARTUP,
+            stdio_requests: MAX_CONCURRENT_REQUESTS,
             waiting: MAX_PENDING,
             connections: MAX_CONNECTIONS,
             header_time: MAX_HEADER_TIME,
@@ -134,6 +165,8 @@ impl Default for Bounds {
             rate: None,
             concurrent_requests: MAX_CONCURRENT_UNNAMED,
             streams: MAX_CONNECTIONS,
+            gateway: Limits::default(),
+            patterns: PatternLimits::default(),
         }
     }
 }
@@ -164,6 +197,19 @@ impl Bounds {
             ("max_body_seconds", self.body_time.as_secs()),
             ("session_idle_seconds", self.session_idle.as_secs()),
             ("max_connections", number(self.connections)),
+            ("max_list_bytes", number(self.list_bytes)),
+            ("max_templates_per_source", number(self.templates)),
+            ("max_template_bytes", number(self.template_bytes)),
+            ("max_json_depth", number(self.json_depth)),
+            ("max_children", number(self.children)),
+            ("max_startup_seconds", self.startup_time.as_secs()),
+            ("max_uri_bytes", number(self.gateway.uri_bytes)),
+            ("max_watches", number(self.gateway.watches)),
+            ("max_cache_bytes", self.gateway.cache_bytes),
+            ("max_cached_answer_bytes", number(self.gateway.cached_answer_bytes)),
+            ("max_index_bytes", self.gateway.index_bytes),
+            ("max_pattern_bytes", number(self.patterns.bytes)),
+            ("max_compiled_pattern_bytes", number(self.patterns.compiled_bytes)),
         ]);
         all
     }
@@ -174,13 +220,10 @@ pub const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
 
 /// The bounds that stand where they are, as `config://security` names them.
 const FIXED: &[(&str, u64)] = &[
-    ("max_uri_bytes", MAX_URI_BYTES as u64),
-    ("max_templates_per_source", MAX_TEMPLATES as u64),
-    ("max_json_depth", MAX_DEPTH as u64),
     ("max_batch", MAX_BATCH as u64),
-    ("max_list_bytes", MAX_LIST_BYTES as u64),
-    ("max_startup_seconds", MAX_STARTUP.as_secs()),
-    ("max_watches", trove_core::gateway::MAX_WATCHES as u64),
+    ("max_vectors", trove_core::search::MAX_VECTORS as u64),
+    ("max_head_bytes", MAX_HEAD_BYTES as u64),
+    ("max_streams_on_stdio", MAX_LISTENS as u64),
     ("max_policy_rules", trove_core::access::MAX_RULES as u64),
     ("max_audit_waiting", trove_core::access::audit::MAX_WAITING as u64),
 ];

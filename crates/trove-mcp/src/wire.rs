@@ -7,7 +7,7 @@ use bytestring::ByteString;
 use serde::Deserialize;
 use trove_core::json::{Json, Object, items, quote};
 
-use crate::bounds::{MAX_BATCH, MAX_DEPTH};
+use crate::bounds::MAX_BATCH;
 
 /// One message, its payload still text.
 #[derive(Debug)]
@@ -39,8 +39,8 @@ impl BadMessage {
     pub(crate) fn answer(self) -> (Option<Json>, RpcError) {
         match self {
             BadMessage::NotJson => (None, RpcError::new(code::PARSE_ERROR, "not JSON")),
-            BadMessage::TooDeep => {
-                let text = format!("nested deeper than {MAX_DEPTH} levels");
+            BadMessage::TooDeep { limit } => {
+                let text = format!("nested deeper than {limit} levels");
                 (None, RpcError::new(code::INVALID_REQUEST, text))
             }
             BadMessage::NotRpc { id } => {
@@ -91,8 +91,10 @@ struct ErrorBody {
 #[derive(Debug)]
 pub(crate) enum BadMessage {
     NotJson,
-    /// It nests deeper than [`MAX_DEPTH`].
-    TooDeep,
+    /// It nests deeper than it may.
+    TooDeep {
+        limit: usize,
+    },
     /// JSON, but neither request, notification nor response; the id if there is one.
     NotRpc {
         id: Option<Json>,
@@ -172,7 +174,7 @@ pub(crate) fn no_batch() -> RpcError {
 }
 
 /// Whether a message nests deeper than servers behind us can be expected to bear.
-pub(crate) fn is_too_deep(text: &[u8]) -> bool {
+pub(crate) fn is_deeper(text: &[u8], limit: usize) -> bool {
     let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
     for &byte in text {
         match byte {
@@ -181,7 +183,7 @@ pub(crate) fn is_too_deep(text: &[u8]) -> bool {
             b'"' => in_string = !in_string,
             b'{' | b'[' if !in_string => {
                 depth += 1;
-                if depth > MAX_DEPTH {
+                if depth > limit {
                     return true;
                 }
             }
@@ -192,9 +194,9 @@ pub(crate) fn is_too_deep(text: &[u8]) -> bool {
     false
 }
 
-/// Parses a message from a client, which may also be too deep.
-pub(crate) fn parse_request(text: &Bytes) -> Result<Message, BadMessage> {
-    if is_too_deep(text) { Err(BadMessage::TooDeep) } else { parse(text) }
+/// Parses a message from a client, which may also nest deeper than `limit`.
+pub(crate) fn parse_request(text: &Bytes, limit: usize) -> Result<Message, BadMessage> {
+    if is_deeper(text, limit) { Err(BadMessage::TooDeep { limit }) } else { parse(text) }
 }
 
 /// A request of ours.
@@ -269,6 +271,7 @@ fn extend_one_line(out: &mut BytesMut, text: &[u8]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bounds::MAX_DEPTH;
 
     fn kind(text: &str) -> String {
         match parse(&Bytes::from(text.to_owned())) {
@@ -281,7 +284,7 @@ mod tests {
                 format!("error {} {}", id.as_str(), e.code)
             }
             Err(BadMessage::NotJson) => "not json".into(),
-            Err(BadMessage::TooDeep) => "too deep".into(),
+            Err(BadMessage::TooDeep { .. }) => "too deep".into(),
             Err(BadMessage::NotRpc { id }) => format!("not rpc {}", id.is_some()),
         }
     }
@@ -308,10 +311,13 @@ mod tests {
     #[test]
     fn t08_nesting_is_counted_outside_of_strings() {
         let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
-        assert!(!is_too_deep(nested(MAX_DEPTH).as_bytes()));
-        assert!(is_too_deep(nested(MAX_DEPTH + 1).as_bytes()));
-        assert!(!is_too_deep(format!("\"{}\\\"[[\"", "[".repeat(999)).as_bytes()));
-        assert!(!is_too_deep("[{}]".repeat(999).as_bytes()));
+        for limit in [1, 64, MAX_DEPTH] {
+            assert!(!is_deeper(nested(limit).as_bytes(), limit));
+            assert!(is_deeper(nested(limit + 1).as_bytes(), limit));
+        }
+        let is_too_deep = |text: &str| is_deeper(text.as_bytes(), MAX_DEPTH);
+        assert!(!is_too_deep(&format!("\"{}\\\"[[\"", "[".repeat(999))));
+        assert!(!is_too_deep(&"[{}]".repeat(999)));
     }
 
     #[test]
@@ -334,10 +340,10 @@ mod tests {
                 Ok(Message::Notification { .. }) => 2,
                 Ok(Message::Response { outcome, .. }) => 3 + u8::from(outcome.is_ok()),
                 Err(BadMessage::NotJson) => 5,
-                Err(BadMessage::TooDeep) => 6,
+                Err(BadMessage::TooDeep { .. }) => 6,
                 Err(BadMessage::NotRpc { id }) => 7 + u8::from(id.is_some()),
             };
-            (shape(parse(&text)), shape(parse_request(&text)))
+            (shape(parse(&text)), shape(parse_request(&text, MAX_DEPTH)))
         });
     }
 }

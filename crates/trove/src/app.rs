@@ -114,7 +114,8 @@ impl App {
         let config = &loaded.config;
         let state = config.state_dir.value.clone();
         let shelf = FileShelf::new(state.join("catalogue").join(memory_of(loaded)));
-        let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), Some(Arc::new(shelf))).await;
+        let (version, limits) = (env!("CARGO_PKG_VERSION"), config.bounds.gateway);
+        let gateway = Gateway::start_within(version, Some(Arc::new(shelf)), limits).await;
         let workspace = std::env::current_dir().unwrap_or_default();
         let stop = CancellationToken::new();
         let mut doors = JoinSet::new();
@@ -151,7 +152,8 @@ impl App {
         live.apply(loaded).await;
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
-        attach_search(&gateway, index, is_semantic, &stop, &mut doors);
+        let settings = (is_semantic, limits.index_bytes);
+        attach_search(&gateway, index, settings, &stop, &mut doors);
         App { gateway, knowledge, flags, live, state, stop, doors }
     }
 

@@ -4,7 +4,7 @@ use trove_core::{
     about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport},
     tools::COVERAGE_THRESHOLD,
 };
-use trove_mcp::{bounds, protocol_versions};
+use trove_mcp::protocol_versions;
 
 use crate::config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _};
 
@@ -25,6 +25,10 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
         toolsets: config.toolsets.iter().map(|set| set.as_str()).collect(),
         ..ServerSettings::default()
     };
+    let audit = [
+        ("max_audit_file_bytes", config.audit.max_file_bytes.value),
+        ("max_audit_files", config.audit.kept_files.value.try_into().unwrap_or(u64::MAX)),
+    ];
     let security = SecuritySettings {
         // Nothing can be run, so nothing is allowed.
         blocked_modules: vec!["*"],
@@ -34,7 +38,7 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
         max_response_bytes: config.max_answer_bytes.value,
         request_timeout_seconds: timeout,
         rate_limits: RateLimits {
-            concurrent_requests_per_connection: bounds::MAX_CONCURRENT_REQUESTS,
+            concurrent_requests_per_connection: config.bounds.stdio_requests,
             requests_per_second: config.bounds.rate.map(|rate| rate.per_second.get()),
             burst: config.bounds.rate.map(|rate| rate.burst.get()),
             concurrent_requests_per_caller: config.bounds.concurrent_requests,
@@ -46,7 +50,7 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
         },
         auth_required: config.http.auth.value != HttpAuth::None,
         allowed_origins: config.http.allowed_origins.value.clone(),
-        limits: config.bounds.published().into_iter().collect(),
+        limits: config.bounds.published().into_iter().chain(audit).collect(),
         ..SecuritySettings::default()
     };
     (server, security)

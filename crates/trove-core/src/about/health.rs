@@ -51,7 +51,8 @@ pub struct CacheHealth {
 /// The state of the search index, as far as the caller may know of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct IndexHealth {
-    /// `absent` where there is none (yet), `indexing` while contents are missing, else `ready`.
+    /// `absent` where there is none (yet), `full` when it takes in no more contents,
+    /// `indexing` while contents are missing, else `ready`.
     pub state: &'static str,
     /// How many resources it knows; told where no rule hides any.
     #[serde(skip_serializing_if = "Option::is_none")]

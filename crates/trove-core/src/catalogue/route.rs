@@ -65,8 +65,11 @@ pub enum RouteError {
     #[error("no source serves it")]
     Unknown,
     /// It is longer than any that is listed.
-    #[error("the URI is longer than {MAX_URI_BYTES} bytes")]
-    TooLong,
+    #[error("the URI is longer than {limit} bytes")]
+    TooLong {
+        /// The most it may have.
+        limit: usize,
+    },
     /// Several own it.
     #[error("several sources serve it")]
     Ambiguous {
@@ -131,7 +134,7 @@ impl Snapshot {
     /// then by the scheme if only one Source uses it.
     pub fn route(&self, uri: &str) -> Result<Route, RouteError> {
         if uri.len() > MAX_URI_BYTES {
-            return Err(RouteError::TooLong);
+            return Err(RouteError::TooLong { limit: MAX_URI_BYTES });
         }
         if let Some(&n) = self.by_uri.get(uri) {
             let entry = &self.resources[n as usize];
@@ -151,7 +154,7 @@ impl Snapshot {
     /// The owner of a template, by the text our clients see.
     pub fn route_template(&self, text: &str) -> Result<Route, RouteError> {
         if text.len() > MAX_URI_BYTES {
-            return Err(RouteError::TooLong);
+            return Err(RouteError::TooLong { limit: MAX_URI_BYTES });
         }
         if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
             let local = entry.template.text.clone();

@@ -219,7 +219,7 @@ impl Snapshot {
         match self.route(local) {
             Ok(route) if route.source.id() == source && route.local.as_str() == local => None,
             Err(RouteError::Unknown) if naming::is_web(local) => None,
-            Err(RouteError::TooLong) => None,
+            Err(RouteError::TooLong { .. }) => None,
             Ok(_) | Err(_) => Some(naming::qualify(source, local)),
         }
     }

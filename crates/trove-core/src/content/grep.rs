@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use regex::{Regex, RegexBuilder};
 
-/// The longest pattern that is tried.
+/// The longest pattern that is tried, unless configured.
 pub const MAX_PATTERN_BYTES: usize = 1024;
 
-/// How much memory a compiled pattern may take, and its lazily built automaton again.
-const MAX_COMPILED_BYTES: usize = 1024 * 1024;
+/// How much memory a compiled pattern may take, and its lazily built automaton again, unless
+/// configured.
+pub const MAX_COMPILED_BYTES: usize = 1024 * 1024;
 
 /// How many groups may stand inside one another in a pattern.
 const MAX_NESTING: u32 = 50;
@@ -19,6 +20,21 @@ const MAX_LINE_BYTES: usize = 500;
 /// How much of a long line is shown before its first match.
 const LEAD_BYTES: usize = 100;
 
+/// How large a pattern may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PatternLimits {
+    /// As text.
+    pub bytes: usize,
+    /// Compiled.
+    pub compiled_bytes: usize,
+}
+
+impl Default for PatternLimits {
+    fn default() -> PatternLimits {
+        PatternLimits { bytes: MAX_PATTERN_BYTES, compiled_bytes: MAX_COMPILED_BYTES }
+    }
+}
+
 /// How much a search may show.
 #[derive(Debug, Clone, Copy)]
 pub struct GrepLimits {
@@ -26,12 +42,14 @@ pub struct GrepLimits {
     pub context: usize,
     /// The most bytes of output.
     pub max_bytes: usize,
+    /// How large the pattern may be.
+    pub pattern: PatternLimits,
 }
 
 impl GrepLimits {
     /// Two lines around each match, and at most `max_bytes` of output.
     pub fn within(max_bytes: usize) -> GrepLimits {
-        GrepLimits { context: 2, max_bytes }
+        GrepLimits { context: 2, max_bytes, pattern: PatternLimits::default() }
     }
 }
 
@@ -79,7 +97,7 @@ pub enum BadPattern {
 
 /// Finds the lines that match `pattern`, in time linear in the text.
 pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult, BadPattern> {
-    let regex = compile(pattern)?;
+    let regex = compile(pattern, limits.pattern)?;
     let mut output =
         Output { regex: &regex, limits, result: GrepResult::default(), last: 0, is_full: false };
     // Lines are found once and read again only around a match, so memory is bounded by
@@ -107,13 +125,13 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
     Ok(output.result)
 }
 
-fn compile(pattern: &str) -> Result<Regex, BadPattern> {
-    if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(BadPattern::TooLong { limit: MAX_PATTERN_BYTES });
+fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
+    if pattern.len() > limits.bytes {
+        return Err(BadPattern::TooLong { limit: limits.bytes });
     }
     let regex = RegexBuilder::new(pattern)
-        .size_limit(MAX_COMPILED_BYTES)
-        .dfa_size_limit(MAX_COMPILED_BYTES)
+        .size_limit(limits.compiled_bytes)
+        .dfa_size_limit(limits.compiled_bytes)
         .nest_limit(MAX_NESTING)
         .build();
     regex.map_err(|error| match error {

@@ -17,7 +17,9 @@ mod tests;
 
 pub use charset::{Decoded, decode_text};
 pub use escape::{escape_controls, escape_line};
-pub use grep::{BadPattern, GrepLimits, GrepResult, MAX_PATTERN_BYTES, grep};
+pub use grep::{
+    BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, PatternLimits, grep,
+};
 pub use kind::{Form, ImageFormat, Kind, sniff};
 pub use summary::{MAX_ARCHIVE_ENTRIES, summarise};
 pub use window::{Base64Window, Window, base64_window, window};

@@ -70,7 +70,7 @@ impl AskError {
     pub(super) fn route(uri: &PublicUri, error: RouteError) -> AskError {
         match error {
             RouteError::Unknown => AskError::NotFound { uri: uri.clone() },
-            RouteError::TooLong => AskError::BadArguments { what: error.to_string() },
+            RouteError::TooLong { .. } => AskError::BadArguments { what: error.to_string() },
             RouteError::Ambiguous { candidates } => {
                 AskError::Ambiguous { uri: uri.clone(), candidates }
             }

@@ -58,7 +58,11 @@ impl Gateway {
         let is_written = status.staged == 0 && status.queued_kib == 0;
         let is_ready = is_fed && is_written && coverage.indexed >= coverage.indexable;
         IndexHealth {
-            state: if is_ready { "ready" } else { "indexing" },
+            state: match status.bytes > self.limits.index_bytes {
+                true => "full",
+                false if is_ready => "ready",
+                false => "indexing",
+            },
             entries: is_open.then_some(status.entries),
             indexed: coverage.indexed,
             indexable: coverage.indexable,
@@ -138,8 +142,8 @@ impl Facts for Gateway {
     fn server(&self) -> ServerSettings {
         let cache = CacheSettings {
             default_ttl_ms: u64::try_from(self.cache_ttl().as_millis()).unwrap_or(u64::MAX),
-            max_bytes: super::MAX_CACHE_BYTES,
-            max_entry_bytes: super::MAX_CACHED_ANSWER,
+            max_bytes: self.limits.cache_bytes,
+            max_entry_bytes: self.limits.cached_answer_bytes,
         };
         let mut settings = self.settings.load().0.clone();
         settings.search.enabled = self.search().is_some();

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::Gateway;
+use super::{Gateway, Limits};
 use crate::{
     cache::{Audience, Cached, Config, Key, Policy},
     caller::Caller,
@@ -15,17 +15,17 @@ use crate::{
     source::{Ask, Operation, SourceError, SourceEvent, SourceId},
 };
 
-/// The most bytes of answers kept, of all Sources together and of one.
+/// The most bytes of answers kept, of all Sources together and of one, unless configured.
 pub const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 pub const MAX_CACHED_ANSWER: usize = 4 * 1024 * 1024;
 /// How long an answer may stand in for a Source that fails.
 const STALE_FOR: Duration = Duration::from_secs(3600);
 
 /// What the cache may take.
-pub(super) fn config() -> Config {
+pub(super) fn config(limits: &Limits) -> Config {
     Config {
-        max_bytes: MAX_CACHE_BYTES,
-        max_entry_bytes: MAX_CACHED_ANSWER,
+        max_bytes: limits.cache_bytes,
+        max_entry_bytes: limits.cached_answer_bytes,
         stale_for: STALE_FOR,
         now: SystemTime::now,
     }

@@ -12,6 +12,7 @@ mod facts;
 mod fetch;
 mod figures;
 mod find;
+mod limits;
 mod progress;
 mod resources;
 mod settle;
@@ -35,6 +36,7 @@ pub use crawl::CrawlSettings;
 pub use error::AskError;
 pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};
+pub use limits::Limits;
 pub use resources::{ListAnswer, Reading, Watched};
 pub use views::View;
 pub use watches::MAX_WATCHES;
@@ -64,6 +66,7 @@ const MAX_LOADING: Duration = Duration::from_secs(2);
 pub struct Gateway {
     version: &'static str,
     started: Instant,
+    limits: Limits,
     catalogue: Arc<Catalogue>,
     board: Arc<StatusBoard>,
     metrics: Arc<Metrics>,
@@ -90,9 +93,18 @@ pub struct Gateway {
 impl Gateway {
     /// Starts a gateway that serves only what it says about itself.
     pub async fn start(version: &'static str, shelf: Option<Arc<dyn Shelf>>) -> Arc<Gateway> {
+        Gateway::start_within(version, shelf, Limits::default()).await
+    }
+
+    /// The same within other limits.
+    pub async fn start_within(
+        version: &'static str,
+        shelf: Option<Arc<dyn Shelf>>,
+        limits: Limits,
+    ) -> Arc<Gateway> {
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
-        let cache = Cache::new(fetch::config());
+        let cache = Cache::new(fetch::config(&limits));
         let heard = cache.clone();
         let hear: Hear = Box::new(move |id, event| fetch::forget(&heard, id, event));
         let (catalogue, writer) = Catalogue::start(board.clone(), shelf, hear, stop.clone());
@@ -107,7 +119,8 @@ impl Gateway {
             cache,
             keepers: fetch::Keepers::default(),
             cache_ttl_ms: AtomicU64::new(DEFAULT_CACHE_TTL_MS),
-            watches: Watches::default(),
+            watches: Watches::within(limits.watches),
+            limits,
             tools: OnceLock::new(),
             flags: OnceLock::new(),
             audit: OnceLock::new(),

@@ -126,8 +126,14 @@ impl Gateway {
         snapshot: &Snapshot,
         uri: &PublicUri,
     ) -> Result<Route, AskError> {
-        let route = snapshot.route(uri.as_str());
+        let route = self.fitting(uri).and_then(|()| snapshot.route(uri.as_str()));
         self.judge(caller, snapshot, uri, route)
+    }
+
+    /// Refuses a name that is longer than any that is served.
+    fn fitting(&self, uri: &PublicUri) -> Result<(), RouteError> {
+        let limit = self.limits.uri_bytes;
+        if uri.as_str().len() > limit { Err(RouteError::TooLong { limit }) } else { Ok(()) }
     }
 
     fn judge(
@@ -210,7 +216,7 @@ impl Gateway {
         let source = match member("type").as_deref() {
             Some("ref/resource") => {
                 let uri = PublicUri::new(member("uri").ok_or_else(|| bad("`ref.uri` is missing"))?);
-                let route = snapshot.route_template(uri.as_str());
+                let route = self.fitting(&uri).and_then(|()| snapshot.route_template(uri.as_str()));
                 let route = self.judge(caller, snapshot, &uri, route)?;
                 reference.set_str("uri", route.local.as_str());
                 route.source

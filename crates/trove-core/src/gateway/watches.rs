@@ -7,20 +7,25 @@ use std::{
 
 use super::{AskError, resources::Watched};
 
-/// The most resources watched at once.
+/// The most resources watched at once, unless configured.
 pub const MAX_WATCHES: usize = 10_000;
 
-#[derive(Default)]
 pub(super) struct Watches {
+    limit: usize,
     counts: Mutex<HashMap<Watched, u32>>,
 }
 
 impl Watches {
+    /// None yet, and never more than `limit`.
+    pub(super) fn within(limit: usize) -> Watches {
+        Watches { limit, counts: Mutex::default() }
+    }
+
     /// Counts one more watcher; true for the first.
     pub(super) fn hold(&self, watched: &Watched) -> Result<bool, AskError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        if counts.len() >= MAX_WATCHES && !counts.contains_key(watched) {
-            return Err(AskError::TooManyWatches { limit: MAX_WATCHES });
+        if counts.len() >= self.limit && !counts.contains_key(watched) {
+            return Err(AskError::TooManyWatches { limit: self.limit });
         }
         let count = counts.entry(watched.clone()).or_default();
         *count += 1;

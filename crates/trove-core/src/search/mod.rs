@@ -67,7 +67,7 @@ pub use query::{
     Scope, Wanted,
 };
 pub use roster::MAX_ENTRIES;
-pub use shared::{Config, Event, Status};
+pub use shared::{Config, Event, MAX_INDEX_BYTES, MAX_VECTORS, Status};
 pub use store::{Opened, Place};
 
 use crate::{source_id::SourceId, uri::PublicUri};

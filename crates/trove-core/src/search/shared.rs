@@ -14,6 +14,11 @@ use super::{
     vectors::VectorSet,
 };
 
+/// The most bytes of the index, unless configured.
+pub const MAX_INDEX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
+/// The most vectors.
+pub const MAX_VECTORS: usize = 400_000;
+
 /// What can be set.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -25,7 +30,7 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { max_index_bytes: 4 * 1024 * 1024 * 1024, max_vectors: 400_000 }
+        Config { max_index_bytes: MAX_INDEX_BYTES, max_vectors: MAX_VECTORS }
     }
 }
 

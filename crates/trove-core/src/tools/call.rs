@@ -22,6 +22,7 @@ use super::{
 use crate::{
     about::{Item, ToolBook},
     caller::{Caller, Via},
+    content::PatternLimits,
     gateway::Gateway,
     json::Json,
     source::{Ask, Reply},
@@ -44,6 +45,8 @@ pub struct Settings {
     pub mask_error_details: bool,
     /// The most bytes one answer may be asked to hold.
     pub max_answer: usize,
+    /// How large the pattern of a search in a content may be.
+    pub patterns: PatternLimits,
     /// How relevant a resource must be to be found, from 0 to 1.
     pub relevance_threshold: f32,
     /// Whether answers may show a piece of a content.
@@ -62,6 +65,7 @@ impl Default for Settings {
             bridge: BridgeMode::Auto,
             mask_error_details: false,
             max_answer: 1024 * 1024,
+            patterns: PatternLimits::default(),
             relevance_threshold: 0.3,
             has_previews: true,
             logs_queries: false,
@@ -153,6 +157,7 @@ impl Tools {
         let settings = Settings {
             prefix: String::new(),
             toolsets: Toolset::ALL.to_vec(),
+            patterns: offered.settings.patterns,
             relevance_threshold: offered.settings.relevance_threshold,
             has_previews: offered.settings.has_previews,
             logs_queries: offered.settings.logs_queries,

@@ -30,7 +30,7 @@ use super::{
     legacy::Session,
     limits::{Limits, Place, TooMuch},
     listen::listen,
-    sessions::{HttpSession, Sessions},
+    sessions::{self, HttpSession, Sessions},
     stdio::client_name,
 };
 use crate::{
@@ -67,9 +67,10 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
         while let Some(door) = janitor.upgrade() {
             door.sessions.end_idle(&door.server).await;
             door.limits.forget_silent();
+            let rest = sessions::rest(&door.server.bounds);
             drop(door);
             tokio::select! {
-                () = tokio::time::sleep(Duration::from_secs(60)) => {}
+                () = tokio::time::sleep(rest) => {}
                 () = stopped.cancelled() => return,
             }
         }
@@ -181,7 +182,7 @@ impl HttpDoor {
         admitted: Admitted,
         body: Bytes,
     ) -> Response {
-        match wire::parse_request(&body) {
+        match wire::parse_request(&body, self.server.bounds.json_depth) {
             Ok(Message::Request(request)) => {
                 if let Err(too_much) = self.limits.spend(&admitted.caller) {
                     return slow_down(Some(&request.id), &too_much);
@@ -228,7 +229,7 @@ impl HttpDoor {
         };
         let mut answers: Vec<String> = Vec::new();
         for part in batch {
-            match wire::parse_request(&part) {
+            match wire::parse_request(&part, self.server.bounds.json_depth) {
                 Ok(Message::Request(request)) => {
                     let id = request.id.clone();
                     let asking = session.session.asking(&self.server, &request, &admitted.caller);
@@ -247,7 +248,11 @@ impl HttpDoor {
                 Ok(Message::Response { id, outcome }) => {
                     session.session.take_answer(&self.server, &id, outcome)
                 }
-                Err(_) => {}
+                Err(bad) => {
+                    let (id, error) = bad.answer();
+                    let answer = wire::error_response(id.as_ref(), &error);
+                    answers.push(String::from_utf8_lossy(&answer).into_owned());
+                }
             }
         }
         if answers.is_empty() {
@@ -363,7 +368,7 @@ impl HttpDoor {
     /// no such session.
     fn session(&self, headers: &HeaderMap, admitted: &Admitted) -> Option<Arc<HttpSession>> {
         let id = headers::text(headers, headers::SESSION)?;
-        self.sessions.find(id, admitted.caller.principal.as_deref())
+        self.sessions.find(&self.server, id, admitted.caller.principal.as_deref())
     }
 
     async fn end_session(&self, headers: &HeaderMap, admitted: &Admitted) -> Response {

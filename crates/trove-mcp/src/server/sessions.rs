@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::RangeInclusive,
     sync::{Arc, Mutex, PoisonError, RwLock},
     time::Duration,
 };
@@ -14,9 +15,18 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Server, legacy::Session};
+use crate::bounds::Bounds;
 
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
+
+/// How often it is looked for what nobody uses any more.
+const CLEANING: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60);
+
+/// How long to wait before idle sessions are looked for again.
+pub(crate) fn rest(bounds: &Bounds) -> Duration {
+    bounds.session_idle.clamp(*CLEANING.start(), *CLEANING.end())
+}
 
 /// A legacy client over HTTP.
 pub(crate) struct HttpSession {
@@ -101,9 +111,15 @@ impl Sessions {
 
     /// The session of that id, which is thereby not idle. A session belongs to the one who
     /// began it; an id alone proves nothing.
-    pub(crate) fn find(&self, id: &str, principal: Option<&str>) -> Option<Arc<HttpSession>> {
+    pub(crate) fn find(
+        &self,
+        server: &Server,
+        id: &str,
+        principal: Option<&str>,
+    ) -> Option<Arc<HttpSession>> {
         let session = self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
-        if session.session.caller.principal.as_deref() != principal {
+        let is_over = session.idle() > server.bounds.session_idle;
+        if is_over || session.session.caller.principal.as_deref() != principal {
             return None;
         }
         *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();

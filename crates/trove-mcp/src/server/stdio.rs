@@ -22,7 +22,7 @@ use super::{
     listen::listen,
 };
 use crate::{
-    bounds::{MAX_BATCH, MAX_CONCURRENT_REQUESTS, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
+    bounds::{MAX_BATCH, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
     era::Version,
     lines::{Line, Lines, write},
     wire::{self, Message, Request, RpcError, code},
@@ -38,7 +38,7 @@ pub async fn serve_stdio(
     output: impl AsyncWrite + Unpin + Send + 'static,
     stop: CancellationToken,
 ) {
-    let longest = server.bounds.request_bytes;
+    let (longest, most) = (server.bounds.request_bytes, server.bounds.stdio_requests);
     let (out, waiting) = mpsc::channel(MAX_OUTBOX);
     let writer = tokio::spawn(write(output, waiting));
     let client = Arc::new(Client {
@@ -46,7 +46,7 @@ pub async fn serve_stdio(
         out,
         session: OnceCell::new(),
         modern: Mutex::default(),
-        places: Arc::new(Semaphore::new(MAX_CONCURRENT_REQUESTS)),
+        places: Arc::new(Semaphore::new(most)),
         listens: Arc::new(Semaphore::new(MAX_LISTENS)),
         closing: CancellationToken::new(),
     });
@@ -118,7 +118,7 @@ impl Client {
     }
 
     async fn take_one(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
-        match wire::parse_request(&text) {
+        match wire::parse_request(&text, self.server.bounds.json_depth) {
             Ok(Message::Request(request)) if request.method == "initialize" => {
                 self.initialize(request).await
             }
@@ -129,7 +129,7 @@ impl Client {
                 };
                 let Ok(place) = places.clone().try_acquire_owned() else {
                     let error = RpcError::new(
-                        code::INTERNAL_ERROR,
+                        code::TOO_MUCH,
                         "too many requests at once; wait for answers",
                     );
                     return self.send(wire::error_response(Some(&request.id), &error)).await;

@@ -23,7 +23,7 @@ use super::{
     variables::Text,
     watching::Watching,
 };
-use crate::{bounds::MAX_STARTUP, era::Version};
+use crate::era::Version;
 
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
@@ -32,15 +32,20 @@ const MAX_CONNECT: Duration = Duration::from_secs(10);
 pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     let id = &upstream.config.id;
     let board = &upstream.shared.board;
+    let most = upstream.shared.bounds.startup_time;
     let mut failures = 0u32;
     loop {
         board.update(id, |status| status.state = State::Connecting);
         let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone());
-        let met = tokio::select! {
-            met = tokio::time::timeout(MAX_STARTUP, connect(&upstream, inbox.clone())) => {
-                met.unwrap_or(Err(LinkError::TimedOut(MAX_STARTUP)))
-            }
-            () = stop.cancelled() => break,
+        let place = upstream.child_place();
+        let met = match &place {
+            Err(full) => Err(full.clone()),
+            Ok(_) => tokio::select! {
+                met = tokio::time::timeout(most, connect(&upstream, inbox.clone())) => {
+                    met.unwrap_or(Err(LinkError::TimedOut(most)))
+                }
+                () = stop.cancelled() => break,
+            },
         };
         let mut awaits_login = None;
         let error = match met {
@@ -59,6 +64,8 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
                 error.to_string()
             }
         };
+        // The child is gone by now.
+        drop(place);
         if stop.is_cancelled() {
             break;
         }

@@ -12,7 +12,7 @@ use trove_core::{
 
 use super::{config::Expose, conversation::Conversation};
 use crate::{
-    bounds::{Bounds, MAX_LIST_BYTES, MAX_TEMPLATES},
+    bounds::Bounds,
     wire::code,
 };
 
@@ -33,9 +33,11 @@ pub(crate) async fn list(
         // Without this list there is nothing to show: its failure is the listing's.
         let pages = unknown_is_empty(pager("resources/list", "resources").run().await)?;
         listing.resources = gathered.take("resources", pages, Resource::new, |r| r.uri.shared());
+        gathered.shorten("resources", &mut listing.resources, bounds, |r| r.uri.as_str());
         let pages = pager("resources/templates/list", "resourceTemplates").run().await;
         let pages = gathered.excuse(pages, &mut unread.templates)?;
         listing.templates = gathered.take("templates", pages, Template::new, |t| t.text.shared());
+        gathered.shorten("templates", &mut listing.templates, bounds, |t| t.text.as_str());
     }
     let named = |key| move |entry| Named::new(entry, key);
     if offers.skills {
@@ -53,7 +55,7 @@ pub(crate) async fn list(
             gathered.excuse(pager("prompts/list", "prompts").run().await, &mut unread.prompts)?;
         listing.prompts = gathered.take("prompts", pages, named("name"), |p| p.name.clone());
     }
-    limit_templates(&mut listing.templates, &mut gathered.omissions);
+    limit_templates(&mut listing.templates, bounds, &mut gathered.omissions);
     listing.freshness = gathered.freshness.unwrap_or_default();
     listing.omissions = gathered.omissions;
     Ok(listing)
@@ -113,6 +115,23 @@ impl Gathered {
         }
         all
     }
+
+    /// Leaves out what has a longer name than anybody could ask for.
+    fn shorten<T>(
+        &mut self,
+        what: &str,
+        all: &mut Vec<T>,
+        bounds: &Bounds,
+        name: impl Fn(&T) -> &str,
+    ) {
+        let (total, most) = (all.len(), bounds.gateway.uri_bytes);
+        all.retain(|one| name(one).len() <= most);
+        let left_out = total - all.len();
+        if left_out > 0 {
+            let why = format!("{left_out} {what} with more than {most} bytes in their URI left out");
+            self.omissions.push(why);
+        }
+    }
 }
 
 /// A list that a server declares but does not know is empty.
@@ -123,15 +142,21 @@ fn unknown_is_empty(pages: Result<Pages, SourceError>) -> Result<Pages, SourceEr
     }
 }
 
-/// More templates than can be matched are listed all the same; only reading by them
-/// needs the qualified name.
-fn limit_templates(templates: &mut [Template], omissions: &mut Vec<String>) {
-    let Some(excess) = templates.get_mut(MAX_TEMPLATES..).filter(|excess| !excess.is_empty())
-    else {
-        return;
-    };
-    omissions
-        .push(format!("{} templates past the first {MAX_TEMPLATES} are not matched", excess.len()));
+/// More templates than can be matched, and longer ones, are listed all the same; only
+/// reading by them needs the qualified name.
+fn limit_templates(templates: &mut [Template], bounds: &Bounds, omissions: &mut Vec<String>) {
+    let most = bounds.template_bytes;
+    let long = templates.iter_mut().filter(|template| template.text.as_str().len() > most);
+    let long = long.map(|template| template.compiled = None).count();
+    if long > 0 {
+        omissions.push(format!("{long} templates with more than {most} bytes are not matched"));
+    }
+    let most = bounds.templates;
+    let excess = templates.get_mut(most..).unwrap_or_default();
+    if !excess.is_empty() {
+        let count = excess.len();
+        omissions.push(format!("{count} templates past the first {most} are not matched"));
+    }
     for template in excess {
         template.compiled = None;
     }
@@ -167,7 +192,8 @@ impl Pager<'_> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();
         let (mut cursor, mut bytes) = (None, 0);
-        let (most_entries, most_pages) = (self.bounds.list_entries, self.bounds.list_pages);
+        let Bounds { list_entries: most_entries, list_pages: most_pages, list_bytes, .. } =
+            *self.bounds;
         for number in 0..most_pages {
             let (head, entries, size) = match self.page(cursor.as_deref()).await {
                 Ok(page) => page,
@@ -188,8 +214,8 @@ impl Pager<'_> {
                 pages.entries.truncate(most_entries);
                 return Ok(self.cut(pages, &format!("more than {most_entries} entries")));
             }
-            if bytes >= MAX_LIST_BYTES {
-                return Ok(self.cut(pages, &format!("more than {MAX_LIST_BYTES} bytes")));
+            if bytes >= list_bytes {
+                return Ok(self.cut(pages, &format!("more than {list_bytes} bytes")));
             }
             if Instant::now() >= self.deadline {
                 let why = format!("listing took longer than {:?}", self.bounds.list_time);

@@ -25,7 +25,10 @@ use std::{
     sync::{Arc, PoisonError},
 };
 
-use tokio::{sync::watch, task::JoinHandle};
+use tokio::{
+    sync::{Semaphore, watch},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::info;
 use trove_core::{Gateway, SourceId};
@@ -71,6 +74,7 @@ impl Upstreams {
             guardian_command: guardian,
             guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
+            children: Arc::new(Semaphore::new(Bounds::default().children)),
             bounds: Bounds::default(),
             credentials: None,
         };
@@ -92,6 +96,7 @@ impl Upstreams {
     /// The same within other bounds; said before the first server is started.
     pub fn within(mut self, bounds: Bounds) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.children = Arc::new(Semaphore::new(bounds.children));
             shared.bounds = bounds;
         }
         self

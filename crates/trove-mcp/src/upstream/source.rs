@@ -10,7 +10,10 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use tokio::{sync::watch, time::Instant};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
@@ -23,10 +26,11 @@ use trove_core::{
 };
 
 use super::{
-    config::{Expose, UpstreamConfig, Watch},
+    config::{Expose, Reach, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
     guardian::{Guardian, GuardianCommand},
+    link::LinkError,
     listing,
     oauth::Credentials,
     process::StderrRing,
@@ -51,6 +55,8 @@ pub(crate) struct Shared {
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
     pub(crate) bounds: Bounds,
+    /// A place for each server that we start.
+    pub(crate) children: Arc<Semaphore>,
     /// Tokens for servers behind a URL.
     pub(crate) credentials: Option<Credentials>,
 }
@@ -106,6 +112,21 @@ impl Upstream {
             is_over: CancellationToken::new(),
             answers: AtomicU32::new(0),
         }
+    }
+
+    /// A place among those that we start, for as long as it is held; those that only run
+    /// elsewhere need none.
+    pub(crate) fn child_place(&self) -> Result<Option<OwnedSemaphorePermit>, LinkError> {
+        if !matches!(self.config.reach, Reach::Stdio { .. }) {
+            return Ok(None);
+        }
+        let place = self.shared.children.clone().try_acquire_owned();
+        place.map(Some).map_err(|_| {
+            let most = self.shared.bounds.children;
+            LinkError::Unreachable(format!(
+                "{most} servers run already, which is the most; raise limits.children or remove one"
+            ))
+        })
     }
 
     /// The connection, unless it is known to be gone: that is seen a moment before there

@@ -15,12 +15,13 @@ use trove_core::{
 pub(super) fn attach_search(
     gateway: &Arc<Gateway>,
     folder: PathBuf,
-    is_semantic: bool,
+    (is_semantic, max_index_bytes): (bool, u64),
     stop: &CancellationToken,
     tasks: &mut JoinSet<()>,
 ) {
     let encoder = encoder(is_semantic);
-    let opening = move || Search::open(Some(folder), Config::default(), encoder);
+    let config = Config { max_index_bytes, ..Config::default() };
+    let opening = move || Search::open(Some(folder), config, encoder);
     let (gateway, stop) = (gateway.clone(), stop.clone());
     tasks.spawn(async move {
         match tokio::task::spawn_blocking(opening).await {

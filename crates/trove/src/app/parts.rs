@@ -51,6 +51,7 @@ pub(super) fn tool_settings(config: &Config) -> Settings {
         bridge: config.bridge.value.into(),
         mask_error_details: config.mask_error_details.value,
         max_answer: config.max_answer_bytes.value,
+        patterns: config.bounds.patterns,
         relevance_threshold: config.discovery.relevance_threshold.get() as f32,
         has_previews: config.discovery.has_previews.value,
         logs_queries: config.discovery.logs_queries.value,

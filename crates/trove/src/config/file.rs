@@ -323,6 +323,45 @@ section! {
         /// How long one list of a server may take, in milliseconds.
         #[schemars(extend("default" = 120000, "minimum" = 1))]
         list_timeout_ms: Key<u64>,
+        /// The most bytes of one list of a server.
+        #[schemars(extend("default" = 1073741824, "minimum" = 1024))]
+        list_bytes: Key<u64>,
+        /// The most templates of one server that URIs are matched against.
+        #[schemars(extend("default" = 1000, "minimum" = 1))]
+        templates: Key<u64>,
+        /// The longest of them, in bytes.
+        #[schemars(extend("default" = 4096, "minimum" = 1, "maximum" = 4096))]
+        template_bytes: Key<u64>,
+        /// The longest URI, listed or asked for, in bytes.
+        #[schemars(extend("default" = 16384, "minimum" = 64, "maximum" = 16384))]
+        uri_bytes: Key<u64>,
+        /// The deepest nesting of a message from a client.
+        #[schemars(extend("default" = 256, "minimum" = 8, "maximum" = 100000))]
+        json_depth: Key<u64>,
+        /// The longest pattern of `grep`, in bytes.
+        #[schemars(extend("default" = 1024, "minimum" = 1))]
+        pattern_bytes: Key<u64>,
+        /// How much memory a pattern may take once it is compiled, in bytes.
+        #[schemars(extend("default" = 1048576, "minimum" = 1024))]
+        compiled_pattern_bytes: Key<u64>,
+        /// The most bytes of answers that are kept in memory.
+        #[schemars(extend("default" = 67108864))]
+        cache_bytes: Key<u64>,
+        /// The most bytes of one of them.
+        #[schemars(extend("default" = 4194304))]
+        cached_answer_bytes: Key<u64>,
+        /// The most bytes of the search index; when it has them no more contents are taken in.
+        #[schemars(extend("default" = 4294967296u64, "minimum" = 1024))]
+        index_bytes: Key<u64>,
+        /// The most servers that are started.
+        #[schemars(extend("default" = 500, "minimum" = 1))]
+        children: Key<u64>,
+        /// How long a server may take from its start to its first answer, in milliseconds.
+        #[schemars(extend("default" = 60000, "minimum" = 1))]
+        startup_timeout_ms: Key<u64>,
+        /// The most requests of the client on stdio that are under way.
+        #[schemars(extend("default" = 1024, "minimum" = 1))]
+        stdio_requests: Key<u64>,
         /// The most requests that wait for one server.
         #[schemars(extend("default" = 1024, "minimum" = 1))]
         waiting_requests: Key<u64>,
@@ -338,6 +377,9 @@ section! {
         /// The most resources one client may watch.
         #[schemars(extend("default" = 1000, "minimum" = 1))]
         watches_per_client: Key<u64>,
+        /// The most resources that all clients together may watch.
+        #[schemars(extend("default" = 10000, "minimum" = 1))]
+        watches: Key<u64>,
     }
 }
 

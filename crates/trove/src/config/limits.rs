@@ -1,9 +1,9 @@
 //! `[limits]`: how much may be asked, sent and held.
 
-use std::{num::NonZeroU32, time::Duration};
+use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde_json::{Value, json};
-use trove_mcp::bounds::{BURST_SECONDS, Bounds, Rate};
+use trove_mcp::bounds::{BURST_SECONDS, Bounds, MAX_TEMPLATE_BYTES, MAX_URI_BYTES, Rate};
 
 use super::{
     file,
@@ -28,13 +28,21 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
         sessions: count(&file.sessions, usual.sessions),
         sessions_per_caller: count(&file.sessions_per_caller, usual.sessions_per_caller),
         watches_per_client: count(&file.watches_per_client, usual.watches_per_client),
+        children: count(&file.children, usual.children),
+        stdio_requests: count(&file.stdio_requests, usual.stdio_requests),
+        templates: count(&file.templates, usual.templates),
         ..usual
     };
+    bounds.gateway.watches = count(&file.watches, bounds.gateway.watches);
+    bounds.patterns.bytes = count(&file.pattern_bytes, bounds.patterns.bytes);
+    sizes(file, &mut bounds, problems);
     let mut bytes = |key: &Key<u64>, place: &mut usize| {
         *place = number(key, 1024, problems).unwrap_or(*place);
     };
     bytes(&file.request_bytes, &mut bounds.request_bytes);
     bytes(&file.message_bytes, &mut bounds.message_bytes);
+    bytes(&file.list_bytes, &mut bounds.list_bytes);
+    bytes(&file.compiled_pattern_bytes, &mut bounds.patterns.compiled_bytes);
     let mut time = |key: &Key<u64>, place: &mut Duration| {
         let ms = number(key, 1, problems).and_then(|ms| u64::try_from(ms).ok());
         *place = ms.map_or(*place, Duration::from_millis);
@@ -43,8 +51,37 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     time(&file.body_timeout_ms, &mut bounds.body_time);
     time(&file.list_timeout_ms, &mut bounds.list_time);
     time(&file.session_idle_ms, &mut bounds.session_idle);
+    time(&file.startup_timeout_ms, &mut bounds.startup_time);
     bounds
 }
+
+/// What is kept, and what is bounded on both sides.
+fn sizes(file: &file::Limits, bounds: &mut Bounds, problems: &mut Problems) {
+    let gateway = &mut bounds.gateway;
+    if let Some(written) = file.cache_bytes.get() {
+        gateway.cache_bytes = written.value;
+    }
+    let answer = number(&file.cached_answer_bytes, 0, problems);
+    gateway.cached_answer_bytes = answer.unwrap_or(gateway.cached_answer_bytes);
+    if number(&file.index_bytes, 1024, problems).is_some() {
+        gateway.index_bytes = file.index_bytes.get().map_or(gateway.index_bytes, |it| it.value);
+    }
+    let mut within = |key: &Key<u64>, range: RangeInclusive<usize>, place: &mut usize| {
+        let (least, most) = range.into_inner();
+        let written = number(key, least as u64, problems);
+        if let (Some(_), Some(at)) = (written.filter(|it| *it > most), key.get()) {
+            let message = format!("a limit of {} is more than can be", at.value);
+            return problems.error(at.at, message, format!("write at most {most}"));
+        }
+        *place = written.unwrap_or(*place);
+    };
+    within(&file.uri_bytes, 64..=MAX_URI_BYTES, &mut gateway.uri_bytes);
+    within(&file.template_bytes, 1..=MAX_TEMPLATE_BYTES, &mut bounds.template_bytes);
+    within(&file.json_depth, 8..=MOST_DEPTH, &mut bounds.json_depth);
+}
+
+/// Deeper messages are not read at all.
+const MOST_DEPTH: usize = 100_000;
 
 /// How often one caller may ask; a rate of 0 is none.
 fn rate(file: &file::Limits, usual: Option<Rate>, problems: &mut Problems) -> Option<Rate> {
@@ -94,5 +131,19 @@ pub(super) fn shown(bounds: &Bounds) -> Value {
         "sessions_per_caller": bounds.sessions_per_caller,
         "session_idle_ms": ms(bounds.session_idle),
         "watches_per_client": bounds.watches_per_client,
+        "watches": bounds.gateway.watches,
+        "list_bytes": bounds.list_bytes,
+        "templates": bounds.templates,
+        "template_bytes": bounds.template_bytes,
+        "uri_bytes": bounds.gateway.uri_bytes,
+        "json_depth": bounds.json_depth,
+        "pattern_bytes": bounds.patterns.bytes,
+        "compiled_pattern_bytes": bounds.patterns.compiled_bytes,
+        "cache_bytes": bounds.gateway.cache_bytes,
+        "cached_answer_bytes": bounds.gateway.cached_answer_bytes,
+        "index_bytes": bounds.gateway.index_bytes,
+        "children": bounds.children,
+        "startup_timeout_ms": ms(bounds.startup_time),
+        "stdio_requests": bounds.stdio_requests,
     })
 }

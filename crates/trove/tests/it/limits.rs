@@ -259,6 +259,20 @@ async fn every_limit_that_is_set_is_published() {
         ("sessions_per_caller", 64, "/rate_limits/sessions_per_caller"),
         ("session_idle_ms", 65_000, "/limits/session_idle_seconds"),
         ("watches_per_client", 66, "/rate_limits/subscriptions_per_client"),
+        ("watches", 67, "/limits/max_watches"),
+        ("list_bytes", 68_000, "/limits/max_list_bytes"),
+        ("templates", 69, "/limits/max_templates_per_source"),
+        ("template_bytes", 70, "/limits/max_template_bytes"),
+        ("uri_bytes", 71, "/limits/max_uri_bytes"),
+        ("json_depth", 72, "/limits/max_json_depth"),
+        ("pattern_bytes", 73, "/limits/max_pattern_bytes"),
+        ("compiled_pattern_bytes", 74_000, "/limits/max_compiled_pattern_bytes"),
+        ("cache_bytes", 75_000, "/limits/max_cache_bytes"),
+        ("cached_answer_bytes", 76_000, "/limits/max_cached_answer_bytes"),
+        ("index_bytes", 77_000, "/limits/max_index_bytes"),
+        ("children", 78, "/limits/max_children"),
+        ("startup_timeout_ms", 79_000, "/limits/max_startup_seconds"),
+        ("stdio_requests", 80, "/rate_limits/concurrent_requests_per_connection"),
     ];
     let security = async |config: &str| -> Value {
         let ran = Folder::with(config).run(&["read", "config://security"]).await;
@@ -268,6 +282,11 @@ async fn every_limit_that_is_set_is_published() {
     let written: Vec<String> =
         keys.iter().map(|(key, value, _)| format!("limits.{key} = {value}")).collect();
     let changed = security(&written.join("\n")).await;
+    let schema = Folder::empty().run(&["config", "schema"]).await.json();
+    let known = schema["$defs"]["Limits"]["properties"].as_object().expect("the keys of [limits]");
+    let missing: Vec<&String> =
+        known.keys().filter(|known| keys.iter().all(|(key, ..)| key != known)).collect();
+    assert!(missing.is_empty(), "no key goes without being published: {missing:?}");
     for (key, value, place) in keys {
         let expected = if key.ends_with("_ms") { value / 1000 } else { value };
         assert_eq!(changed.pointer(place), Some(&json!(expected)), "{key}");

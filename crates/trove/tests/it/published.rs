@@ -72,6 +72,14 @@ async fn settings_are_published_as_they_hold() {
     differs(&before.1, &security, "/max_response_bytes", json!(2048));
     differs(&before.1, &security, "/allowed_origins", json!(["https://a.example"]));
     differs(&before.1, &security, "/request_timeout_seconds", json!(77));
+    let kept = "[audit]\nmax_file_bytes = 5000\nkept_files = 3\n[limits]\ncache_bytes = 9000\n\
+                cached_answer_bytes = 900\n";
+    let audited = document(kept, "config://security").await;
+    differs(&before.1, &audited, "/limits/max_audit_file_bytes", json!(5000));
+    differs(&before.1, &audited, "/limits/max_audit_files", json!(3));
+    let cached = document(kept, "config://server").await;
+    differs(&before.0, &cached, "/cache/max_bytes", json!(9000));
+    differs(&before.0, &cached, "/cache/max_entry_bytes", json!(900));
     // Nothing can be run, so nothing is allowed.
     assert_eq!(security["allowed_modules"], json!([]));
     assert_eq!(security["blocked_modules"], json!(["*"]));

@@ -12,7 +12,7 @@ use super::{
     contents::{Content, Form, Text, Words},
 };
 use crate::{
-    content::{self, GrepLimits, Kind},
+    content::{self, GrepLimits, Kind, PatternLimits},
     json::{Json, Object, quote},
 };
 
@@ -70,7 +70,7 @@ pub(super) fn show(
 fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<Shown, Failure> {
     let max = asked.size(call);
     let shown = match one.form(asked.format, asked.grep.is_some()) {
-        Form::Text(text) => show_text(asked, &text, max)?,
+        Form::Text(text) => show_text(call, asked, &text)?,
         Form::Bytes(bytes) => {
             let mime = one.type_in(asked.format);
             Shown { mime, ..show_bytes(&bytes, asked.offset, max) }
@@ -92,8 +92,8 @@ fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<S
     Ok(shown)
 }
 
-fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, Failure> {
-    let words = &text.words;
+fn show_text(call: &Call<'_>, asked: &GetResource, text: &Text<'_>) -> Result<Shown, Failure> {
+    let (words, max) = (&text.words, asked.size(call));
     let shown = Shown {
         size: words.len(),
         mime: text.mime.as_ref().map(|mime| mime.clone().into_owned()),
@@ -102,7 +102,7 @@ fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, 
         ..Shown::default()
     };
     if let Some(pattern) = &asked.grep {
-        let found = grep(&words.text(), pattern, max)?;
+        let found = grep(&words.text(), pattern, max, call.settings.patterns)?;
         let matched = Some((found.matched, found.shown));
         return Ok(Shown { data: quote(&found.text), matched, ..shown });
     }
@@ -132,8 +132,13 @@ fn show_text(asked: &GetResource, text: &Text<'_>, max: usize) -> Result<Shown, 
     Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
 }
 
-fn grep(text: &str, pattern: &str, max: usize) -> Result<content::GrepResult, Failure> {
-    content::grep(text, pattern, GrepLimits::within(max))
+fn grep(
+    text: &str,
+    pattern: &str,
+    max: usize,
+    limits: PatternLimits,
+) -> Result<content::GrepResult, Failure> {
+    content::grep(text, pattern, GrepLimits { pattern: limits, ..GrepLimits::within(max) })
         .map_err(|error| Failure::arguments(format!("`grep`: {error}")).with("field", "grep"))
 }
 
@@ -224,6 +229,7 @@ fn show_several(
 struct Several<'a> {
     asked: &'a GetResource,
     max: usize,
+    patterns: PatternLimits,
     /// The room for images, and for everything else.
     image_room: usize,
     room: usize,
@@ -242,6 +248,7 @@ impl Several<'_> {
         Several {
             asked,
             max,
+            patterns: call.settings.patterns,
             image_room: call.settings.max_answer,
             room: max,
             at: 0,
@@ -310,7 +317,7 @@ impl Several<'_> {
         pattern: &str,
     ) -> Result<(), Failure> {
         let Form::Text(text) = form else { return Ok(()) };
-        let found = grep(&text.words.text(), pattern, self.room)?;
+        let found = grep(&text.words.text(), pattern, self.room, self.patterns)?;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }

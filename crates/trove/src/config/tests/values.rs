@@ -210,6 +210,20 @@ sessions = 10000
 sessions_per_caller = 100
 session_idle_ms = 3600000
 watches_per_client = 1000
+watches = 10000
+list_bytes = 1073741824
+templates = 1000
+template_bytes = 4096
+uri_bytes = 16384
+json_depth = 256
+pattern_bytes = 1024
+compiled_pattern_bytes = 1048576
+cache_bytes = 67108864
+cached_answer_bytes = 4194304
+index_bytes = 4294967296
+children = 500
+startup_timeout_ms = 60000
+stdio_requests = 1024
 
 [code]
 enabled = false  # file
