@@ -1,6 +1,9 @@
 //! Who asks, and through which door.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{
+    Arc, LazyLock,
+    atomic::{AtomicBool, Ordering},
+};
 
 use crate::project::ProjectName;
 
@@ -22,6 +25,8 @@ pub struct Caller {
     pub project: Option<ProjectName>,
     /// The roles the door established. Those of the local user come from the settings.
     pub roles: Roles,
+    /// Whether what is asked has been written down.
+    pub trail: Trail,
 }
 
 impl Caller {
@@ -36,7 +41,15 @@ impl Caller {
             Door::CommandLine => Via::CommandLine,
             Door::Stdio | Door::Http => Via::Native,
         };
-        Caller { door, via, client: None, principal: None, project: None, roles: Roles::default() }
+        Caller {
+            door,
+            via,
+            client: None,
+            principal: None,
+            project: None,
+            roles: Roles::default(),
+            trail: Trail::default(),
+        }
     }
 }
 
@@ -51,6 +64,39 @@ impl Caller {
         }
     }
 }
+
+/// Whether anything that was asked for one call has been written to the audit log: a tool
+/// that asks nothing which is written there is written down itself, and none twice.
+#[derive(Debug, Clone, Default)]
+pub struct Trail(Option<Arc<AtomicBool>>);
+
+impl Trail {
+    /// Of a call that just began.
+    pub fn begin() -> Trail {
+        Trail(Some(Arc::default()))
+    }
+
+    /// Something was written down.
+    pub fn note(&self) {
+        if let Some(is_noted) = &self.0 {
+            is_noted.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether something was.
+    pub fn is_noted(&self) -> bool {
+        self.0.as_ref().is_some_and(|is_noted| is_noted.load(Ordering::Relaxed))
+    }
+}
+
+/// Who asks is the same, whatever has been written down of it.
+impl PartialEq for Trail {
+    fn eq(&self, _: &Trail) -> bool {
+        true
+    }
+}
+
+impl Eq for Trail {}
 
 /// In which way something was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -162,6 +162,19 @@ pub enum List {
     Skills,
 }
 
+impl List {
+    /// Its name in the audit log.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            List::Resources => "resources",
+            List::Templates => "templates",
+            List::Tools => "tools",
+            List::Prompts => "prompts",
+            List::Skills => "skills",
+        }
+    }
+}
+
 impl Snapshot {
     /// The page of a list that follows `cursor`.
     pub fn page(&self, list: List, cursor: Option<&str>) -> Result<Page, BadCursor> {

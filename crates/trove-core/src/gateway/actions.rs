@@ -129,10 +129,12 @@ impl Gateway {
     }
 
     /// Asks every Source that can log to do so at `level` and above.
-    pub async fn set_log_level(&self, _caller: &Caller, level: &str) {
+    pub async fn set_log_level(&self, caller: &Caller, level: &str) {
+        let asked = Asked::new(caller, "set_log_level", level);
         let snapshot = self.snapshot().await;
         let all = snapshot.members().iter().map(|member| member.source.set_log_level(level));
         futures_util::future::join_all(all).await;
+        self.settle_end(&asked, &Ok::<(), AskError>(()));
     }
 
     /// Finds the owner of what is named and puts the owner's name among the arguments.

@@ -5,12 +5,14 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::{AskError, Gateway, settle::Asked};
+use tokio::sync::broadcast;
+
+use super::{AskError, Gateway, View, settle::Asked};
 use crate::{
     access::Standing,
     cache::Cached,
     caller::Caller,
-    catalogue::{List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
+    catalogue::{Change, List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
     search::Key,
     source::{Ask, Operation, Reply, Source, SourceId},
@@ -56,8 +58,19 @@ impl Gateway {
         list: List,
         cursor: Option<&str>,
     ) -> Result<ListAnswer, AskError> {
+        let asked = Asked::new(caller, "list", list.as_str());
         let view = self.view(caller).await;
-        Ok(ListAnswer { page: view.page(list, cursor)?, snapshot: view.snapshot().clone() })
+        let page = view.page(list, cursor).map_err(AskError::from);
+        self.settle_end(&asked, &page);
+        Ok(ListAnswer { page: page?, snapshot: view.snapshot().clone() })
+    }
+
+    /// The whole of what a caller sees, for a door that shows it in a form of its own.
+    pub async fn browse(&self, caller: &Caller) -> Arc<View> {
+        let asked = Asked::new(caller, "list", List::Resources.as_str());
+        let view = self.view(caller).await;
+        self.settle_end(&asked, &Ok::<(), AskError>(()));
+        view
     }
 
     /// Reads one resource: the result object as its Source wrote it, names made public.
@@ -106,6 +119,21 @@ impl Gateway {
 
     /// Offers values for an argument of a template or prompt.
     pub async fn complete(
+        &self,
+        caller: &Caller,
+        arguments: &Json,
+        ask: Ask,
+    ) -> Result<Reply, AskError> {
+        let reference = arguments.get("ref");
+        let member = |key: &str| reference.as_ref().and_then(|reference| reference.get_str(key));
+        let target = member("uri").or_else(|| member("name")).unwrap_or_default();
+        let asked = Asked::new(caller, "complete", &target);
+        let result = self.complete_admitted(caller, arguments, ask).await;
+        self.settle(&asked, &result);
+        result
+    }
+
+    async fn complete_admitted(
         &self,
         caller: &Caller,
         arguments: &Json,
@@ -185,6 +213,36 @@ impl Gateway {
     /// Begins to report changes of a resource as [`crate::catalogue::Change::Updated`].
     /// Each success must be followed by one [`Gateway::unwatch`].
     pub async fn watch(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
+        let asked = Asked::new(caller, "subscribe", uri.as_str());
+        let result = self.watch_admitted(caller, uri).await;
+        self.settle_end(&asked, &result);
+        result
+    }
+
+    /// Refuses to watch anything more for a client that watches `limit` resources already.
+    pub fn refuse_watch(&self, caller: &Caller, uri: &PublicUri, limit: usize) -> AskError {
+        let refused = Err::<(), _>(AskError::TooManyWatches { limit });
+        self.settle_end(&Asked::new(caller, "subscribe", uri.as_str()), &refused);
+        AskError::TooManyWatches { limit }
+    }
+
+    /// Ends what a client asked to be told of; nothing if it never did.
+    pub async fn unsubscribe(&self, caller: &Caller, uri: &PublicUri, watched: Option<&Watched>) {
+        let asked = Asked::new(caller, "unsubscribe", uri.as_str());
+        let result = match watched {
+            Some(watched) => Ok(self.unwatch(watched).await),
+            None => Err(AskError::NotFound { uri: uri.clone() }),
+        };
+        self.settle_end(&asked, &result);
+    }
+
+    /// Changes from now on, for a client that asked to be told of them.
+    pub fn listen(&self, caller: &Caller) -> broadcast::Receiver<Change> {
+        self.settle_end(&Asked::new(caller, "listen", ""), &Ok::<(), AskError>(()));
+        self.changes()
+    }
+
+    async fn watch_admitted(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
         let snapshot = self.snapshot().await;
         let route = match self.admit(caller, &snapshot, uri) {
             Ok(route) => route,

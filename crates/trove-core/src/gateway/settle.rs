@@ -38,10 +38,17 @@ impl<'a> Asked<'a> {
 }
 
 impl Gateway {
-    pub(super) fn settle_read(&self, asked: &Asked<'_>, result: &Result<Reading, AskError>) {
+    /// Writes down how something ended: the one place where that is done.
+    fn record(&self, asked: &Asked<'_>, fill: impl FnOnce(&mut Entry)) {
+        asked.caller.trail.note();
         let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else { return };
         let mut entry = asked.entry();
-        match result {
+        fill(&mut entry);
+        audit.record(entry);
+    }
+
+    pub(super) fn settle_read(&self, asked: &Asked<'_>, result: &Result<Reading, AskError>) {
+        self.record(asked, |entry| match result {
             Ok(reading) => {
                 entry.source = Some(reading.source.clone());
                 entry.given = Some(reading.reply.body.as_bytes().clone());
@@ -52,18 +59,35 @@ impl Gateway {
                 });
             }
             Err(error) => (entry.source, entry.outcome) = ending(error),
-        }
-        audit.record(entry);
+        });
     }
 
     pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Reply, AskError>) {
-        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else { return };
-        let mut entry = asked.entry();
-        match result {
+        self.record(asked, |entry| match result {
             Ok(reply) => entry.given = Some(reply.body.as_bytes().clone()),
             Err(error) => (entry.source, entry.outcome) = ending(error),
-        }
-        audit.record(entry);
+        });
+    }
+
+    /// The same for what gives nothing that could be digested.
+    pub(super) fn settle_end<T>(&self, asked: &Asked<'_>, result: &Result<T, AskError>) {
+        self.record(asked, |entry| {
+            if let Err(error) = result {
+                (entry.source, entry.outcome) = ending(error);
+            }
+        });
+    }
+
+    /// Writes down a tool or a prompt of ours: what it is called, and with what.
+    pub(crate) fn settle_own(
+        &self,
+        caller: &Caller,
+        (action, target): (&'static str, &str),
+        began: Instant,
+        outcome: Outcome,
+    ) {
+        let asked = Asked { caller, action, target, began };
+        self.record(&asked, |entry| entry.outcome = outcome);
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 use tracing::{debug, error, trace};
 
 use super::{
@@ -17,11 +18,11 @@ use super::{
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Class, Failure, Given, Outcome},
-    per_server, schema,
+    per_server, schema, settle,
 };
 use crate::{
     about::{Item, ToolBook},
-    caller::{Caller, Via},
+    caller::{Caller, Trail, Via},
     content::PatternLimits,
     gateway::Gateway,
     json::Json,
@@ -109,6 +110,8 @@ pub struct Call<'a> {
     pub(super) need: Need,
     /// When the call came.
     pub now: SystemTime,
+    /// The same by a clock that does not jump.
+    pub(super) began: Instant,
     ask: &'a std::sync::Mutex<Ask>,
 }
 
@@ -128,6 +131,7 @@ impl Begun {
             settings: &self.offered.settings,
             need: offer::need(self.offered.settings.bridge, &self.caller),
             now: SystemTime::now(),
+            began: Instant::now(),
             ask: &self.ask,
         }
     }
@@ -230,7 +234,7 @@ impl Tools {
     pub(super) fn begin(&self, caller: &Caller, ask: Ask) -> Begun {
         let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
         let project = self.gateway.project_of(caller);
-        let caller = Caller { via, project, ..caller.clone() };
+        let caller = Caller { via, project, trail: Trail::begin(), ..caller.clone() };
         Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
     }
 
@@ -255,10 +259,12 @@ impl Tools {
         };
         let name = tool.as_ref().map_or(name, |tool| tool.spec.name);
         trace!("Tool called: {name}");
+        let effect = tool.as_ref().map_or(Effect::Reads, |tool| tool.spec.effect);
         let outcome = match tool {
             Ok(tool) => run(tool, arguments, &call).await,
             Err(meant) => run_per_server(meant, arguments, &call).await,
         };
+        settle::call(&call, (name, effect), arguments, &outcome);
         let answer = match outcome {
             Ok(outcome) => {
                 trace!("Tool {name} completed successfully");

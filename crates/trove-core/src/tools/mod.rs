@@ -21,6 +21,7 @@ mod outcome;
 mod per_server;
 mod prompts;
 mod schema;
+mod settle;
 mod summary;
 #[cfg(test)]
 mod tests;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     Call, Class, Failure, Tools,
     guide::{self, knowledge},
+    settle,
 };
 use crate::{
     caller::Caller,
@@ -82,8 +83,10 @@ impl Tools {
     ) -> Option<Result<Reply, Failure>> {
         let prompt = PROMPTS.iter().find(|prompt| prompt.name == name)?;
         let words = words(arguments);
-        let call = self.begin(caller, ask);
-        let filled = (prompt.run)(words, &call.as_call(self)).await;
+        let begun = self.begin(caller, ask);
+        let call = begun.as_call(self);
+        let filled = (prompt.run)(words, &call).await;
+        settle::prompt(&call, name, &filled);
         Some(filled.map(|text| {
             Reply::plain(Json::of(&json!({
                 "description": prompt.description,

@@ -104,7 +104,7 @@ impl Session {
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
-                self.interest.unwatch(&server.gateway, &uri).await;
+                self.interest.unwatch(&server.gateway, &asking.caller, &uri).await;
                 Ok(Json::empty_object())
             }
             _ => self.set_level(server, params).await,

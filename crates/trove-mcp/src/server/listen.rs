@@ -67,7 +67,7 @@ impl Interest {
         uri: &PublicUri,
     ) -> Result<(), AskError> {
         if self.watched().len() >= self.most {
-            return Err(AskError::TooManyWatches { limit: self.most });
+            return Err(gateway.refuse_watch(caller, uri, self.most));
         }
         let watched = gateway.watch(caller, uri).await?;
         let is_repeat = self.watched().insert(watched.clone(), uri.clone()).is_some();
@@ -81,12 +81,12 @@ impl Interest {
         Ok(())
     }
 
-    pub(crate) async fn unwatch(&self, gateway: &Gateway, uri: &PublicUri) {
+    pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
         let found = self.watched().iter().find(|(_, name)| *name == uri).map(|(w, _)| w.clone());
-        if let Some(watched) = found {
-            self.watched().remove(&watched);
-            gateway.unwatch(&watched).await;
+        if let Some(watched) = &found {
+            self.watched().remove(watched);
         }
+        gateway.unsubscribe(caller, uri, found.as_ref()).await;
     }
 
     /// Lets go of everything, at the end.
@@ -211,7 +211,7 @@ pub(crate) async fn listen(
 ) {
     let gateway = &*server.gateway;
     let params = request.params.as_ref();
-    let changes = gateway.changes();
+    let changes = gateway.listen(caller);
     let filter = params.and_then(|params| params.get("notifications"));
     let filter =
         filter.as_ref().and_then(|filter| Object::parse(filter.as_str())).unwrap_or_default();

@@ -138,7 +138,7 @@ impl Work<'_> {
 
     async fn list(&self) -> Result<Answer, Failed> {
         let notes = self.settle("shown").await;
-        let view = self.live.gateway().view(&self.caller()).await;
+        let view = self.live.gateway().browse(&self.caller()).await;
         let body = listed(&view).into_bytes();
         Ok(Answer { notes, body })
     }

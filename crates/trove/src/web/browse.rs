@@ -56,6 +56,7 @@ pub(super) struct Order {
 /// `GET /api/resources`: a page of the rows that fit, counted from `offset`.
 pub(super) async fn resources(State(web): State<Arc<Web>>, request: Request) -> Response {
     let query = Query::of(request.uri());
+    web.gateway.browse(&web.caller()).await;
     let rows = web.rows.rows(&web.gateway, &web.caller()).await;
     let order = order(&rows, request.uri().query().unwrap_or_default(), &query);
     let offset = query.number("offset", 0).min(order.rows.len());

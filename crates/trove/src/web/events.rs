@@ -59,7 +59,7 @@ async fn tell(
     _place: OwnedSemaphorePermit,
 ) {
     let caller = web.caller();
-    let changes = web.gateway.changes();
+    let changes = web.gateway.listen(&caller);
     // A resource that cannot be watched is simply not reported.
     let watched = match &watch {
         Some(uri) => web.gateway.watch(&caller, uri).await.ok(),

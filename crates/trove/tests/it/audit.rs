@@ -95,3 +95,113 @@ async fn a_full_file_is_put_aside_and_only_so_many_are_kept() {
     }
     assert!(!lines(&folder, "audit.jsonl.1").is_empty());
 }
+
+/// The lines of this action, once there are any.
+async fn lines_of(folder: &Arc<Folder>, action: &str) -> Vec<Value> {
+    line(folder, action, |line| line["action"] == action).await;
+    let all = lines(folder, "audit.jsonl").into_iter();
+    all.filter(|line| line["action"] == action).collect()
+}
+
+#[tokio::test]
+async fn every_action_of_a_caller_leaves_one_line() {
+    let text = format!(
+        "[tools]\ntoolsets = [\"resources\", \"health\", \"guide\", \"guide_admin\", \"flags\"]\n\
+         [bridge]\nmode = \"always\"\n[limits]\nwatches_per_client = 1\n{}",
+        config(&[toy("one", "--resources 3").set("expose = \"all\"")])
+    );
+    let folder = Folder::with(&text);
+    folder.put("guide/lang/rust.md", "# Rust\n");
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let ask = async |method: &str, params: Value| client.ask(method, params).await;
+    let uri = |uri: &str| json!({ "uri": uri });
+    ask("resources/list", json!({})).await.expect("a list");
+    ask("resources/templates/list", json!({})).await.expect("a list");
+    ask("prompts/list", json!({ "cursor": "nonsense" })).await.expect_err("no cursor of ours");
+    ask("resources/subscribe", uri("toy://pid")).await.expect("it is watched");
+    ask("resources/subscribe", uri("toy://requests")).await.expect_err("one too many");
+    ask("resources/unsubscribe", uri("toy://pid")).await.expect("it is not watched");
+    ask("logging/setLevel", json!({ "level": "error" })).await.expect("a level");
+    let argument = json!({ "name": "id", "value": "al" });
+    let template = json!({ "type": "ref/resource", "uri": "note://{id}" });
+    ask("completion/complete", json!({ "ref": template, "argument": argument })).await.expect("ok");
+    ask("prompts/get", json!({ "name": "guide", "arguments": { "arg1": ":status" } }))
+        .await
+        .expect("a prompt of ours");
+    let flag = json!({ "name": "content-format", "value": "plain" });
+    client.call("guide_set_feature_flag", flag).await;
+    let document = json!({ "category": "lang", "path": "new.md", "text": "hunter-written" });
+    client.call("guide_document_add", document).await;
+    let unasked = json!({ "category": "lang", "path": "new.md" });
+    client.call("guide_document_remove", unasked).await;
+    client.call("health_check", json!({})).await;
+    client.call("get_resource", json!({ "uri": "toy://item/1" })).await;
+    client.call("get_resource", json!({ "offset": -1 })).await;
+    let modern = trove.client(Kind::HTTP_MODERN).await;
+    let _stream = modern.listen(json!({ "resourcesListChanged": true })).await;
+
+    let check = async |action: &str, expected: &[(&str, &str, &str)]| {
+        until(action, async || lines_of(&folder, action).await.len() >= expected.len()).await;
+        let found = lines_of(&folder, action).await;
+        let word = |line: &Value, key: &str| line[key].as_str().unwrap_or_default().to_owned();
+        let found: Vec<_> =
+            found.iter().map(|l| (word(l, "target"), word(l, "outcome"), word(l, "via"))).collect();
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|(t, o, v)| (t.to_string(), o.to_string(), v.to_string()))
+            .collect();
+        assert_eq!(found, expected, "{action}");
+    };
+    let native = |target: &'static str, outcome: &'static str| (target, outcome, "native");
+    let bridge = |target: &'static str, outcome: &'static str| (target, outcome, "bridge");
+    check(
+        "list",
+        &[native("resources", "done"), native("templates", "done"), native("prompts", "failed")],
+    )
+    .await;
+    check("subscribe", &[native("toy://pid", "done"), native("toy://requests", "refused")]).await;
+    check("unsubscribe", &[native("toy://pid", "done")]).await;
+    check("set_log_level", &[native("error", "done")]).await;
+    check("complete", &[native("note://{id}", "done")]).await;
+    check("get_prompt", &[bridge("guide", "done")]).await;
+    check("listen", &[native("", "done")]).await;
+    check(
+        "call_tool",
+        &[
+            bridge("set_feature_flag content-format", "done"),
+            bridge("document_add lang/new.md", "done"),
+            bridge("document_remove lang/new.md", "refused"),
+            bridge("health_check", "done"),
+            bridge("get_resource", "failed"),
+        ],
+    )
+    .await;
+    let reads = lines_of(&folder, "read").await;
+    let of_item = reads.iter().filter(|line| line["target"] == "toy://item/1");
+    assert_eq!(of_item.count(), 1, "a read by a tool is one line, not two: {reads:?}");
+    let all = std::fs::read_to_string(folder.home().join("audit.jsonl")).expect("an audit");
+    assert!(!all.contains("hunter-written"), "contents are not written");
+    assert!(!all.contains("plain"), "values are not written");
+}
+
+#[tokio::test]
+async fn the_page_and_the_command_line_leave_lines_too() {
+    let folder = Folder::with(&config(&[toy("one", "--resources 3")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let is = |door: &'static str, via: &'static str, action: &'static str| {
+        move |line: &Value| line["door"] == door && line["via"] == via && line["action"] == action
+    };
+    folder.run(&["ls"]).await;
+    line(&folder, "a list", is("command line", "cli", "list")).await;
+    folder.run(&["read", "toy://item/1"]).await;
+    line(&folder, "a read", is("command line", "cli", "read")).await;
+    folder.run(&["search", "item"]).await;
+    line(&folder, "a search", is("command line", "cli", "find")).await;
+    let page = trove.url.replace("/mcp", "/api/resources");
+    let answer = reqwest::get(&page).await.expect("trove answers");
+    assert_eq!(answer.status(), 200, "{page}");
+    line(&folder, "the page", is("http", "web", "list")).await;
+}

@@ -1,0 +1,60 @@
+//! How calls of our own tools and prompts ended, for the audit log.
+//!
+//! A tool that reads or looks for something is written down as that, by the Gateway. All
+//! others are written down here, and so is one that failed before it came to it.
+
+use serde_json::Value;
+
+use super::{
+    Call, Effect, Failure, Outcome,
+    outcome::{Class, Given},
+};
+use crate::{access::audit, json::Json};
+
+/// What names the thing that a tool changes, in the order in which it is said.
+const SUBJECT: [&str; 4] = ["project", "category", "path", "name"];
+
+pub(super) fn call(
+    call: &Call<'_>,
+    (name, effect): (&str, Effect),
+    arguments: Option<&Json>,
+    result: &Result<Outcome, Failure>,
+) {
+    if call.caller.trail.is_noted() {
+        return;
+    }
+    let outcome = match result {
+        Ok(Outcome(Given::Answer(_))) => audit::Outcome::Done,
+        Ok(Outcome(Given::NeedsInput(_))) => audit::Outcome::Refused("ConsentRequired"),
+        Err(failure) => ending(failure),
+    };
+    let subject = match effect {
+        // A question is nobody's business.
+        Effect::Reads => None,
+        Effect::Writes | Effect::Destroys => arguments.and_then(subject),
+    };
+    let target = subject.map_or_else(|| name.to_owned(), |subject| format!("{name} {subject}"));
+    call.gateway.settle_own(call.caller, ("call_tool", &target), call.began, outcome);
+}
+
+pub(super) fn prompt(call: &Call<'_>, name: &str, result: &Result<String, Failure>) {
+    let outcome = result.as_ref().map_or_else(ending, |_| audit::Outcome::Done);
+    call.gateway.settle_own(call.caller, ("get_prompt", name), call.began, outcome);
+}
+
+fn ending(failure: &Failure) -> audit::Outcome {
+    match failure.class() {
+        class @ (Class::Unauthorized | Class::ConsentRequired) => {
+            audit::Outcome::Refused(class.as_str())
+        }
+        class => audit::Outcome::Failed(class.as_str()),
+    }
+}
+
+/// What is changed, without what it becomes.
+fn subject(arguments: &Json) -> Option<String> {
+    let given: Value = arguments.to().ok()?;
+    let named = SUBJECT.iter().filter_map(|key| given.get(*key)?.as_str());
+    let named = named.collect::<Vec<_>>().join("/");
+    (!named.is_empty()).then_some(named)
+}
