@@ -8,10 +8,13 @@ pub mod server;
 pub mod upstream;
 
 mod era;
+mod kin;
 mod lines;
 mod repeated;
 mod sse;
 mod wire;
+
+pub use kin::Kin;
 
 /// The protocol versions spoken, newest first.
 pub fn protocol_versions() -> [&'static str; era::Version::ALL.len()] {

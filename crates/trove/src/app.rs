@@ -173,7 +173,8 @@ impl App {
     }
 
     fn server(&self, bounds: &Bounds) -> Arc<Server> {
-        Server::within(self.gateway.clone(), self.live.tools.clone(), bounds.clone())
+        let (gateway, tools) = (self.gateway.clone(), self.live.tools.clone());
+        Server::of(gateway, tools, bounds.clone(), self.live.upstreams.kin())
     }
 
     /// Opens the HTTP door and gives its address.

@@ -20,6 +20,7 @@ use super::{
 };
 use crate::{
     era::{SKILLS, Version},
+    kin::CIRCLE,
     wire::{Request, RpcError, code},
 };
 
@@ -43,6 +44,9 @@ impl Server {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
+        if self.kin.has_seen(asking.meta.as_ref()) {
+            return Err(RpcError::new(code::INVALID_REQUEST, format!("not answered: {CIRCLE}")));
+        }
         if let Some((list, key)) = list_of(method)
             && self.shows(list, &asking.caller)
         {
@@ -65,7 +69,9 @@ impl Server {
                 self.act(Action::ReadDirectory, params, asking, notices).await
             }
             "completion/complete" => self.complete(params, asking).await,
-            "server/discover" if is_modern => Ok(self.discover(&asking.caller)),
+            "server/discover" if is_modern => {
+                Ok(self.told(self.discover(&asking.caller), &asking.caller))
+            }
             "ping" if !is_modern => Ok(Json::empty_object()),
             _ => Err(unknown_method(method)),
         }
@@ -88,7 +94,7 @@ impl Server {
             _ => Vec::new(),
         };
         answer.page.entries.splice(0..0, ours);
-        Ok(encode::list(key, &answer, asking.version))
+        Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller))
     }
 
     async fn read(
@@ -98,7 +104,7 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         let uri = required(params.as_ref(), "uri")?;
-        let subject = Subject { action: None, name: &uri };
+        let subject = Subject { action: None, name: &uri, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let public = PublicUri::new(uri.as_str());
@@ -118,7 +124,8 @@ impl Server {
         if !self.tools.has(&name) {
             return self.act(Action::CallTool, params, asking, notices).await;
         }
-        let subject = Subject { action: Some(Action::CallTool), name: &name };
+        let subject =
+            Subject { action: Some(Action::CallTool), name: &name, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let given = params.as_ref().and_then(|params| params.get("arguments"));
@@ -152,7 +159,7 @@ impl Server {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
         let name = required(params.as_ref(), action.key())?;
-        let subject = Subject { action: Some(action), name: &name };
+        let subject = Subject { action: Some(action), name: &name, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
         let arguments = arguments(params.as_ref());
@@ -227,7 +234,12 @@ impl Server {
         object.set("serverInfo", server_info());
         object.set("instructions", quote(INSTRUCTIONS));
         timer.end(Ending::Ok);
-        (version, object.to_json())
+        (version, self.told(object.to_json(), caller))
+    }
+
+    /// An answer with what another Trove must know of us.
+    fn told(&self, answer: Json, caller: &Caller) -> Json {
+        self.kin.tell(caller.client.as_deref(), answer)
     }
 
     /// What we offer: the catalogue always, the rest where there is something of it.
@@ -280,11 +292,14 @@ struct Subject<'a> {
     /// Nothing: a read.
     action: Option<Action>,
     name: &'a str,
+    /// Who was asked to carry it: nobody else may bring it back.
+    caller: &'a Caller,
 }
 
 impl std::fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?} {}", self.action, self.name)
+        let scope = self.caller.scope();
+        write!(f, "{} {scope} {:?} {}", scope.len(), self.action, self.name)
     }
 }
 

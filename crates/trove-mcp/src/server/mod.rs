@@ -34,7 +34,7 @@ pub use http::router;
 pub use pretend::Pretend;
 pub use stdio::serve_stdio;
 
-use crate::{bounds::Bounds, era::OUR_VERSION};
+use crate::{bounds::Bounds, era::OUR_VERSION, kin::Kin};
 use seal::Seal;
 
 /// What all doors share.
@@ -43,6 +43,7 @@ pub struct Server {
     pub(crate) tools: Arc<Tools>,
     pub(crate) seal: Seal,
     pub(crate) bounds: Bounds,
+    pub(crate) kin: Arc<Kin>,
 }
 
 impl Server {
@@ -53,7 +54,17 @@ impl Server {
 
     /// The same within other bounds.
     pub fn within(gateway: Arc<Gateway>, tools: Arc<Tools>, bounds: Bounds) -> Arc<Server> {
-        Arc::new(Server { gateway, tools, seal: Seal::new(), bounds })
+        Server::of(gateway, tools, bounds, Arc::default())
+    }
+
+    /// The same as one of several Troves that may have each other as servers.
+    pub fn of(
+        gateway: Arc<Gateway>,
+        tools: Arc<Tools>,
+        bounds: Bounds,
+        kin: Arc<Kin>,
+    ) -> Arc<Server> {
+        Arc::new(Server { gateway, tools, seal: Seal::new(), bounds, kin })
     }
 }
 

@@ -96,4 +96,27 @@ mod tests {
         }
         assert_eq!(seal.open(json(r#"{"a":1}"#), "x").unwrap().as_str(), r#"{"a":1}"#);
     }
+
+    #[test]
+    fn t42_a_million_guesses_open_nothing() {
+        let seal = Seal::new();
+        let sealed = seal.close(json(r#"{"requestState":"abc"}"#), "read a:b");
+        let sealed = sealed.get_str("requestState").unwrap();
+        let mut bytes = URL_SAFE_NO_PAD.decode(&sealed).unwrap();
+        for guess in 0..1_000_000_u64 {
+            // Half of them differ from the true one in a few bits, half are mere chance.
+            match guess % 2 {
+                0 => bytes[..8].copy_from_slice(&(guess + 1).to_le_bytes()),
+                _ => bytes[..8].copy_from_slice(&rand::random::<u64>().to_le_bytes()),
+            }
+            let opened =
+                hmac::verify(&seal.0, &bound("read a:b", &bytes[TAG_BYTES..]), &bytes[..TAG_BYTES]);
+            assert!(opened.is_err());
+        }
+        assert_eq!(
+            seal.unseal(&sealed, "read a:b").as_deref(),
+            Some("\"abc\""),
+            "the true one does"
+        );
+    }
 }

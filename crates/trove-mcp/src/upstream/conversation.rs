@@ -8,7 +8,7 @@ use std::{
 
 use serde::Deserialize;
 use trove_core::{
-    SourceError,
+    SourceError, SourceId,
     json::{Json, Object, quote},
     resource::Named,
     source::Ask,
@@ -17,6 +17,7 @@ use trove_core::{
 use super::link::{Call, Link, LinkError, Tickets};
 use crate::{
     era::{OUR_VERSION, SKILLS, Version, meta},
+    kin::Kin,
     repeated::Repeated,
 };
 
@@ -27,6 +28,9 @@ pub(crate) struct Conversation {
     pub(crate) hello: Hello,
     /// The arguments that tools want repeated in headers, by the tool's name.
     pub(crate) repeated: RwLock<HashMap<String, Vec<Repeated>>>,
+    /// Who we are to other Troves, and what this server is called among ours.
+    pub(crate) kin: Arc<Kin>,
+    pub(crate) source: SourceId,
 }
 
 /// What a server said when we met.
@@ -137,6 +141,7 @@ impl Conversation {
         if ask.wants_progress && ask.notices.is_some() {
             all.set(meta::PROGRESS_TOKEN, id.to_string());
         }
+        self.kin.sign(&self.source, &mut all);
         if self.hello.version.is_modern() {
             dress_modern(&mut all, ask.capabilities.as_ref());
             if let Some(level) = ask.log_level.as_ref().filter(|_| self.hello.offers.logging) {

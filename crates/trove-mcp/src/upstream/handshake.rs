@@ -5,14 +5,20 @@ use std::{
     time::Duration,
 };
 
-use trove_core::json::{Json, Object, items, quote, string};
+use trove_core::{
+    SourceId,
+    json::{Json, Object, items, quote, string},
+};
 
 use super::{
     config::Protocol,
     conversation::{Conversation, Hello, Offers, client_info, dress_modern},
     link::{Call, Link, LinkError, Tickets},
 };
-use crate::era::Version;
+use crate::{
+    era::Version,
+    kin::{CIRCLE, Kin},
+};
 
 /// How long a server may leave `server/discover` unanswered before it is also greeted
 /// in the old way: some old servers ignore what they do not know.
@@ -22,17 +28,26 @@ const PROBE: Duration = Duration::from_secs(4);
 pub(crate) async fn meet(
     link: Arc<dyn Link>,
     protocol: Protocol,
+    (source, kin): (&SourceId, &Arc<Kin>),
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
-    let hello = greet(&*link, &tickets, protocol).await?;
+    let (hello, said) = greet(&*link, &tickets, protocol).await?;
+    let is_line = Object::parse(said.as_str()).is_none_or(|said| kin.learn(source, &said));
+    if !is_line {
+        return Err(LinkError::Unreachable(CIRCLE.to_owned()));
+    }
     link.agreed(hello.version.as_str());
     if !hello.version.is_modern() {
         link.notify("notifications/initialized", None).await?;
     }
-    Ok(Conversation { link, tickets, hello, repeated: RwLock::default() })
+    let (kin, source) = (kin.clone(), source.clone());
+    Ok(Conversation { link, tickets, hello, repeated: RwLock::default(), kin, source })
 }
 
-async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result<Hello, LinkError> {
+/// What a server said of itself, and all of its answer.
+type Met = (Hello, Json);
+
+async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result<Met, LinkError> {
     match protocol {
         Protocol::Legacy => initialize(link, tickets).await,
         Protocol::Modern => discover(link, tickets).await?.ok_or_else(no_modern_version),
@@ -55,8 +70,8 @@ async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result
 async fn either(
     link: &dyn Link,
     tickets: &Tickets,
-    modern: std::pin::Pin<&mut impl Future<Output = Result<Option<Hello>, LinkError>>>,
-) -> Result<Hello, LinkError> {
+    modern: std::pin::Pin<&mut impl Future<Output = Result<Option<Met>, LinkError>>>,
+) -> Result<Met, LinkError> {
     let mut legacy = std::pin::pin!(initialize(link, tickets));
     tokio::select! {
         hello = &mut legacy => hello,
@@ -85,7 +100,7 @@ async fn request(
 }
 
 /// Asks a stateless server what it is; nothing if it is one but not of our version.
-async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Hello>, LinkError> {
+async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, LinkError> {
     let mut meta = Object::new();
     dress_modern(&mut meta, None);
     let params = format!("{{\"_meta\":{}}}", meta.to_text());
@@ -102,10 +117,11 @@ async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Hello>, L
         .and_then(Object::parse)
         .and_then(|meta| server_name(meta.get(crate::era::meta::SERVER_INFO)?));
     let server = info.or_else(|| server_name(object.get("serverInfo")?));
-    Ok(Some(hello(Version::MODERN, &object, &result, server)))
+    let hello = hello(Version::MODERN, &object, &result, server);
+    Ok(Some((hello, result)))
 }
 
-async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Hello, LinkError> {
+async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Met, LinkError> {
     let params = format!(
         "{{\"protocolVersion\":{},\"capabilities\":{{}},\"clientInfo\":{}}}",
         quote(Version::NEWEST_LEGACY.as_str()),
@@ -123,7 +139,8 @@ async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Hello, LinkErr
             ))
         })?;
     let server = object.get("serverInfo").and_then(server_name);
-    Ok(hello(version, &object, &result, server))
+    let hello = hello(version, &object, &result, server);
+    Ok((hello, result))
 }
 
 fn hello(version: Version, object: &Object<'_>, result: &Json, server: Option<String>) -> Hello {

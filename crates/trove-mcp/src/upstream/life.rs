@@ -136,6 +136,7 @@ async fn serve(
         () = watching.run() => {}
     }
     upstream.current.send_replace(None);
+    shared.kin.forget(id);
     upstream.in_force.send_replace(Default::default());
     shared.feed.report(id, SourceEvent::Down).await;
     conversation.link.close().await;
@@ -146,7 +147,7 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
     let (config, shared) = (&upstream.config, &upstream.shared);
     let protocol = shared.eras.choose(&config.id, config.protocol);
     let link = reach(upstream, inbox).await?;
-    match handshake::meet(link.clone(), protocol).await {
+    match handshake::meet(link.clone(), protocol, (&config.id, &shared.kin)).await {
         Ok(conversation) => {
             shared.eras.remember(&config.id, conversation.hello.version);
             Ok(conversation)

@@ -11,10 +11,7 @@ use trove_core::{
 };
 
 use super::{config::Expose, conversation::Conversation};
-use crate::{
-    bounds::Bounds,
-    wire::code,
-};
+use crate::{bounds::Bounds, kin::CIRCLE, wire::code};
 
 /// Lists what our clients are to see of a server.
 pub(crate) async fn list(
@@ -128,7 +125,8 @@ impl Gathered {
         all.retain(|one| name(one).len() <= most);
         let left_out = total - all.len();
         if left_out > 0 {
-            let why = format!("{left_out} {what} with more than {most} bytes in their URI left out");
+            let why =
+                format!("{left_out} {what} with more than {most} bytes in their URI left out");
             self.omissions.push(why);
         }
     }
@@ -250,6 +248,11 @@ impl Pager<'_> {
         let malformed =
             |what: &str| SourceError::Malformed { what: format!("{}: {what}", self.method) };
         let object = Object::parse(result.as_str()).ok_or_else(|| malformed("not an object"))?;
+        if !self.conversation.kin.learn(&self.conversation.source, &object) {
+            // Next time its greeting says so.
+            self.conversation.link.closed().cancel();
+            return Err(SourceError::Unavailable { state: CIRCLE.to_owned() });
+        }
         let array = object.get(self.key).ok_or_else(|| malformed("the list itself is missing"))?;
         let entries = items(array).ok_or_else(|| malformed("the list is no array"))?;
         let entries = entries.into_iter().map(|entry| result.part(entry)).collect();

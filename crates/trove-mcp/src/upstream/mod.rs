@@ -40,7 +40,7 @@ pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use process::ENV_ALLOW_LIST;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
-use crate::bounds::Bounds;
+use crate::{bounds::Bounds, kin::Kin};
 use source::{Shared, Upstream};
 use watching::Wanted;
 
@@ -74,6 +74,7 @@ impl Upstreams {
             guardian_command: guardian,
             guardian: std::sync::OnceLock::new(),
             client: std::sync::OnceLock::new(),
+            kin: Arc::default(),
             children: Arc::new(Semaphore::new(Bounds::default().children)),
             bounds: Bounds::default(),
             credentials: None,
@@ -100,6 +101,11 @@ impl Upstreams {
             shared.bounds = bounds;
         }
         self
+    }
+
+    /// Who we are to other Troves.
+    pub fn kin(&self) -> Arc<Kin> {
+        self.shared.kin.clone()
     }
 
     /// Makes the running servers those of `configs`: what did not change is left alone,

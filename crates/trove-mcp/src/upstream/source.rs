@@ -38,7 +38,10 @@ use super::{
     variables::Scope,
     watching::{InForce, MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
 };
-use crate::bounds::{Bounds, MAX_WAIT_FOR_READY};
+use crate::{
+    bounds::{Bounds, MAX_WAIT_FOR_READY},
+    kin::Kin,
+};
 
 /// How many answers pass between two updates of the latency on the board.
 const LATENCY_SAMPLE: u32 = 32;
@@ -55,6 +58,8 @@ pub(crate) struct Shared {
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
     pub(crate) bounds: Bounds,
+    /// Who we are to other Troves.
+    pub(crate) kin: Arc<Kin>,
     /// A place for each server that we start.
     pub(crate) children: Arc<Semaphore>,
     /// Tokens for servers behind a URL.
