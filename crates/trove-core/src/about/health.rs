@@ -13,7 +13,7 @@ use crate::{
 /// The state of everything, as `info://health` and `trove status` give it.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Health {
-    /// `ok` when every Source answers, else `degraded`.
+    /// `ok` when every Source answers and every store is written, else `degraded`.
     pub status: &'static str,
     /// The program's version.
     pub version: &'static str,
@@ -27,9 +27,39 @@ pub struct Health {
     pub templates: usize,
     /// The search index.
     pub index: IndexHealth,
+    /// What is kept on disk, by name.
+    pub stores: Vec<StoreHealth>,
     /// The cache of contents; told where no rule hides any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheHealth>,
+}
+
+/// The state of something that is kept on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct StoreHealth {
+    /// `audit`, `flags` or `index`.
+    pub name: &'static str,
+    /// `ok`; `failing` while it cannot be read or written; `memory` where it is kept in memory
+    /// only; `rebuilt` where what an earlier run left could not be used; `off` where there is none.
+    pub state: &'static str,
+    /// What is wrong, or was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<&'static str>,
+    /// Entries of the audit log that were lost since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+}
+
+impl StoreHealth {
+    /// One about which there is nothing to say.
+    pub fn new(name: &'static str, state: &'static str) -> StoreHealth {
+        StoreHealth { name, state, problem: None, lost: None }
+    }
+
+    /// Whether what it is for is done.
+    pub fn is_well(&self) -> bool {
+        !matches!(self.state, "failing" | "memory")
+    }
 }
 
 /// How the cache of contents has done since the start.
@@ -138,6 +168,7 @@ impl Health {
             resources: all.values().map(|s| s.counts.resources).sum(),
             templates: all.values().map(|s| s.counts.templates).sum(),
             index: IndexHealth::default(),
+            stores: Vec::new(),
             cache: None,
             sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),
         }

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub use health::{CacheHealth, Health, IndexHealth, SourceHealth};
+pub use health::{CacheHealth, Health, IndexHealth, SourceHealth, StoreHealth};
 pub use settings::{
     CacheSettings, CallerStatus, Collision, RateLimits, RuleShown, SearchSettings,
     SecuritySettings, ServerSettings, Transport,

@@ -35,7 +35,7 @@ use crate::project::ProjectName;
 use defs::{FlagDef, Scope};
 use store::{FlagChange, Level, Opener, StoreError};
 use table::Table;
-use writer::{Done, Job, Writer};
+use writer::{Condition, Done, Job, Writer};
 
 /// The most changes that wait to be stored; more wait to wait.
 const MAX_WAITING: usize = 4096;
@@ -112,6 +112,7 @@ pub struct Flags {
     jobs: mpsc::Sender<Job>,
     /// Bounds `jobs` without blocking a thread that waits for a place.
     places: Arc<Semaphore>,
+    condition: Arc<Mutex<Condition>>,
     thread: Mutex<Option<std::thread::JoinHandle<()>>>,
 }
 
@@ -121,14 +122,21 @@ impl Flags {
     pub fn start(opener: Opener, known: &'static [FlagDef]) -> Flags {
         let table = Arc::new(watch::Sender::new(Arc::new(Table::default())));
         let (jobs, waiting) = mpsc::channel();
-        let writer = Writer::new(opener, known, table.clone());
+        let condition = Arc::<Mutex<Condition>>::default();
+        let writer = Writer::new(opener, known, table.clone(), condition.clone());
         let thread = std::thread::Builder::new()
             .name("flags".to_owned())
             .spawn(move || writer.run(&waiting))
             // Without a thread `waiting` is gone, and every change is refused as closed.
             .ok();
         let places = Arc::new(Semaphore::new(MAX_WAITING));
-        Flags { known, table, jobs, places, thread: Mutex::new(thread) }
+        Flags { known, table, jobs, places, condition, thread: Mutex::new(thread) }
+    }
+
+    /// What is wrong with the store, as far as is known; at once.
+    pub fn trouble(&self) -> Option<StoreError> {
+        let condition = self.condition.lock().unwrap_or_else(PoisonError::into_inner);
+        condition.unread.clone().or_else(|| condition.unwritten.clone())
     }
 
     /// The flags that are known, with their types, defaults and meanings.

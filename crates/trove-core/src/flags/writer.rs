@@ -6,7 +6,7 @@
 
 use std::{
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
@@ -30,6 +30,15 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 /// How often a store that failed is tried when nobody asks for it.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
+/// What is wrong with the store now.
+#[derive(Debug, Default)]
+pub(super) struct Condition {
+    /// It could not be read when it was last looked at.
+    pub(super) unread: Option<StoreError>,
+    /// It did not take the last change.
+    pub(super) unwritten: Option<StoreError>,
+}
+
 /// What the thread can be asked to do.
 pub(super) enum Job {
     /// Store a change and tell what was there before.
@@ -50,6 +59,8 @@ pub(super) struct Writer {
     store: Option<Box<dyn FlagStore>>,
     /// What failed last, so that it is said once and not twice a second.
     trouble: Option<StoreError>,
+    /// The same for whoever asks how the store is doing.
+    condition: Arc<Mutex<Condition>>,
     retry_at: Instant,
 }
 
@@ -58,8 +69,10 @@ impl Writer {
         opener: Opener,
         known: &'static [FlagDef],
         table: Arc<watch::Sender<Arc<Table>>>,
+        condition: Arc<Mutex<Condition>>,
     ) -> Writer {
-        Writer { opener, known, table, store: None, trouble: None, retry_at: Instant::now() }
+        let (store, trouble, retry_at) = (None, None, Instant::now());
+        Writer { opener, known, table, store, trouble, condition, retry_at }
     }
 
     /// Works until it is told to stop or nobody is left who could ask.
@@ -114,6 +127,7 @@ impl Writer {
     /// Opens the store if need be, and reads it if somebody else changed it.
     fn look(&mut self) -> Result<(), StoreError> {
         let looked = self.try_look();
+        self.condition().unread = looked.as_ref().err().cloned();
         match &looked {
             Ok(()) => {
                 if self.trouble.take().is_some() {
@@ -173,6 +187,9 @@ impl Writer {
             }
         }
         let written = if changes.is_empty() { Ok(()) } else { self.write(&changes) };
+        if !changes.is_empty() {
+            self.condition().unwritten = written.as_ref().err().cloned();
+        }
         if written.is_ok() && !changes.is_empty() {
             self.table.send_replace(Arc::new(table));
             // Another process may have written between our look and our change. What it
@@ -198,6 +215,10 @@ impl Writer {
 
     fn try_write(&mut self, changes: &[FlagChange]) -> Result<(), StoreError> {
         self.store.as_mut().ok_or(StoreError::Closed)?.write(changes)
+    }
+
+    fn condition(&self) -> std::sync::MutexGuard<'_, Condition> {
+        self.condition.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn give_up(&mut self, error: &StoreError) {

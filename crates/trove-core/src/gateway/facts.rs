@@ -6,7 +6,8 @@ use super::Gateway;
 use crate::{
     about::{
         CacheHealth, CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health,
-        IndexHealth, Item, MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, ToolBook,
+        IndexHealth, Item, MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, StoreHealth,
+        ToolBook,
     },
     access::{Rule, Standing},
     caller::Caller,
@@ -23,6 +24,10 @@ impl Gateway {
         (health.resources, health.templates) = (view.resource_count(), view.template_count());
         health.count(|id| view.counts_of(id));
         health.index = self.index_health(caller);
+        health.stores = self.stores();
+        if !health.stores.iter().all(StoreHealth::is_well) {
+            health.status = "degraded";
+        }
         // What is odd about the guide is told by name, so only to those who see all of it.
         if self.access().standings(caller).iter().any(|standing| *standing != Standing::Open) {
             let guide = SourceId::guide();

@@ -16,6 +16,7 @@ mod limits;
 mod progress;
 mod resources;
 mod settle;
+mod stores;
 mod views;
 mod watches;
 

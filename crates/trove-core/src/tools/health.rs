@@ -36,6 +36,7 @@ impl Tool for HealthCheck {
         object.set("resources", health.resources.to_string());
         object.set("templates", health.templates.to_string());
         object.set("index", Json::of(&health.index).as_str().to_owned());
+        object.set("stores", Json::of(&health.stores).as_str().to_owned());
         object.set("sources", Json::of(&health.sources).as_str().to_owned());
         Ok(Outcome::flat(object))
     }

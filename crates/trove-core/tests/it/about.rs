@@ -4,9 +4,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trove_core::{
-    Caller,
+    Caller, Gateway,
     about::{SecuritySettings, ServerSettings},
-    access::{Access, Policy, Rule},
+    access::{
+        Access, Policy, Rule,
+        audit::{Audit, AuditConfig},
+    },
     caller::{Door, Roles},
     source::Ask,
 };
@@ -142,4 +145,31 @@ async fn hidden_resources_are_not_counted_in_health() {
         all["resources"].as_u64().zip(health["resources"].as_u64()).map(|(a, b)| a - b),
         Some(2)
     );
+}
+
+#[tokio::test]
+async fn an_audit_log_that_cannot_be_written_is_said_once_it_loses_entries() {
+    let gateway = Gateway::start("0", None).await;
+    let nowhere = AuditConfig::in_file("/proc/self/nowhere/audit.jsonl");
+    gateway.adopt_audit(Audit::start(nowhere));
+    let caller = Caller::local();
+    let audit = || {
+        let health = gateway.health(&caller);
+        let store = health.stores.into_iter().find(|store| store.name == "audit");
+        (store.expect("the audit log is a store"), health.status)
+    };
+    assert_eq!((audit().0.state, audit().0.lost, audit().1), ("ok", Some(0), "ok"));
+    // So many wait for the disk to come back; only then some are lost.
+    for _ in 0..1000 {
+        for _ in 0..1000 {
+            let read = gateway.read(&caller, &"auth://status".into(), Ask::default()).await;
+            assert!(read.is_ok(), "nobody waits for the log");
+        }
+        if audit().0.state == "failing" {
+            break;
+        }
+    }
+    let (store, status) = audit();
+    assert_eq!((store.state, status), ("failing", "degraded"));
+    assert!(store.lost > Some(0) && store.problem.is_some(), "{store:?}");
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::kit::toy::{config, toy};
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, Trove, until};
 
 const USAGE: Option<i32> = Some(1);
 const CONFIG: Option<i32> = Some(2);
@@ -83,6 +83,18 @@ async fn t35_a_damaged_store_stops_flags_and_nothing_else() {
     assert!(ran.stderr.contains("is damaged") && ran.stderr.contains("mkdir"), "{ran:?}");
     let ran = folder.run(&["ls"]).await;
     assert!(ran.code == Some(0) && ran.text().contains("toy://item/0"), "{ran:?}");
+    let trove = Trove::start_in(&folder).await;
+    let flags = async || {
+        let health = trove.health().await;
+        let stores = health["stores"].as_array().cloned().unwrap_or_default();
+        let flags = stores.into_iter().find(|store| store["name"] == "flags").expect("a store");
+        (flags, health["status"].clone())
+    };
+    until("the store to be looked at", async || flags().await.0["state"] == "failing").await;
+    let (flags, status) = flags().await;
+    assert_eq!(status, "degraded");
+    assert!(flags["problem"].as_str().is_some_and(|why| why.contains("damaged")), "{flags}");
+    drop(trove);
     let kept = std::fs::read(&store).expect("the file is still there");
     assert_eq!(kept, "rubbish".repeat(1000).as_bytes());
 }

@@ -59,6 +59,8 @@ async fn t35_a_read_only_state_folder_costs_memory_across_restarts_and_nothing_e
     let trove = on_disk(&folder, "ro").await;
     assert_serves(&trove, 20).await;
     said(&trove, "listing not kept for the next start").await;
+    assert_eq!(store(&trove, "flags", "failing").await["status"], "degraded");
+    assert_eq!(store(&trove, "index", "memory").await["status"], "degraded");
 }
 
 #[tokio::test]
@@ -67,6 +69,7 @@ async fn t35_a_full_disk_costs_memory_across_restarts_and_nothing_else() {
     let trove = on_disk(&folder, "size=64k").await;
     assert_serves(&trove, 3000).await;
     said(&trove, "listing not kept for the next start").await;
+    assert_eq!(store(&trove, "index", "memory").await["status"], "degraded");
     // And it ends as it should.
     let mut trove = trove;
     trove.signal(Signal::TERM);
@@ -79,6 +82,9 @@ async fn t35_a_damaged_index_and_memory_are_made_anew() {
     {
         let mut trove = Trove::start_in(&folder).await;
         assert_serves(&trove, 30).await;
+        for name in ["audit", "flags", "index"] {
+            assert_eq!(store(&trove, name, "ok").await["status"], "ok");
+        }
         trove.signal(Signal::TERM);
         assert!(trove.ended().await.success());
     }
@@ -95,6 +101,24 @@ async fn t35_a_damaged_index_and_memory_are_made_anew() {
     std::fs::write(folder.home().join("eras.json"), b"{\"one\":").expect("it can be written");
     let trove = Trove::start_in(&folder).await;
     assert_serves(&trove, 30).await;
+    assert_eq!(store(&trove, "index", "rebuilt").await["status"], "ok", "it is whole again");
+}
+
+/// What `info://health` says once this store is in that state; and it names no file.
+async fn store(trove: &Trove, name: &str, state: &str) -> Value {
+    let found = |health: &Value| {
+        let stores = health["stores"].as_array().cloned().unwrap_or_default();
+        stores.into_iter().find(|store| store["name"] == name).unwrap_or_default()
+    };
+    until(&format!("{name} to be {state}"), async || {
+        found(&trove.health().await)["state"] == state
+    })
+    .await;
+    let health = trove.health().await;
+    let home = trove.folder.home();
+    assert!(!health["stores"].to_string().contains(&*home.to_string_lossy()), "{health}");
+    assert_eq!(found(&health)["problem"].is_null(), state == "ok", "{health}");
+    health
 }
 
 /// Turns bytes round all over a file.
@@ -159,4 +183,65 @@ async fn t34_a_gateway_killed_at_any_moment_leaves_state_that_is_whole() {
     }
     let trove = Trove::start_in(&folder).await;
     assert_serves(&trove, 200).await;
+}
+
+/// The calls by which a disk is changed.
+const CHANGES: [&str; 12] = [
+    "openat",
+    "write",
+    "pwrite64",
+    "fsync",
+    "fdatasync",
+    "fchmod",
+    "ftruncate",
+    "rename",
+    "renameat2",
+    "linkat",
+    "unlink",
+    "unlinkat",
+];
+const BEFORE: &str = "{\n  // mine\n  \"mcpServers\": { \"own\": { \"command\": \"x\" } }\n}\n";
+
+/// Puts Trove into a client's file, killed at that call if it comes to it; gives the file and
+/// whether all went well.
+async fn install(folder: &Folder, killed_at: Option<(&str, usize)>) -> (String, bool) {
+    let file = folder.user().join(".cursor/mcp.json");
+    let _ = std::fs::remove_dir_all(folder.user());
+    folder.put("user/.cursor/mcp.json", BEFORE);
+    let own = folder.command();
+    let mut command = tokio::process::Command::new("strace");
+    command.args(["-f", "-qq", "-o", "/dev/null"]);
+    if let Some((call, count)) = killed_at {
+        command.args(["-e", &format!("trace={call}")]);
+        command.args(["-e", &format!("inject={call}:signal=KILL:when={count}")]);
+    }
+    command.arg(own.as_std().get_program()).args(["install", "--client", "cursor"]);
+    for (name, value) in own.as_std().get_envs() {
+        match value {
+            Some(value) => command.env(name, value),
+            None => command.env_remove(name),
+        };
+    }
+    command.current_dir(folder.path()).stdin(Stdio::null()).kill_on_drop(true);
+    let output = command.output().await.expect("strace can be started; it is needed here");
+    (std::fs::read_to_string(file).expect("the file is there"), output.status.success())
+}
+
+#[tokio::test]
+async fn t34_a_crash_at_each_single_write_leaves_the_old_file_or_the_new_one() {
+    let folder = Folder::empty();
+    let (new, is_done) = install(&folder, None).await;
+    assert!(is_done && new.contains("// mine") && new.contains("trove"), "{new}");
+    let (mut old_ones, mut new_ones) = (0, 0);
+    for call in CHANGES {
+        for count in 1.. {
+            let (now, is_done) = install(&folder, Some((call, count))).await;
+            if is_done {
+                break;
+            }
+            assert!(now == BEFORE || now == new, "killed at {call} {count}: {now}");
+            *(if now == BEFORE { &mut old_ones } else { &mut new_ones }) += 1;
+        }
+    }
+    assert!(old_ones >= 10 && new_ones >= 1, "{old_ones} times old, {new_ones} times new");
 }

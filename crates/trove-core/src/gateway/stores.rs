@@ -1,0 +1,56 @@
+//! How what is kept on disk is doing; from memory, so that a disk that hangs keeps nobody.
+//!
+//! Only in words of our own: what the system says of a file names its place.
+
+use super::Gateway;
+use crate::{
+    about::StoreHealth,
+    flags::store::StoreError,
+    search::{Opened, Place, Status},
+};
+
+impl Gateway {
+    /// Every store, by name.
+    pub(super) fn stores(&self) -> Vec<StoreHealth> {
+        vec![self.audit_health(), self.flags_health(), self.index_store_health()]
+    }
+
+    fn audit_health(&self) -> StoreHealth {
+        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else {
+            return StoreHealth::new("audit", "off");
+        };
+        let lost = audit.dropped();
+        let problem = (lost > 0).then_some("entries came faster than they could be written");
+        let state = if lost > 0 { "failing" } else { "ok" };
+        StoreHealth { problem, lost: Some(lost), ..StoreHealth::new("audit", state) }
+    }
+
+    fn flags_health(&self) -> StoreHealth {
+        let Some(flags) = self.flags() else { return StoreHealth::new("flags", "off") };
+        let Some(trouble) = flags.trouble() else { return StoreHealth::new("flags", "ok") };
+        let problem = match trouble {
+            StoreError::Damaged { .. } => "it is damaged; `trove flag list` says what to do",
+            StoreError::Newer { .. } => "a newer Trove made it",
+            StoreError::ReadOnly { .. } => "it cannot be written",
+            StoreError::Full { .. } => "the disk is full",
+            StoreError::Busy { .. } => "another process keeps it to itself",
+            _ => "it cannot be used; the log says why",
+        };
+        StoreHealth { problem: Some(problem), ..StoreHealth::new("flags", "failing") }
+    }
+
+    fn index_store_health(&self) -> StoreHealth {
+        let status = self.search().map(|search| search.status());
+        let (state, problem) = match status {
+            None => ("off", None),
+            Some(Status { place: Place::Memory, .. }) => {
+                ("memory", Some("its folder cannot be used; it is built anew at each start"))
+            }
+            Some(Status { opened: Opened::Rebuilt { .. }, .. }) => {
+                ("rebuilt", Some("what was kept could not be used; the log says why"))
+            }
+            Some(_) => ("ok", None),
+        };
+        StoreHealth { problem, ..StoreHealth::new("index", state) }
+    }
+}
