@@ -2,21 +2,30 @@
 //! of a request.
 //!
 //! A connection on which nothing is under way may stay; one that has begun a request must
-//! finish saying what it wants. Past the most, a new one is told so and closed.
+//! finish saying what it wants. Past the most, a new one is told so and closed. One that says
+//! nothing for a while is put aside: its buffers, twenty times what the rest of it takes, are
+//! made anew when it speaks again.
 
 use std::{
+    convert::Infallible,
     io,
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
     },
     task::{Context, Poll},
     time::Duration,
 };
 
-use axum::Router;
-use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use axum::{Router, body::Body};
+use bytes::Bytes;
+use hyper::{
+    Response,
+    body::{Frame, Incoming, SizeHint},
+    server::conn::http1,
+    service::service_fn,
+};
 use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
@@ -31,6 +40,8 @@ use tracing::{debug, warn};
 
 use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 
+/// How often it is looked whether a connection has anything to do.
+const LOOK: Duration = Duration::from_millis(250);
 /// How long accepting rests when the system has no descriptors left.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// What one connection too many is told.
@@ -85,34 +96,100 @@ async fn converse(
     stop: CancellationToken,
 ) {
     let asked = Arc::new(Asked::default());
-    let io = TokioIo::new(Patient {
+    let mut patient = Patient {
         stream,
+        kept: Bytes::new(),
         asked: asked.clone(),
         header_time,
         began: None,
         deadline: None,
-    });
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
-        asked.begin();
-        let answering = router.clone().call(request.map(axum::body::Body::new));
-        let asked = asked.clone();
-        async move {
-            let answer = answering.await;
-            asked.is_answering.store(false, Ordering::Release);
-            answer
-        }
-    });
-    let connection =
-        http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
-    let mut connection = std::pin::pin!(connection);
-    // Its end, whatever it was, is the client's affair.
-    let ended = tokio::select! {
-        ended = connection.as_mut() => Some(ended),
-        () = stop.cancelled() => None,
     };
-    if ended.is_none() {
-        connection.as_mut().graceful_shutdown();
-        let _ = connection.await;
+    loop {
+        let service = answering(router.clone(), asked.clone());
+        let io = TokioIo::new(patient);
+        let connection =
+            http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
+        // In a box, so that what is put aside is small.
+        let mut connection = Box::new(connection);
+        // Its end, whatever it was, is the client's affair.
+        tokio::select! {
+            _ = &mut *connection => return,
+            () = stop.cancelled() => {
+                Pin::new(&mut *connection).graceful_shutdown();
+                let _ = connection.await;
+                return;
+            }
+            () = asked.rests() => {}
+        }
+        let parts = connection.into_parts();
+        patient = parts.io.into_inner();
+        patient.kept = parts.read_buf;
+        drop(parts.service);
+        let has_news = !patient.kept.is_empty();
+        tokio::select! {
+            _ = patient.stream.readable(), if !has_news => {}
+            () = stop.cancelled(), if !has_news => return,
+            () = std::future::ready(()), if has_news => {}
+        }
+    }
+}
+
+type Answering = Pin<Box<dyn Future<Output = Result<Response<Answer>, Infallible>> + Send>>;
+
+/// Answers requests, and notes when an answer has been given to its end.
+fn answering(
+    router: Router,
+    asked: Arc<Asked>,
+) -> impl hyper::service::Service<
+    hyper::Request<Incoming>,
+    Response = Response<Answer>,
+    Error = Infallible,
+    Future = Answering,
+> + Unpin {
+    service_fn(move |request: hyper::Request<Incoming>| -> Answering {
+        asked.begin();
+        let work = router.clone().call(request.map(Body::new));
+        let under_way = UnderWay(asked.clone());
+        Box::pin(async move {
+            let answer = work.await?;
+            under_way.0.is_answering.store(false, Ordering::Release);
+            Ok(answer.map(|body| Answer { body, _under_way: under_way }))
+        })
+    })
+}
+
+/// An answer on its way: until its last byte is written its connection has something to do.
+struct Answer {
+    body: Body,
+    _under_way: UnderWay,
+}
+
+impl hyper::body::Body for Answer {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+/// One request, from its head to the end of its answer.
+struct UnderWay(Arc<Asked>);
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        self.0.under_way.fetch_sub(1, Ordering::AcqRel);
     }
 }
 
@@ -123,18 +200,40 @@ struct Asked {
     heads: AtomicU64,
     /// What is read now is the body of a request.
     is_answering: AtomicBool,
+    /// How many of them are not answered to the end.
+    under_way: AtomicUsize,
+    /// A head has begun, or something waits to be written.
+    is_busy: AtomicBool,
 }
 
 impl Asked {
     fn begin(&self) {
         self.heads.fetch_add(1, Ordering::AcqRel);
         self.is_answering.store(true, Ordering::Release);
+        self.under_way.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Waits until nothing has been under way for a while.
+    async fn rests(&self) {
+        let mut before = None;
+        loop {
+            tokio::time::sleep(LOOK).await;
+            let heads = self.heads.load(Ordering::Acquire);
+            let is_idle = self.under_way.load(Ordering::Acquire) == 0
+                && !self.is_busy.load(Ordering::Acquire);
+            if is_idle && before == Some(heads) {
+                return;
+            }
+            before = is_idle.then_some(heads);
+        }
     }
 }
 
 /// A stream that gives up on a head that does not come to its end.
 struct Patient {
     stream: TcpStream,
+    /// What was read and not yet understood when the connection was put aside.
+    kept: Bytes,
     asked: Arc<Asked>,
     header_time: Duration,
     /// When the first bytes of a head came, and how many heads had come before.
@@ -150,6 +249,23 @@ impl Patient {
         let deadline =
             self.deadline.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         deadline.as_mut().poll(cx).is_ready()
+    }
+
+    fn poll_bytes(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if self.kept.is_empty() {
+            return Pin::new(&mut self.stream).poll_read(cx, buf);
+        }
+        let count = buf.remaining().min(self.kept.len());
+        buf.put_slice(&self.kept.split_to(count));
+        Poll::Ready(Ok(()))
+    }
+
+    /// A client that does not read its answer is not done with it.
+    fn note_written<T>(&self, polled: Poll<T>) -> Poll<T> {
+        if polled.is_pending() {
+            self.asked.is_busy.store(true, Ordering::Release);
+        }
+        polled
     }
 
     fn forget(&mut self) {
@@ -171,7 +287,7 @@ impl AsyncRead for Patient {
             self.forget();
         }
         let before = buf.filled().len();
-        let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
+        let polled = self.poll_bytes(cx, buf);
         if is_body {
             return polled;
         }
@@ -184,6 +300,7 @@ impl AsyncRead for Patient {
             }
             _ => {}
         }
+        self.asked.is_busy.store(self.began.is_some(), Ordering::Release);
         // Whoever sends a byte at a time is overdue all the same.
         let is_late = self.began.is_some_and(|(began, _)| began.elapsed() > self.header_time);
         if is_late { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { polled }
@@ -196,7 +313,8 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, buf)
+        let polled = Pin::new(&mut self.stream).poll_write(cx, buf);
+        self.note_written(polled)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -212,7 +330,8 @@ impl AsyncWrite for Patient {
         cx: &mut Context<'_>,
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, bufs);
+        self.note_written(polled)
     }
 
     fn is_write_vectored(&self) -> bool {
