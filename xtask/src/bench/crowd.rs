@@ -5,15 +5,20 @@ use super::report::{Promise, Section, Table, figure};
 use super::samples::number;
 
 const SERVERS: [&str; 4] = ["one", "two", "three", "four"];
-const EACH: &str = "100";
+/// How many servers a thousand clients read from.
+const MANY: usize = 50;
+/// How many resources each of them lists.
+const EACH: usize = 100;
 
 /// Toys whose texts say whose they are.
 fn toys(lab: &Lab) -> Vec<(&'static str, Upstream)> {
-    let toy = |name: &'static str| {
-        let arguments = ["--name", name, "--scheme", name, "--bare", "--resources", EACH];
-        (name, Upstream::Command(lab.toy(&arguments)))
-    };
-    SERVERS.map(toy).into()
+    SERVERS.map(|name| (name, toy(lab, name))).into()
+}
+
+fn toy(lab: &Lab, name: &str) -> Upstream {
+    let each = EACH.to_string();
+    let arguments = ["--name", name, "--scheme", name, "--bare", "--resources", &each];
+    Upstream::Command(lab.toy(&arguments))
 }
 
 pub(super) fn measure_idle(lab: &Lab) -> anyhow::Result<Section> {
@@ -43,10 +48,13 @@ pub(super) fn measure_idle(lab: &Lab) -> anyhow::Result<Section> {
 }
 
 pub(super) fn measure_readers(lab: &Lab) -> anyhow::Result<Section> {
-    let target = lab.trove("readers", Door::Http, &toys(lab))?;
+    let names: Vec<String> = (1..=MANY).map(|number| format!("s{number}")).collect();
+    let all: Vec<_> = names.iter().map(|name| (name.as_str(), toy(lab, name))).collect();
+    let target = lab.trove("readers", Door::Http, &all)?;
     let requests = if lab.is_quick { "50000" } else { "1000000" };
+    let each = EACH.to_string();
     eprintln!("readers: {requests} requests");
-    let servers = SERVERS.join(",");
+    let (servers, total) = (names.join(","), (MANY * EACH).to_string());
     let what = [
         "readers",
         "--clients",
@@ -56,9 +64,9 @@ pub(super) fn measure_readers(lab: &Lab) -> anyhow::Result<Section> {
         "--servers",
         &servers,
         "--resources",
-        EACH,
+        &each,
         "--expect",
-        "400",
+        &total,
     ];
     let result = lab.result(&what, &target)?;
     let (errors, wrong) = (number(&result, "errors")?, number(&result, "wrong_owner")?);
@@ -86,7 +94,7 @@ pub(super) fn measure_readers(lab: &Lab) -> anyhow::Result<Section> {
             measured: format!("{errors:.0} errors, {wrong:.0} wrong"),
             is_met: errors + wrong == 0.0,
         }],
-        method: "A thousand clients, each with a connection of its own, read in a closed loop from four servers in turn; the \
+        method: "A thousand clients, each with a connection of its own, read in a closed loop from fifty servers in turn; the \
                  text of each answer is compared whole with what its owner serves under that URI."
             .to_owned(),
         table,

@@ -48,6 +48,8 @@ struct Shared {
     registrations: AtomicUsize,
     is_down: AtomicBool,
     registers: AtomicBool,
+    /// Where the token endpoint sends whoever comes, if it does.
+    moved: Mutex<Option<String>>,
     /// How long access tokens live, in seconds.
     lifetime: AtomicUsize,
 }
@@ -66,6 +68,7 @@ impl Authority {
             registrations: AtomicUsize::new(0),
             is_down: AtomicBool::new(false),
             registers: AtomicBool::new(true),
+            moved: Mutex::default(),
             lifetime: AtomicUsize::new(3600),
         });
         let router = Router::new()
@@ -134,6 +137,12 @@ impl Authority {
     /// Whether clients may register themselves.
     pub fn set_registers(&self, registers: bool) {
         self.shared.registers.store(registers, Ordering::SeqCst);
+    }
+
+    /// Sends whoever asks for a token there, with all that was sent.
+    pub fn set_moved(&self, to: &str) {
+        let mut moved = self.shared.moved.lock().unwrap_or_else(PoisonError::into_inner);
+        *moved = Some(to.to_owned());
     }
 
     /// How long the tokens live that it issues from now on, in seconds.
@@ -232,6 +241,13 @@ async fn authorize(State(shared): State<Arc<Shared>>, request: Request) -> Respo
 }
 
 async fn token(State(shared): State<Arc<Shared>>, request: Request) -> Response {
+    let moved = shared.moved.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    if let Some(to) = moved.and_then(|to| to.parse().ok()) {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::TEMPORARY_REDIRECT;
+        response.headers_mut().insert(header::LOCATION, to);
+        return response;
+    }
     let body = to_bytes(request.into_body(), MAX_FORM).await.unwrap_or_default();
     let asked = pairs(&String::from_utf8_lossy(&body));
     let granted = shared.grants().redeem(&asked);

@@ -34,6 +34,15 @@ impl World {
 
     /// Logs in as a person does: opens the address that is printed.
     async fn login(&self) -> (Option<i32>, String) {
+        self.login_by(async |address| {
+            let page = reqwest::get(&address).await.expect("the browser is sent back");
+            assert_eq!(page.status(), 200);
+        })
+        .await
+    }
+
+    /// Logs in with a browser that does something of its own with the address.
+    async fn login_by(&self, browse: impl AsyncFn(String)) -> (Option<i32>, String) {
         let mut command = self.folder.command();
         command.args(["auth", "login", "far"]).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("trove can be started");
@@ -41,8 +50,7 @@ impl World {
         let mut said = String::new();
         while let Some(line) = within(LIMIT, "a line", lines.next_line()).await.expect("text") {
             if line.starts_with("http") {
-                let page = reqwest::get(&line).await.expect("the browser is sent back");
-                assert_eq!(page.status(), 200);
+                browse(line.clone()).await;
             }
             said.push_str(&line);
             said.push('\n');
@@ -152,6 +160,57 @@ async fn t26_an_issuer_that_takes_nobody_is_said_to() {
     let (code, said) = world.login().await;
     assert_eq!(code, Some(4));
     assert!(said.contains("client_id"), "{said}");
+}
+
+#[tokio::test]
+async fn t26_an_answer_of_another_issuer_or_another_login_is_not_taken() {
+    let world = World::start("").await;
+    let other = Authority::start().await.expect("another authority can be started");
+    let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let browser = browser.build().expect("a browser");
+    let (code, said) = world
+        .login_by(async |address| {
+            let granted = browser.get(&address).send().await.expect("the issuer answers");
+            let back = granted.headers()["location"].to_str().expect("an address").to_owned();
+            let back = reqwest::Url::parse(&back).expect("an address");
+            let with = |name: &str, value: Option<&str>| {
+                let mut changed = back.clone();
+                let rest = back.query_pairs().filter(|(key, _)| key != name);
+                changed.query_pairs_mut().clear().extend_pairs(rest);
+                if let Some(value) = value {
+                    changed.query_pairs_mut().append_pair(name, value);
+                }
+                changed
+            };
+            for wrong in [
+                with("iss", Some(other.issuer())),
+                with("iss", None),
+                with("state", Some("guessed")),
+                with("state", None),
+                with("code", None),
+            ] {
+                let page = browser.get(wrong.clone()).send().await.expect("trove answers");
+                assert_eq!(page.status(), 400, "{wrong}");
+            }
+            let page = browser.get(back).send().await.expect("trove answers");
+            assert_eq!(page.status(), 200, "the true one is taken after all of them");
+        })
+        .await;
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(world.kept()["grants"][0]["issuer"], world.authority.issuer());
+}
+
+#[tokio::test]
+async fn t26_a_redirect_in_the_middle_of_a_login_is_not_followed() {
+    let world = World::start("").await;
+    let elsewhere = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = elsewhere.local_addr().expect("it is bound");
+    world.authority.set_moved(&format!("http://{address}/token"));
+    let (code, said) = world.login().await;
+    assert_ne!(code, Some(0), "{said}");
+    assert!(!world.folder.home().join("credentials.json").exists(), "nothing is kept");
+    let called = tokio::time::timeout(std::time::Duration::from_millis(200), elsewhere.accept());
+    assert!(called.await.is_err(), "neither code nor verifier went anywhere else");
 }
 
 #[tokio::test]

@@ -102,7 +102,7 @@ async fn t14_clients_that_go_in_the_middle_leave_nothing_behind() {
     };
     cycle(50).await;
     let before = descriptors(trove.pid());
-    cycle(300).await;
+    cycle(10_000).await;
     assert!(client.text("toy://pid").await.starts_with("one|"));
     until("descriptors to be let go", async || descriptors(trove.pid()) <= before + 8).await;
 }

@@ -24,7 +24,7 @@ async fn t03_a_server_that_crashes_again_and_again_is_tried_rarely_and_said_to_b
 
 #[tokio::test]
 async fn t05_a_line_without_end_costs_its_read_and_little_memory() {
-    let flood = format!("--fault noline={}", 400 * MIB);
+    let flood = format!("--fault noline={}", 1024 * MIB);
     let trove = Trove::with(&[toy("flood", &flood), toy("well", "--scheme well")]).await;
     let client = trove.any_client().await;
     let error = client.read("toy://pid").await.expect_err("no message comes");
@@ -36,7 +36,7 @@ async fn t05_a_line_without_end_costs_its_read_and_little_memory() {
 
 #[tokio::test]
 async fn t06_a_body_without_end_is_refused_at_the_limit() {
-    let flood = Remote::http("flood", &format!("--fault noline={}", 400 * MIB)).await;
+    let flood = Remote::http("flood", &format!("--fault noline={}", 10 * 1024 * MIB)).await;
     let trove = Trove::with(&[flood.toy()]).await;
     let client = trove.any_client().await;
     let error = client.read("toy://pid").await.expect_err("the body is too large");
@@ -61,7 +61,7 @@ async fn t06_nothing_is_ever_decompressed() {
 async fn t07_cursors_that_are_empty_and_lists_that_are_too_long_are_cut_and_said_to_be() {
     let toys = [
         toy("empty", "--scheme empty --bare --resources 3 --fault pages:empty"),
-        toy("million", "--scheme million --bare --resources 330000"),
+        toy("million", "--scheme million --bare --resources 1000000"),
     ];
     let trove = Trove::start(&config(&toys)).await;
     let empty = trove.source("empty", is_ready).await;
@@ -134,7 +134,7 @@ async fn t08_odd_json_is_read_or_refused_and_never_mixed_up() {
 
 #[tokio::test]
 async fn t11_a_flood_on_stderr_is_drained_and_only_its_end_kept() {
-    let flood = format!("--fault stderr={}", 200 * MIB);
+    let flood = format!("--fault stderr={}", 1024 * MIB);
     let trove = Trove::with(&[toy("verbose", &flood)]).await;
     assert!(trove.any_client().await.text("toy://pid").await.starts_with("verbose|"));
     let peak = peak_memory(trove.pid());

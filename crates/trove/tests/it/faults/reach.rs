@@ -1,5 +1,6 @@
 //! What Trove never reaches, never passes on and never tells.
 
+use std::ffi::OsStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,7 +10,7 @@ use tokio::net::TcpListener;
 
 use crate::kit::client::Kind;
 use crate::kit::toy::{Remote, config, toy, whole};
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, Trove, until};
 
 /// Somebody nobody should call, who counts who does.
 struct Canary {
@@ -59,6 +60,63 @@ async fn t25_no_uri_makes_trove_call_anybody_or_open_anything() {
         client.call("discover_resources", json!({ "query": uri })).await;
     }
     assert_eq!(canary.calls.load(Ordering::SeqCst), 0);
+}
+
+/// Trove in a network of its own, in which every address is this machine.
+async fn alone(config: &str) -> Trove {
+    let network = "ip link set lo up && ip route add default dev lo && exec \"$@\"";
+    let before: [&OsStr; 6] = [
+        "unshare".as_ref(),
+        "--map-root-user".as_ref(),
+        "--net".as_ref(),
+        "sh".as_ref(),
+        "-c".as_ref(),
+        network.as_ref(),
+    ];
+    Trove::start_behind(&Folder::with(config), &before, "sh".as_ref(), &["serve", "--stdio"]).await
+}
+
+/// How many connections were begun and how many datagrams sent in the network of Trove.
+fn sent(trove: &Trove) -> u64 {
+    let path = format!("/proc/{}/net/snmp", trove.pid().as_raw_nonzero());
+    let text = std::fs::read_to_string(path).expect("the network counts");
+    let figure = |protocol: &str, name: &str| -> u64 {
+        let mut lines = text.lines().filter(|line| line.starts_with(protocol));
+        let names = lines.next().expect("names").split(' ').position(|word| word == name);
+        let at = names.expect("it is counted");
+        lines.next().and_then(|line| line.split(' ').nth(at)?.parse().ok()).expect("a number")
+    };
+    figure("Tcp:", "ActiveOpens") + figure("Udp:", "OutDatagrams")
+}
+
+#[tokio::test]
+async fn t25_nothing_leaves_but_to_configured_servers() {
+    let trove = alone(&config(&[toy("one", "--bare --resources 2")])).await;
+    let client = trove.client(Kind::STDIO_MODERN).await;
+    until("the toy to be listed", async || {
+        client.uris().await.contains(&"toy://item/1".to_owned())
+    })
+    .await;
+    for uri in [
+        "http://127.0.0.1:80/x",
+        "http://localhost/x",
+        "http://example.com/x",
+        "https://example.com/x",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://2130706433/",
+        "http://[::1]/",
+        "ftp://10.1.2.3/x",
+        "file:///etc/passwd",
+    ] {
+        client.read(uri).await.expect_err("nobody serves it");
+        let bridged = client.call("get_resource", json!({ "uri": uri })).await;
+        assert_eq!(bridged["structuredContent"]["success"], false, "{uri}");
+    }
+    client.text("toy://item/1").await;
+    assert_eq!(sent(&trove), 0, "nobody was called, and no name was looked up");
+    // What is configured is called, and that is counted.
+    let far = alone("[servers.far]\nurl = \"http://169.254.169.254/mcp\"").await;
+    until("the configured one to be called", async || sent(&far) > 0).await;
 }
 
 #[tokio::test]
