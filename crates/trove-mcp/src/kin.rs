@@ -8,9 +8,13 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, PoisonError},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
+use memchr::memmem;
 use trove_core::{
     Json, SourceId,
     json::{Object, items, quote, string},
@@ -34,11 +38,14 @@ pub(crate) const CIRCLE: &str = "it is this gateway itself, or has it among its 
 pub struct Kin {
     mark: String,
     behind: Mutex<BTreeMap<SourceId, Vec<String>>>,
+    /// Whether there is any: nearly nobody has one, and every request asks.
+    has_any: AtomicBool,
 }
 
 impl Default for Kin {
     fn default() -> Kin {
-        Kin { mark: format!("{:032x}", rand::random::<u128>()), behind: Mutex::default() }
+        let mark = format!("{:032x}", rand::random::<u128>());
+        Kin { mark, behind: Mutex::default(), has_any: AtomicBool::new(false) }
     }
 }
 
@@ -80,6 +87,7 @@ impl Kin {
             behind.remove(source);
         } else {
             behind.insert(source.clone(), marks);
+            self.has_any.store(true, Ordering::Release);
         }
         true
     }
@@ -91,8 +99,8 @@ impl Kin {
 
     /// Adds our mark to the way of a request, if it goes to another Trove.
     pub(crate) fn sign(&self, source: &SourceId, meta: &mut Object<'_>) {
-        let is_kin =
-            self.behind.lock().unwrap_or_else(PoisonError::into_inner).contains_key(source);
+        let is_kin = self.has_any.load(Ordering::Acquire)
+            && self.behind.lock().unwrap_or_else(PoisonError::into_inner).contains_key(source);
         if is_kin {
             let mut path = read(meta.get(PATH));
             path.push(self.mark.clone());
@@ -104,6 +112,8 @@ impl Kin {
 
     /// Whether a request has been here before, or at more places than there can be.
     pub(crate) fn has_seen(&self, meta: Option<&Json>) -> bool {
+        // Almost no request has a way; a search is cheaper than a parse.
+        let meta = meta.filter(|meta| memmem::find(meta.as_bytes(), PATH.as_bytes()).is_some());
         let Some(meta) = meta.and_then(|meta| Object::parse(meta.as_str())) else { return false };
         let path = read(meta.get(PATH));
         path.contains(&self.mark) || path.len() >= MAX_MARKS

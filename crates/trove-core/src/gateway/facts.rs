@@ -62,12 +62,16 @@ impl Gateway {
         let is_fed = self.progress.is_fed_with(&self.current());
         let is_written = status.staged == 0 && status.queued_kib == 0;
         let is_ready = is_fed && is_written && coverage.indexed >= coverage.indexable;
+        let is_full = status.bytes > self.limits.index_bytes;
+        let state = if is_full {
+            "full"
+        } else if is_ready {
+            "ready"
+        } else {
+            "indexing"
+        };
         IndexHealth {
-            state: match status.bytes > self.limits.index_bytes {
-                true => "full",
-                false if is_ready => "ready",
-                false => "indexing",
-            },
+            state,
             entries: is_open.then_some(status.entries),
             indexed: coverage.indexed,
             indexable: coverage.indexable,

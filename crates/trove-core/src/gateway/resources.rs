@@ -230,7 +230,10 @@ impl Gateway {
     pub async fn unsubscribe(&self, caller: &Caller, uri: &PublicUri, watched: Option<&Watched>) {
         let asked = Asked::new(caller, "unsubscribe", uri.as_str());
         let result = match watched {
-            Some(watched) => Ok(self.unwatch(watched).await),
+            Some(watched) => {
+                self.unwatch(watched).await;
+                Ok(())
+            }
             None => Err(AskError::NotFound { uri: uri.clone() }),
         };
         self.settle_end(&asked, &result);

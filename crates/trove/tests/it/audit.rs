@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::kit::client::Kind;
+use crate::kit::client::{Client, Kind};
 use crate::kit::toy::{config, toy};
 use crate::kit::{Folder, Trove, until};
 
@@ -103,18 +103,8 @@ async fn lines_of(folder: &Arc<Folder>, action: &str) -> Vec<Value> {
     all.filter(|line| line["action"] == action).collect()
 }
 
-#[tokio::test]
-async fn every_action_of_a_caller_leaves_one_line() {
-    let text = format!(
-        "[tools]\ntoolsets = [\"resources\", \"health\", \"guide\", \"guide_admin\", \"flags\"]\n\
-         [bridge]\nmode = \"always\"\n[limits]\nwatches_per_client = 1\n{}",
-        config(&[toy("one", "--resources 3").set("expose = \"all\"")])
-    );
-    let folder = Folder::with(&text);
-    folder.put("guide/lang/rust.md", "# Rust\n");
-    let trove = Trove::start_in(&folder).await;
-    trove.ready(&["one"]).await;
-    let client = trove.client(Kind::HTTP_LEGACY).await;
+/// Does one of everything that a client can do.
+async fn do_everything(client: &Client) {
     let ask = async |method: &str, params: Value| client.ask(method, params).await;
     let uri = |uri: &str| json!({ "uri": uri });
     ask("resources/list", json!({})).await.expect("a list");
@@ -139,6 +129,21 @@ async fn every_action_of_a_caller_leaves_one_line() {
     client.call("health_check", json!({})).await;
     client.call("get_resource", json!({ "uri": "toy://item/1" })).await;
     client.call("get_resource", json!({ "offset": -1 })).await;
+}
+
+#[tokio::test]
+async fn every_action_of_a_caller_leaves_one_line() {
+    let text = format!(
+        "[tools]\ntoolsets = [\"resources\", \"health\", \"guide\", \"guide_admin\", \"flags\"]\n\
+         [bridge]\nmode = \"always\"\n[limits]\nwatches_per_client = 1\n{}",
+        config(&[toy("one", "--resources 3").set("expose = \"all\"")])
+    );
+    let folder = Folder::with(&text);
+    folder.put("guide/lang/rust.md", "# Rust\n");
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    do_everything(&client).await;
     let modern = trove.client(Kind::HTTP_MODERN).await;
     let _stream = modern.listen(json!({ "resourcesListChanged": true })).await;
 
