@@ -29,8 +29,8 @@ mod index;
 mod parts;
 
 use index::attach_search;
-pub(crate) use parts::open_flags;
-use parts::{access, attach_guide, audit_file, open_audit, tool_settings};
+pub(crate) use parts::{access, open_flags, tool_settings};
+use parts::{attach_guide, audit_file, open_audit};
 
 use crate::{
     approval::Admission,

@@ -8,6 +8,7 @@ pub mod commands;
 pub mod config;
 
 mod approval;
+mod bench;
 mod borrow;
 mod complete;
 mod describe;

@@ -30,7 +30,7 @@ use crate::{
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
 /// Who may see and read what, by the configuration.
-pub(super) fn access(config: &Config) -> Access {
+pub(crate) fn access(config: &Config) -> Access {
     let rule = |rule: &PolicyRule| {
         // A pattern that cannot be read was reported with the rest of the file.
         Rule::new(&rule.pattern, rule.roles.clone(), rule.visible).ok()
@@ -42,7 +42,7 @@ pub(super) fn access(config: &Config) -> Access {
 }
 
 /// What tools are offered, and how, by the configuration.
-pub(super) fn tool_settings(config: &Config) -> Settings {
+pub(crate) fn tool_settings(config: &Config) -> Settings {
     Settings {
         prefix: config.tool_prefix.value.clone(),
         toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),

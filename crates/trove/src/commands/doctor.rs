@@ -1,17 +1,17 @@
 //! `trove doctor`: everything that is wrong, and what to do about it.
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{fmt::Write as _, time::Duration};
 
 use serde_json::json;
 
-use super::{Failed, exit, host, load_as_is, ls::plain, runtime, say, settle};
+use super::{Failed, exit, host, load_as_is, ls::plain, runtime, say};
 use crate::{
     app::App,
     cli::{Global, Wait},
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
-        Finding, Level, check_clients, check_config, check_http, check_running, check_servers,
-        check_state,
+        Finding, Level, check_clients, check_config, check_ends, check_http, check_kept,
+        check_running, check_servers, check_state, check_trials, settle,
     },
     telemetry,
 };
@@ -26,7 +26,8 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     findings.extend(check_state(&config.state_dir.value));
     findings.extend(check_http(config.http.addr.value));
     findings.extend(at_rest);
-    if loaded.is_usable() && !config.upstreams.is_empty() {
+    let is_used = config.state_dir.value.join("store.db").exists();
+    if loaded.is_usable() && (is_used || !config.upstreams.is_empty()) {
         telemetry::start(global, "error");
         let running = runtime()?.block_on(ask(&loaded, wait, &findings, &host.cwd));
         findings.extend(running);
@@ -49,12 +50,22 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Starts the servers, lets each answer or fail, and stops them.
+/// Starts the servers, lets each answer or fail, tries those that answer, and stops them.
 async fn ask(loaded: &Loaded, wait: Wait, said: &[Finding], cwd: &std::path::Path) -> Vec<Finding> {
     let app = App::start(loaded, false).await;
-    settle(&app, wait).await;
-    let scope = Arc::new(HostScope::new(ProcessEnv, cwd.to_owned()));
-    let findings = check_running(&app, &loaded.config, scope.as_ref(), said).await;
+    let after = settle(&app, Duration::from_secs(wait.wait)).await;
+    let scope = HostScope::new(ProcessEnv, cwd.to_owned());
+    let tried = check_trials(&app, &loaded.config, &scope, &after).await;
+    let mut findings = check_running(&app, &loaded.config, &scope, said).await;
+    // One that fell at its trial has said so already.
+    let fell = |one: &Finding| {
+        findings.iter().any(|f| f.level == Level::Error && f.subject == one.subject)
+    };
+    let tried: Vec<Finding> =
+        tried.into_iter().filter(|one| one.level != Level::Error || !fell(one)).collect();
+    findings.extend(tried);
+    findings.extend(check_kept(&app, &loaded.config.state_dir.value).await);
+    findings.extend(check_ends(&app, &loaded.config).await);
     app.shutdown().await;
     findings
 }

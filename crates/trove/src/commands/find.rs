@@ -11,10 +11,17 @@ use crate::{
     style::Paint,
 };
 
+/// The longest piece of a resource under a hit, in letters.
+const MAX_PIECE: usize = 140;
+/// How much of it stands before what was asked for.
+const BEFORE: usize = 40;
+
 pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     let mut arguments = filters(&command.hits);
     arguments.insert("query".into(), json!(command.query.join(" ")));
-    arguments.insert("includeContent".into(), json!(command.hits.preview));
+    // What a machine reads is what it asked for; a person is shown a piece in any case.
+    let is_for_person = !command.hits.wait.output.json;
+    arguments.insert("includeContent".into(), json!(command.hits.preview || is_for_person));
     if let Some(threshold) = command.threshold {
         arguments.insert("relevanceThreshold".into(), json!(threshold));
     }
@@ -62,7 +69,8 @@ pub(super) fn filters(hits: &Hits) -> Map<String, Value> {
     arguments
 }
 
-/// A line a hit: score, URI, name, server, why; then what may be missing.
+/// A line a hit: score, URI, name, server, why; under it a piece with what was asked for, or
+/// all pieces; then what may be missing.
 fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) -> String {
     let word = |value: &Value| value.as_str().map(plain).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -78,8 +86,13 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
         let _ = writeln!(text, "{score:.2}  {uri}  {name}  {}", paint.soft(&from));
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);
-        for piece in pieces.filter(|piece| with_preview && piece.is_string()) {
-            let _ = writeln!(text, "      {}", marked(&one_line(&word(&piece)), asked, paint));
+        let pieces = pieces.filter(Value::is_string).map(|piece| one_line(&word(&piece)));
+        let shown: Vec<String> = match with_preview {
+            true => pieces.collect(),
+            false => pieces.take(1).map(|piece| around(&piece, asked)).collect(),
+        };
+        for piece in shown {
+            let _ = writeln!(text, "      {}", marked(&piece, asked, paint));
         }
     }
     if hits.is_empty() {
@@ -100,7 +113,30 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
 
 /// A piece of a document in which ends of lines were made visible: here they are spaces.
 fn one_line(piece: &str) -> String {
-    piece.replace("\\n", " ").split_whitespace().collect::<Vec<_>>().join(" ")
+    piece.replace("\\n", " ").replace("\\r", " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// As much of a piece as fits on a line, from shortly before the first word asked for.
+fn around(piece: &str, asked: &[String]) -> String {
+    let letters: Vec<char> = piece.chars().collect();
+    if letters.len() <= MAX_PIECE {
+        return piece.to_owned();
+    }
+    let is_asked = |word: &str| asked.iter().any(|one| one.to_lowercase() == word.to_lowercase());
+    let mut at = 0;
+    let mut first = 0;
+    for part in piece.split_inclusive(|c: char| !c.is_alphanumeric()) {
+        if is_asked(part.trim_end_matches(|c: char| !c.is_alphanumeric())) {
+            first = at;
+            break;
+        }
+        at += part.chars().count();
+    }
+    let start = first.saturating_sub(BEFORE).min(letters.len() - MAX_PIECE);
+    let end = start + MAX_PIECE;
+    let before = if start > 0 { "…" } else { "" };
+    let after = if end < letters.len() { "…" } else { "" };
+    format!("{before}{}{after}", letters[start..end].iter().collect::<String>().trim())
 }
 
 /// The text with every one of the words in bold.
@@ -130,8 +166,18 @@ mod tests {
         let plain = as_text(&found, &[], false, Paint::none());
         assert!(plain.starts_with("0.88  docs://a  A\\u{1b}[2Jb  (d: name)\n"), "{plain}");
         assert!(plain.contains("note: x: gone\\u{7}\n") && plain.contains("--cursor 1"));
-        assert!(!plain.contains("\n      one"));
+        assert!(plain.contains("\n      two\nnote: "), "one piece alone: {plain}");
         assert!(as_text(&found, &[], true, Paint::none()).contains("\n      two\n      o ne\n"));
+    }
+
+    #[test]
+    fn a_long_piece_is_shown_where_the_word_stands() {
+        let (early, late) = ("so ".repeat(60), " and on".repeat(60));
+        let shown = around(&format!("{early}Release{late}"), &["release".to_owned()]);
+        assert!(shown.starts_with("…so ") && shown.ends_with('…'), "{shown}");
+        assert!(shown.contains("Release and on") && shown.chars().count() <= MAX_PIECE + 2);
+        assert!(around(&early, &[]).starts_with("so so"));
+        assert_eq!(around("short", &[]), "short");
     }
 
     #[test]

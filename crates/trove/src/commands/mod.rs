@@ -3,6 +3,7 @@
 
 mod approve;
 mod auth;
+mod bench;
 mod completions;
 mod config;
 mod doctor;
@@ -28,7 +29,6 @@ use std::{
     io::{self, IsTerminal as _},
     path::PathBuf,
     process::ExitCode,
-    time::Duration,
 };
 
 use trove_core::content::escape_controls;
@@ -37,10 +37,10 @@ pub use crate::failed::exit;
 use crate::{
     app::{App, memory_of},
     borrow::{Extras, Lends},
-    cli::{Cli, Command, Global, Install, Uninstall, Wait},
+    cli::{Cli, Command, Global, Install, Uninstall},
     clients::ClientError,
     config::{Loaded, Overrides, ProcessEnv, Request, load},
-    errand::{self, Answer, Errand, What, Whose, unsettled},
+    errand::{self, Answer, Errand, What, Whose},
     failed::Failed,
     machine::{current_folder, host},
     progress,
@@ -83,6 +83,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Auth(command) => auth::auth(&cli.global, &command),
         Command::Flag(command) => flag::flag(&cli.global, &command),
         Command::Doctor(wait) => doctor::doctor(&cli.global, wait),
+        Command::Bench(command) => bench::bench(&cli.global, &command),
         Command::Config(command) => config::config(&cli.global, command),
         Command::Import(import) => import::import(&cli.global, &import),
         Command::Install(install) => install::install(&cli.global, &install),
@@ -110,6 +111,7 @@ impl Command {
             Command::Find(find) => find.hits.wait.output.json,
             Command::Search(search) => search.hits.wait.output.json,
             Command::Summary(summary) => summary.wait.output.json,
+            Command::Bench(bench) => bench.wait.output.json,
             Command::Approve(approve) => approve.output.json,
             Command::Logs(logs) => logs.output.json,
             Command::List(output) => output.json,
@@ -181,9 +183,16 @@ fn say(text: &str) {
 /// Half of the cores are left to the servers we start: on a small machine one thread of
 /// ours is faster than two that wake each other.
 fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
-    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    threads(cores() / 2)
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+fn threads(count: usize) -> Result<tokio::runtime::Runtime, Failed> {
     tokio::runtime::Builder::new_multi_thread()
-        .worker_threads((cores / 2).clamp(1, MAX_THREADS))
+        .worker_threads(count.clamp(1, MAX_THREADS))
         .enable_all()
         .build()
         .map_err(|error| Failed::new(exit::UNREACHABLE, "Runtime", format!("no threads: {error}")))
@@ -253,15 +262,4 @@ fn told(global: &Global, answer: Answer) -> Vec<u8> {
         eprintln!("note: {note}");
     }
     answer.body
-}
-
-/// Waits until every server has answered or failed.
-async fn settle(app: &App, wait: Wait) {
-    let settled = async {
-        while !unsettled(app.live()).is_empty() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    };
-    // Out of patience: what there is by now is the answer.
-    let _ = tokio::time::timeout(Duration::from_secs(wait.wait), settled).await;
 }

@@ -15,6 +15,7 @@ use crate::{
     cli::{Add, Global, Output, Remove},
     clients::{ClientError, Dressed, Original, replace, unified},
     config::{HostScope, Overrides, ProcessEnv, Request, Severity, load, masked_url},
+    machine::current_folder,
 };
 
 pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
@@ -79,7 +80,24 @@ pub(super) fn add(global: &Global, add: &Add) -> Result<(), Failed> {
         servers.insert(id.as_str(), Item::Table(server));
         Ok(())
     })?;
-    change.finish(after, add.dry_run, add.output, &format!("`{id}` added"))
+    change.finish(after, add.dry_run, add.output, &format!("`{id}` added"))?;
+    if !add.dry_run && !global.quiet {
+        tell_if_waiting(global, &id)?;
+    }
+    Ok(())
+}
+
+/// A file that was only found came with the project, whoever wrote into it last.
+#[expect(clippy::print_stderr, reason = "a note for whoever sits at the terminal")]
+fn tell_if_waiting(global: &Global, id: &SourceId) -> Result<(), Failed> {
+    let loaded = load_as_is(global)?;
+    let approvals = Approvals::load(&loaded.config.state_dir.value)?;
+    let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, current_folder()?));
+    let added = candidates.iter().find(|one| one.upstream.id == *id);
+    if added.is_some_and(|one| !one.verdict.may_run()) {
+        eprintln!("note: it waits for approval: run `trove approve {id}`");
+    }
+    Ok(())
 }
 
 pub(super) fn remove(global: &Global, remove: &Remove) -> Result<(), Failed> {

@@ -3,15 +3,19 @@
 //! Every check gives findings and changes nothing. A finding says what is so and how to
 //! mend it; none repeats a secret.
 
+mod kept;
 mod machine;
 mod running;
 mod servers;
+mod trial;
 
 use serde::Serialize;
 
+pub(crate) use kept::check_kept;
 pub(crate) use machine::{check_clients, check_http, check_state};
 pub(crate) use running::check_running;
 pub(crate) use servers::check_servers;
+pub(crate) use trial::{check_ends, check_trials, settle};
 
 use crate::config::{Loaded, Problem, Severity};
 

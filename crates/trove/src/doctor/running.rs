@@ -45,10 +45,7 @@ fn failing(
     if status.state == State::Ready && status.last_error.is_none() {
         return None;
     }
-    let hidden = secrets(server, scope);
-    let masked = |text: &str| {
-        hidden.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
-    };
+    let masked = masking(server, scope);
     let Some(error) = &status.last_error else {
         let message = "it has not answered yet";
         let fix = "look again with a longer --wait, or see `trove status`";
@@ -75,8 +72,8 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
         findings.push(Finding::new(Level::Warning, area, message, fix));
     }
     if let Some(warning) = status.warning {
-        let fix = "nothing, if it works as you want";
-        findings.push(Finding::new(Level::Note, area, warning, fix));
+        let fix = "see what its command prints when you run it by hand: all but messages belongs on stderr";
+        findings.push(Finding::new(Level::Warning, area, warning, fix));
     }
     findings
 }
@@ -97,7 +94,15 @@ async fn contested(app: &App) -> Option<Finding> {
     Some(Finding::new(Level::Note, ("names", "collisions"), message, fix))
 }
 
-/// The values that no answer may repeat: a server may print what it was given.
+/// Takes out of a text what a server was given: it may print that.
+pub(super) fn masking(server: &UpstreamConfig, scope: &dyn Scope) -> impl Fn(&str) -> String {
+    let hidden = secrets(server, scope);
+    move |text: &str| {
+        hidden.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+    }
+}
+
+/// The values that no answer may repeat.
 fn secrets(server: &UpstreamConfig, scope: &dyn Scope) -> Vec<String> {
     let named = match &server.reach {
         Reach::Stdio { env, .. } => env,

@@ -307,7 +307,7 @@ impl Work<'_> {
 }
 
 /// The servers that have neither answered nor failed yet.
-pub(crate) fn unsettled(live: &Live) -> Vec<SourceId> {
+fn unsettled(live: &Live) -> Vec<SourceId> {
     let all = live.gateway().board().all();
     all.into_iter().filter(|(_, status)| !status.is_settled()).map(|(id, _)| id).collect()
 }

@@ -206,3 +206,25 @@ async fn up_without_a_configuration_says_how_to_add_a_server_and_serves() {
         assert!(said.contains(words), "{words:?} in {said}");
     }
 }
+
+#[tokio::test]
+async fn a_mistake_on_the_command_line_is_one_json_line_where_json_is_wanted() {
+    let folder = Folder::with("");
+    for line in [
+        vec!["find", "--json", "--nonsense"],
+        vec!["read", "--json"],
+        vec!["bench", "--reads", "0", "--json"],
+    ] {
+        let ran = folder.run(&line).await;
+        assert_eq!((ran.code, ran.text().lines().count()), (USAGE, 1), "{line:?}: {ran:?}");
+        let said = ran.json();
+        assert_eq!((&said["success"], &said["error"]), (&json!(false), &json!("InvalidArguments")));
+        assert!(said["message"].as_str().is_some_and(|text| !text.starts_with("error")), "{said}");
+    }
+    let ran = folder.run(&["find", "--nonsense"]).await;
+    assert!(
+        ran.code == USAGE && ran.stdout.is_empty() && ran.stderr.contains("--nonsense"),
+        "{ran:?}"
+    );
+    assert_eq!(folder.run(&["find", "--help", "--json"]).await.code, Some(0));
+}

@@ -1,5 +1,7 @@
 //! `trove doctor`: each thing that can be wrong, with its remedy.
 
+mod ailments;
+
 use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
 
 use serde_json::Value;
@@ -137,4 +139,18 @@ async fn clients_that_start_a_trove_that_is_gone_are_found() {
     let cursor = finding(&report, "cursor");
     assert_eq!(cursor["fix"], "run: trove install --client cursor", "{report}");
     assert!(finding(&report, "gemini")["message"].as_str().unwrap().contains("/gone.toml"));
+}
+
+#[tokio::test]
+async fn a_damaged_store_is_found() {
+    let folder = with_free_port(&config(&[toy("one", "--bare --resources 2")]));
+    assert_eq!(doctor(&folder, &[]).await.code, Some(0));
+    fs::write(folder.home().join("store.db"), "this is no database, but long enough for one")
+        .unwrap();
+    let ran = doctor(&folder, &["--json"]).await;
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    let report = ran.json();
+    let store = finding(&report, "store.db");
+    assert_eq!(store["level"], "error", "{report}");
+    assert!(store["message"].as_str().unwrap().contains("damaged"), "{store}");
 }

@@ -35,6 +35,7 @@ mod restart;
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod approval;
 mod audit;
+mod bench;
 mod canary;
 mod cli;
 mod clients;

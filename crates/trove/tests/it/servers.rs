@@ -70,3 +70,14 @@ async fn tools_and_guide_are_told_of_without_any_server() {
     let missing = folder.run(&["guide", "show", "lang/nothing", "--json"]).await;
     assert_eq!(missing.json()["success"], false, "{missing:?}");
 }
+
+#[tokio::test]
+async fn whoever_adds_a_server_to_a_project_is_told_that_it_waits() {
+    let project = Folder::project("");
+    let ran = project.run(&["add", "docs", "--", "sh"]).await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(ran.stderr.contains("trove approve docs"), "{ran:?}");
+    let own = Folder::with("");
+    let ran = own.run(&["add", "docs", "--", "sh"]).await;
+    assert!(!ran.stderr.contains("approve"), "{ran:?}");
+}

@@ -1,0 +1,30 @@
+//! How fast the servers of a configuration are, asked directly and through Trove.
+//!
+//! One client asks in both ways: first the servers themselves, as if there were no Trove,
+//! then a Trove in front of the same servers, over HTTP on this machine. So what differs is
+//! Trove. Nothing is called but lists and reads; nothing is kept; the number of reads, the
+//! time and what is read at once are bounded by the [`Plan`].
+
+mod figures;
+mod measure;
+mod stand;
+mod table;
+
+use std::time::Duration;
+
+pub(crate) use figures::Report;
+pub(crate) use measure::measure;
+pub(crate) use table::as_text;
+
+/// How much is asked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    /// So many reads of each server in each way, one at a time; then as many at once.
+    pub(crate) reads: usize,
+    /// So many are under way where several are.
+    pub(crate) concurrency: usize,
+    /// The longest all reads of one server may take.
+    pub(crate) longest: Duration,
+    /// How long servers may take until they are listed.
+    pub(crate) wait: Duration,
+}

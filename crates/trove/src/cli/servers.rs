@@ -1,0 +1,72 @@
+//! What commands that change or admit servers take.
+
+use clap::{Args, Subcommand};
+
+use super::{Output, servers};
+
+/// `trove add`.
+#[derive(Debug, Clone, Args)]
+pub struct Add {
+    /// What to call it
+    pub name: String,
+    /// The program and its arguments, behind `--`
+    #[arg(last = true, required_unless_present = "url", conflicts_with = "url")]
+    pub command: Vec<String>,
+    /// Where it is served
+    #[arg(long)]
+    pub url: Option<String>,
+    /// A variable it gets, as in KEY=VALUE; may be given again
+    #[arg(long, value_name = "KEY=VALUE", conflicts_with = "url")]
+    pub env: Vec<String>,
+    /// A header to send, as in 'KEY: VALUE'; may be given again
+    #[arg(long, value_name = "KEY: VALUE", requires = "url")]
+    pub header: Vec<String>,
+    /// Show the change, and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove remove`.
+#[derive(Debug, Clone, Args)]
+pub struct Remove {
+    /// The server
+    #[arg(add = servers())]
+    pub name: String,
+    /// Show the change, and make none
+    #[arg(long)]
+    pub dry_run: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// `trove auth`.
+#[derive(Debug, Subcommand)]
+pub enum AuthCommand {
+    /// Print the address at which to log in to a server, and wait until you have
+    Login {
+        /// The server, by its id
+        server: String,
+    },
+    /// Show to which servers you are logged in
+    Status(Output),
+    /// Forget the tokens of a server
+    Logout {
+        /// The server, by its id
+        server: String,
+    },
+}
+
+/// `trove approve`.
+#[derive(Debug, Clone, Args)]
+pub struct Approve {
+    /// The servers to let run, as they are now; none: only show them
+    #[arg(value_name = "ID", add = servers())]
+    pub ids: Vec<String>,
+    /// Let all of them run
+    #[arg(long, conflicts_with = "ids")]
+    pub all: bool,
+    #[command(flatten)]
+    pub output: Output,
+}
