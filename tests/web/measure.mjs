@@ -1,14 +1,16 @@
 // How fast page and command line are with a hundred thousand resources, and how heavy the page
-// is. Prints one object; asserts nothing: machines differ.
+// is. Prints one object; asserts nothing: machines differ. With a number it is so many
+// resources, to see whether it still works.
 //
 //   cargo xtask measure-page
+//   TROVE_PEERS=… TROVE_BIN=… node tests/web/measure.mjs 2000
 
 import { spawnSync } from 'node:child_process';
 import { gzipSync } from 'node:zlib';
 
 import { openPage, ready, startBrowser, startTrove } from './kit.mjs';
 
-const trove = await startTrove({ share: ['--plain', '--many', '100000'] });
+const trove = await startTrove({ share: ['--plain', '--many', process.argv[2] ?? '100000'] });
 await trove.until(ready('share'));
 // Until the index is built, which takes both cores.
 for (let quiet = 0; quiet < 5;) {
