@@ -126,3 +126,59 @@ fn architecture() -> anyhow::Result<(&'static str, &'static str)> {
         other => bail!("packages for {other} have no name yet"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
+
+    use super::{Goods, bundle, wheel};
+    use crate::steps;
+
+    /// Checks every line of the record of a wheel, and that its program may be run.
+    const CHECK: &str = "
+import base64, csv, hashlib, io, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as file:
+    names = set(file.namelist())
+    record = next(name for name in names if name.endswith('/RECORD'))
+    for name, digest, size in csv.reader(io.StringIO(file.read(record).decode())):
+        names.remove(name)
+        if name == record: continue
+        held = file.read(name)
+        made = base64.urlsafe_b64encode(hashlib.sha256(held).digest()).rstrip(b'=').decode()
+        assert digest == 'sha256=' + made and int(size) == len(held), name
+    assert not [name for name in names if not name.endswith('/')], names
+    program = next(one for one in file.infolist() if one.filename.endswith('/scripts/trove'))
+    assert (program.external_attr >> 16) & 0o111 == 0o111, 'it may not be run'
+";
+
+    /// Something to pack, in a folder of its own.
+    fn goods(name: &str) -> (PathBuf, Goods) {
+        let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        fs::create_dir_all(&folder).expect("a folder can be made");
+        let binary = folder.join("program");
+        fs::write(&binary, b"#!/bin/sh\n# GLIBC_2.34\n").expect("a file can be written");
+        let none = String::new;
+        let manual = folder.join("man");
+        (folder, Goods { binary, manual, bash: none(), zsh: none(), fish: none() })
+    }
+
+    #[test]
+    fn a_wheel_records_all_it_holds_and_names_its_c_library() {
+        let (folder, goods) = goods("wheel");
+        let wheel = wheel::pack(&goods, &folder).expect("a wheel");
+        assert!(wheel.to_string_lossy().contains("-py3-none-manylinux_2_34_"), "{wheel:?}");
+        let mut python = Command::new("python3");
+        steps::output("wheel", python.args(["-c", CHECK]).arg(&wheel)).expect("a sound wheel");
+        fs::remove_dir_all(folder).expect("it was made here");
+    }
+
+    #[test]
+    fn a_bundle_unpacks_to_what_its_manifest_names() {
+        let (folder, goods) = goods("bundle");
+        let file = bundle::pack(&goods, &folder).expect("a bundle");
+        let program = bundle::unpack(&file, &folder.join("there")).expect("it can be unpacked");
+        let mode = fs::metadata(&program).expect("the program").permissions().mode();
+        assert_eq!((mode & 0o777, fs::read(program).ok()), (0o755, fs::read(&goods.binary).ok()));
+        fs::remove_dir_all(folder).expect("it was made here");
+    }
+}

@@ -3,6 +3,7 @@
 //! Every rule reads files only and reports every breach it finds, so that one run
 //! shows the whole of what is to be mended.
 
+mod documents;
 mod layers;
 mod manifests;
 mod sources;
@@ -29,6 +30,7 @@ pub(crate) fn tidy() -> anyhow::Result<()> {
         layers::check(file, &mut breaches);
         manifests::check(file, &mut breaches);
     }
+    documents::check(&files, &mut breaches);
     for breach in &breaches {
         eprintln!("{breach}");
     }

@@ -51,14 +51,20 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
     Ok(file)
 }
 
-/// Unpacks it as a client does, and starts what its manifest names.
-pub(super) fn try_out(bundle: &Path, prefix: &Path) -> anyhow::Result<()> {
-    fs::create_dir_all(prefix)?;
+/// Unpacks it as a client does; gives the program that its manifest names.
+pub(super) fn unpack(bundle: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
+    fs::create_dir_all(folder)?;
     let mut python = Command::new("python3");
-    steps::run("unpack the bundle", python.args(["-c", UNPACK]).args([bundle, prefix]))?;
-    let manifest: Value = serde_json::from_str(&fs::read_to_string(prefix.join("manifest.json"))?)?;
+    steps::run("unpack the bundle", python.args(["-c", UNPACK]).args([bundle, folder]))?;
+    let manifest: Value = serde_json::from_str(&fs::read_to_string(folder.join("manifest.json"))?)?;
     let command = manifest["server"]["mcp_config"]["command"].as_str().unwrap_or_default();
-    let program = command.replace("${__dirname}", &prefix.display().to_string());
-    ensure!(Path::new(&program).is_file(), "the manifest names {command}, which is not there");
-    smoke::try_out(Path::new(&program), &prefix.join("home"))
+    let program = PathBuf::from(command.replace("${__dirname}", &folder.display().to_string()));
+    ensure!(program.is_file(), "the manifest names {command}, which is not there");
+    Ok(program)
+}
+
+/// Unpacks it and tries the program.
+pub(super) fn try_out(bundle: &Path, prefix: &Path) -> anyhow::Result<()> {
+    let program = unpack(bundle, prefix)?;
+    smoke::try_out(&program, &prefix.join("home"))
 }
