@@ -28,6 +28,8 @@ use crate::{
 const LOOK: Duration = Duration::from_millis(5);
 /// How long one answer of Trove may take, its own wait for a server included.
 const LONGEST_ANSWER: Duration = Duration::from_secs(120);
+/// How long the door may take to close.
+const FAREWELL: Duration = Duration::from_secs(5);
 const DOOR: &str = "trove";
 
 /// A client with its servers.
@@ -132,8 +134,8 @@ impl Stand {
     pub(super) async fn shutdown(self) {
         self.client.shutdown().await;
         self.stop.cancel();
-        // It ends by itself once its only client is gone.
-        let _ = self.door.await;
+        // It ends by itself once its only client is gone, or else with us.
+        let _ = tokio::time::timeout(FAREWELL, self.door).await;
         tokio::join!(self.direct.shutdown(), self.trove.shutdown());
     }
 }

@@ -328,6 +328,15 @@ async fn prometheus_reads_what_every_door_counted_if_it_is_let_in() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
     }
+    // Whoever writes a dashboard finds each of them described.
+    let described = include_str!("../../../../docs/metrics.md");
+    for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
+        // Some stand there as an ending of the one before them.
+        let ending = name.splitn(3, '_').nth(2).map(|ending| format!("`_{ending}`"));
+        let is_described = described.contains(&format!("`{name}`"))
+            || ending.is_some_and(|ending| described.contains(&ending));
+        assert!(is_described, "{name} is not in docs/metrics.md");
+    }
     let foreign = page().header("Host", "evil.test").send().await.expect("trove answers");
     assert_eq!(foreign.status(), 403);
 }
