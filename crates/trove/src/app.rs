@@ -30,7 +30,7 @@ mod parts;
 
 use index::attach_search;
 pub(crate) use parts::{access, open_flags, tool_settings};
-use parts::{attach_guide, audit_file, open_audit};
+use parts::{attach_guide, audit_file, index_rules, open_audit};
 
 use crate::{
     approval::Admission,
@@ -87,6 +87,7 @@ impl Live {
         self.gateway
             .crawl_settings
             .set(config.discovery.max_content_bytes.value, config.discovery.parallel.value);
+        self.gateway.crawl_settings.set_rules(index_rules(config));
         self.tools.configure(tool_settings(config));
         let (server, security) = describe::settings(config, self.is_semantic);
         self.gateway.publish_settings(server, security);

@@ -35,6 +35,13 @@ pub struct BadPattern {
     why: String,
 }
 
+impl BadPattern {
+    /// What was written, and what is wrong with it.
+    pub fn new(pattern: &str, why: &str) -> BadPattern {
+        BadPattern { pattern: pattern.to_owned(), why: why.to_owned() }
+    }
+}
+
 /// All rules, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Policy(Vec<Rule>);
@@ -42,10 +49,10 @@ pub struct Policy(Vec<Rule>);
 impl Rule {
     /// A rule over the URIs that `pattern` matches; `*` stands for anything.
     pub fn new(pattern: &str, roles: Vec<String>, visible: bool) -> Result<Rule, BadPattern> {
-        let bad = |why: String| BadPattern { pattern: pattern.to_owned(), why };
         let mut glob = GlobBuilder::new(pattern);
         let glob = glob.case_insensitive(true).literal_separator(false).build();
-        let matcher = glob.map_err(|e| bad(e.kind().to_string()))?.compile_matcher();
+        let matcher =
+            glob.map_err(|e| BadPattern::new(pattern, &e.kind().to_string()))?.compile_matcher();
         Ok(Rule { pattern: pattern.to_owned(), matcher, roles, visible })
     }
 

@@ -1,6 +1,10 @@
 //! Keeps the index in step with the catalogue, and reads contents for it in the
 //! background: few at a time, fewer still from one Source, and never before a request.
 
+mod due;
+mod reading;
+mod rules;
+
 use std::{
     collections::{HashMap, HashSet},
     sync::{
@@ -10,17 +14,17 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use arc_swap::ArcSwap;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
-    sync::{
-        Semaphore,
-        broadcast::error::{RecvError, TryRecvError},
-    },
-    task::JoinSet,
+    sync::broadcast::error::{RecvError, TryRecvError},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
+pub use self::rules::{IndexRule, IndexRules, MAX_INDEX_RULES};
+
+use self::{due::Due, reading::Reading};
 use super::{Gateway, find::seconds};
 use crate::{
     access::Standing,
@@ -28,21 +32,11 @@ use crate::{
     catalogue::{Change, Member, Snapshot},
     content,
     json::{self, Json, Object},
-    resource::{Listing, Scope},
+    resource::{Freshness, Listing, Scope},
     search::{Content, Depth, Entry, Key, Pending, Search, Skip, SourceListing},
     source::{Ask, Indexing, Operation, Reply, SourceError, SourceId},
 };
 
-/// How many contents are read from one Source at a time.
-const PER_SOURCE: usize = 2;
-/// How many are chosen at a time.
-const CHOSEN: usize = 64;
-/// How long to rest when there is nothing to read.
-const REST: Duration = Duration::from_millis(500);
-/// How long a Source that failed is left alone.
-const LEAVE_ALONE: Duration = Duration::from_secs(30);
-/// How often a content may fail before it is given up.
-const MAX_FAILURES: u32 = 3;
 /// How long reading one content may take.
 const MAX_READING: Duration = Duration::from_secs(30);
 /// How long after a request the background waits.
@@ -56,6 +50,9 @@ const MAX_YIELD: Duration = Duration::from_millis(200);
 const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
 
+/// How soon a content is read again by the clock, at the earliest.
+const REREAD_AFTER_MS: u64 = 60_000;
+
 /// What the crawler is told by the settings.
 #[derive(Debug)]
 pub struct CrawlSettings {
@@ -63,6 +60,9 @@ pub struct CrawlSettings {
     pub max_content_bytes: AtomicUsize,
     /// How many contents are read at a time.
     pub parallel: AtomicUsize,
+    /// No content is read again by the clock sooner than this, in milliseconds.
+    pub reread_after_ms: AtomicU64,
+    rules: ArcSwap<IndexRules>,
 }
 
 impl CrawlSettings {
@@ -71,6 +71,11 @@ impl CrawlSettings {
         self.max_content_bytes.store(max_content_bytes, Ordering::Relaxed);
         self.parallel.store(parallel, Ordering::Relaxed);
     }
+
+    /// Says what may be looked into, by URI; what was fed before is fed again.
+    pub fn set_rules(&self, rules: IndexRules) {
+        self.rules.store(Arc::new(rules));
+    }
 }
 
 impl Default for CrawlSettings {
@@ -78,6 +83,8 @@ impl Default for CrawlSettings {
         CrawlSettings {
             max_content_bytes: AtomicUsize::new(1024 * 1024),
             parallel: AtomicUsize::new(5),
+            reread_after_ms: AtomicU64::new(REREAD_AFTER_MS),
+            rules: ArcSwap::default(),
         }
     }
 }
@@ -106,8 +113,9 @@ impl Gateway {
             gateway: self,
             search,
             fed: HashMap::new(),
-            failures: HashMap::new(),
-            left_alone: HashMap::new(),
+            rules: Arc::default(),
+            due: Due::default(),
+            reading: Reading::default(),
         };
         let (gateway, search) = (crawler.gateway.clone(), crawler.search.clone());
         tokio::select! {
@@ -147,8 +155,11 @@ struct Crawler {
     search: Arc<Search>,
     /// The listing each Source was last fed with.
     fed: HashMap<SourceId, Arc<Listing>>,
-    failures: HashMap<Key, u32>,
-    left_alone: HashMap<SourceId, Instant>,
+    /// The rules they were fed by.
+    rules: Arc<IndexRules>,
+    /// What is to be read again by the clock.
+    due: Due,
+    reading: Reading,
 }
 
 impl Crawler {
@@ -160,39 +171,61 @@ impl Crawler {
             // An index that begins anew knows nothing of what it was fed with.
             if !matches!(events.try_recv(), Err(TryRecvError::Empty | TryRecvError::Closed)) {
                 self.fed.clear();
-                self.failures.clear();
+                self.reading.forget();
                 self.feed().await;
             }
-            let worked = self.read_some().await;
-            if !worked {
+            if self.is_behind() {
+                self.feed().await;
+            }
+            for key in self.due.take(Instant::now()) {
+                self.search.content_changed(key).await;
+            }
+            let rest = self.start_reading();
+            // A moment in which the index notes what it was given is no rest.
+            if self.reading.is_idle() && rest == reading::REST {
                 self.gateway.progress.note_rest();
             }
-            let rest = if worked { Duration::ZERO } else { REST };
-            match tokio::time::timeout(rest, changes.recv()).await {
-                // Not every other Snapshot is worth telling clients of.
-                Err(_) if !self.gateway.progress.is_fed_with(&self.gateway.current()) => {
-                    self.feed().await;
-                }
-                Err(_) => {}
-                Ok(Ok(Change::Lists(_)) | Err(RecvError::Lagged(_))) => self.feed().await,
-                Ok(Ok(Change::Updated { source, uri })) => {
-                    self.search.content_changed(Key { source, local: uri }).await;
-                }
-                Ok(Ok(Change::Log { .. })) => {}
-                Ok(Err(RecvError::Closed)) => return,
+            tokio::select! {
+                change = changes.recv() => match change {
+                    Ok(Change::Lists(_)) | Err(RecvError::Lagged(_)) => self.feed().await,
+                    Ok(Change::Updated { source, uri }) => {
+                        self.search.content_changed(Key { source, local: uri }).await;
+                    }
+                    Ok(Change::Log { .. }) => {}
+                    Err(RecvError::Closed) => return,
+                },
+                Some((key, outcome)) = self.reading.next() => self.take(key, outcome).await,
+                () = tokio::time::sleep(rest) => {}
             }
         }
     }
 
+    /// Whether something is listed, or allowed, that the index was not told of. Not every new
+    /// Snapshot is worth telling clients of.
+    fn is_behind(&self) -> bool {
+        let rules = self.gateway.crawl_settings.rules.load();
+        !Arc::ptr_eq(&self.rules, &rules)
+            || !self.gateway.progress.is_fed_with(&self.gateway.current())
+    }
+
     /// Tells the index what is listed now.
     async fn feed(&mut self) {
+        let rules = self.gateway.crawl_settings.rules.load_full();
+        if !Arc::ptr_eq(&self.rules, &rules) {
+            self.rules = rules;
+            self.fed.clear();
+            self.reading.forget();
+        }
         let snapshot = self.gateway.snapshot().await;
         let ids: HashSet<&SourceId> = snapshot.members().iter().map(|m| m.source.id()).collect();
-        let gone: Vec<SourceId> = self.fed.keys().filter(|id| !ids.contains(id)).cloned().collect();
+        // What an earlier run knew of a server that is not configured any more goes too.
+        let known = self.search.sources().into_iter().chain(self.fed.keys().cloned());
+        let gone: HashSet<SourceId> = known.filter(|id| !ids.contains(id)).collect();
         // Names depend on who else is there.
         let names_may_differ = !gone.is_empty() || ids.len() != self.fed.len();
         for id in gone {
             self.fed.remove(&id);
+            self.due.forget(&id);
             self.search.remove_source(id).await;
         }
         for (n, member) in (0u32..).zip(snapshot.members()) {
@@ -202,84 +235,38 @@ impl Crawler {
                 continue;
             }
             self.fed.insert(id.clone(), member.listing.clone());
-            match member.source.indexing() {
-                Indexing::Off => self.search.remove_source(id.clone()).await,
-                depth => {
-                    let entries = entries(&snapshot, n, member, depth);
-                    self.search.replace_source(SourceListing { source: id.clone(), entries }).await;
-                }
-            }
+            let entries = entries(&snapshot, n, member, &self.rules);
+            self.search.replace_source(SourceListing { source: id.clone(), entries }).await;
         }
         self.gateway.progress.note_fed(snapshot);
-    }
-
-    /// Reads the contents that are wanted most; false when there is nothing to do.
-    async fn read_some(&mut self) -> bool {
-        let now = Instant::now();
-        self.left_alone.retain(|_, until| *until > now);
-        let is_free = |p: &Pending| !self.left_alone.contains_key(&p.key.source);
-        let pending: Vec<Pending> =
-            self.search.pending(CHOSEN).into_iter().filter(is_free).collect();
-        if pending.is_empty() {
-            return false;
-        }
-        let settings = &self.gateway.crawl_settings;
-        let room = Arc::new(Semaphore::new(settings.parallel.load(Ordering::Relaxed).max(1)));
-        let mut lanes: HashMap<SourceId, Arc<Semaphore>> = HashMap::new();
-        let mut reading = JoinSet::new();
-        for pending in pending {
-            let lane = lanes.entry(pending.key.source.clone());
-            let lane = lane.or_insert_with(|| Arc::new(Semaphore::new(PER_SOURCE))).clone();
-            let (gateway, room) = (self.gateway.clone(), room.clone());
-            reading.spawn(async move {
-                let _lane = lane.acquire_owned().await;
-                let _room = room.acquire_owned().await;
-                gateway.stand_aside(MAX_YIELD).await;
-                let outcome = gateway.read_for_index(&pending).await;
-                (pending.key, outcome)
-            });
-        }
-        while let Some(done) = reading.join_next().await {
-            let Ok((key, outcome)) = done else { continue };
-            self.take(key, outcome).await;
-        }
-        true
-    }
-
-    async fn take(&mut self, key: Key, outcome: Outcome) {
-        match outcome {
-            Outcome::Content(content) => {
-                self.failures.remove(&key);
-                let is_private = content.owner.is_some();
-                self.search.put_content(key.clone(), content).await;
-                if is_private {
-                    // There is nothing in it for everybody: it is not wanted again.
-                    self.search.skip_content(key, Skip::Private).await;
-                }
-            }
-            Outcome::Skip(skip) => self.search.skip_content(key, skip).await,
-            Outcome::Failed => {
-                let count = self.failures.entry(key.clone()).or_default();
-                *count += 1;
-                if *count >= MAX_FAILURES {
-                    self.failures.remove(&key);
-                    return self.search.skip_content(key, Skip::Unreadable).await;
-                }
-                self.left_alone.insert(key.source, Instant::now() + LEAVE_ALONE);
-            }
-        }
     }
 }
 
 /// What became of reading one content.
 enum Outcome {
-    Content(Content),
+    /// The content, and how long its Source says it holds.
+    Content(Content, Option<Freshness>),
     Skip(Skip),
     /// Now; it may work later.
     Failed,
 }
 
 impl Gateway {
+    /// How long a content is believed before it is read again unasked; nothing where its
+    /// Source gives no time and nobody says that it is public.
+    fn holds_for(&self, source: &SourceId, said: Option<Freshness>) -> Option<Duration> {
+        let is_public = || self.current().member(source).is_some_and(|m| m.source.is_public());
+        let holds = match said.map(|said| said.ttl_ms) {
+            Some(ms) if ms > 0 => Duration::from_millis(ms),
+            // What may not be kept at all changes often, or nobody knows when.
+            Some(_) => self.cache_ttl(),
+            None if is_public() => self.cache_ttl(),
+            None => return None,
+        };
+        let floor = self.crawl_settings.reread_after_ms.load(Ordering::Relaxed);
+        Some(holds.max(Duration::from_millis(floor)))
+    }
+
     /// Reads one content for the index, as nobody in particular.
     async fn read_for_index(&self, pending: &Pending) -> Outcome {
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
@@ -339,20 +326,25 @@ fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller)
     // What a Source calls private is for the one whose credentials fetched it.
     let is_private = reply.freshness.is_some_and(|said| said.scope == Scope::Private);
     let owner = is_private.then(|| caller.scope());
-    Outcome::Content(Content { text, mime, read_at: seconds(SystemTime::now()), owner })
+    let content = Content { text, mime, read_at: seconds(SystemTime::now()), owner };
+    Outcome::Content(content, reply.freshness)
 }
 
 /// The resources of one member as the index takes them.
-fn entries(snapshot: &Snapshot, member: u32, of: &Member, indexing: Indexing) -> Vec<Entry> {
-    let depth = match indexing {
-        Indexing::Content => Depth::Content,
-        Indexing::Metadata | Indexing::Off => Depth::Metadata,
-    };
+fn entries(snapshot: &Snapshot, member: u32, of: &Member, rules: &IndexRules) -> Vec<Entry> {
+    let (id, indexing) = (of.source.id(), of.source.indexing());
     let own = snapshot.resources().iter().filter(|resource| resource.member == member);
-    own.map(|resource| {
+    own.filter_map(|resource| {
+        let depth = match rules.of(id.as_str(), resource.local.as_str(), indexing) {
+            Indexing::Content => Depth::Content,
+            Indexing::Metadata => Depth::Metadata,
+            Indexing::Off => return None,
+        };
         let listed = Listed::of(&resource.entry);
-        Entry {
-            source: of.source.id().clone(),
+        // What a read would change is never read unasked, whatever a rule says.
+        let depth = if listed.has_effects { Depth::Metadata } else { depth };
+        Some(Entry {
+            source: id.clone(),
             local: resource.local.clone(),
             public: resource.public.clone(),
             name: listed.name,
@@ -363,7 +355,7 @@ fn entries(snapshot: &Snapshot, member: u32, of: &Member, indexing: Indexing) ->
             modified: listed.modified,
             priority: listed.priority,
             depth,
-        }
+        })
     })
     .collect()
 }
@@ -377,6 +369,8 @@ struct Listed {
     size: Option<u64>,
     modified: Option<i64>,
     priority: f32,
+    /// Its Source says that reading it does something.
+    has_effects: bool,
 }
 
 impl Listed {
@@ -395,6 +389,8 @@ impl Listed {
             modified: modified.and_then(|date| {
                 OffsetDateTime::parse(&date, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
             }),
+            has_effects: annotated("readOnlyHint") == Some("false")
+                || annotated("destructiveHint") == Some("true"),
             priority: annotated("priority").and_then(|p| p.parse().ok()).unwrap_or(0.5),
         }
     }

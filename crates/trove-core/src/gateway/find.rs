@@ -6,6 +6,7 @@ use super::{AskError, Gateway, settle::Asked};
 use crate::{
     access::{Access, Standing},
     caller::{Caller, Via},
+    catalogue::Snapshot,
     json::Json,
     knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Search, Seen, Sight},
@@ -72,6 +73,19 @@ impl Gateway {
         Ok(Found { hits: hits?, searched, down })
     }
 
+    /// The names of resources that a name nobody has may have meant, by its words and their
+    /// meaning; only of what the caller may read. Nothing is recorded of it.
+    pub async fn alike(&self, caller: &Caller, name: &str, limit: usize) -> Vec<PublicUri> {
+        let Some(search) = self.search.get().cloned() else { return Vec::new() };
+        let words: Vec<&str> =
+            name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+        let query = Query { max_results: limit, ..Query::text(words.join(" ")) };
+        let sight = self.sight(caller);
+        let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
+        let hits = work.await.ok().and_then(Result::ok).unwrap_or_default();
+        hits.hits.into_iter().map(|hit| hit.public).collect()
+    }
+
     /// How much of what the caller may read is indexed.
     pub fn coverage(&self, caller: &Caller) -> Option<Coverage> {
         self.search.get().map(|search| search.coverage(&self.sight(caller)))
@@ -86,6 +100,7 @@ impl Gateway {
     fn sight(&self, caller: &Caller) -> CallerSight {
         CallerSight {
             access: self.access(),
+            snapshot: self.current(),
             caller: caller.clone(),
             scope: caller.scope(),
             picks: self.picks_of(caller),
@@ -120,6 +135,8 @@ pub(super) fn seconds(moment: SystemTime) -> i64 {
 /// What a caller may read he may find.
 struct CallerSight {
     access: Arc<Access>,
+    /// What is listed now: what the index still has of others is not found.
+    snapshot: Arc<Snapshot>,
     caller: Caller,
     scope: Arc<str>,
     /// What of the guide his project picks.
@@ -132,6 +149,9 @@ impl Sight for CallerSight {
     }
 
     fn of_source(&self, source: &SourceId) -> Seen {
+        if self.snapshot.member(source).is_none() {
+            return Seen::Nothing;
+        }
         let is_picked = self.picks.is_some() && *source == SourceId::guide();
         if self.access.policy.is_empty() && !is_picked { Seen::All } else { Seen::Some }
     }

@@ -33,7 +33,7 @@ use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
-pub use crawl::CrawlSettings;
+pub use crawl::{CrawlSettings, IndexRule, IndexRules, MAX_INDEX_RULES};
 pub use error::AskError;
 pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};

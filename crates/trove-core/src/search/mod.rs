@@ -220,7 +220,24 @@ impl Search {
 
     /// The resources whose content should be read next, the most wanted first.
     pub fn pending(&self, limit: usize) -> Vec<Pending> {
-        self.shared.roster().pending(limit)
+        self.pending_if(limit, &|_, _| true)
+    }
+
+    /// The same, of those that may be read now.
+    pub fn pending_if(&self, limit: usize, may: &dyn Fn(&SourceId, &str) -> bool) -> Vec<Pending> {
+        self.shared.roster().pending(limit, may)
+    }
+
+    /// Whether something that was brought is not noted yet.
+    pub fn has_queued(&self) -> bool {
+        self.room.available_permits() < MAX_QUEUED_KIB
+    }
+
+    /// The Sources of which something is known.
+    pub fn sources(&self) -> Vec<SourceId> {
+        let roster = self.shared.roster();
+        let all = roster.sources.iter().zip(&roster.tallies);
+        all.filter(|(_, tally)| tally.entries > 0).map(|(source, _)| source.clone()).collect()
     }
 
     /// Stops or resumes the background that gives resources their vectors.

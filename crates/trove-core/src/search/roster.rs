@@ -178,8 +178,13 @@ impl Roster {
     }
 
     /// The resources whose content should be read, the most wanted first.
-    pub(super) fn pending(&self, limit: usize) -> Vec<Pending> {
+    pub(super) fn pending(
+        &self,
+        limit: usize,
+        may: &dyn Fn(&SourceId, &str) -> bool,
+    ) -> Vec<Pending> {
         let wanted = self.iter().filter(|record| record.state.wants_reading());
+        let wanted = wanted.filter(|record| may(self.source_of(record), &record.local));
         let chosen = top_by(wanted, limit, |a, b| urgency(a).total_cmp(&urgency(b)));
         let pending = |record: &Record| Pending {
             key: self.key_of(record),

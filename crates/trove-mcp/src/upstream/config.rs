@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
-use trove_core::SourceId;
+use trove_core::{SourceId, source::Indexing};
 
 use super::variables::Text;
 
@@ -106,6 +106,16 @@ pub enum Index {
     Metadata,
     /// Nothing.
     Off,
+}
+
+impl From<Index> for Indexing {
+    fn from(index: Index) -> Indexing {
+        match index {
+            Index::Content => Indexing::Content,
+            Index::Metadata => Indexing::Metadata,
+            Index::Off => Indexing::Off,
+        }
+    }
 }
 
 /// How changes of a watched resource become known.

@@ -257,11 +257,7 @@ impl Source for Upstream {
     }
 
     fn indexing(&self) -> Indexing {
-        match self.config.index {
-            super::config::Index::Content => Indexing::Content,
-            super::config::Index::Metadata => Indexing::Metadata,
-            super::config::Index::Off => Indexing::Off,
-        }
+        self.config.index.into()
     }
 
     fn is_public(&self) -> bool {

@@ -17,12 +17,13 @@ use trove_core::{
     },
     caller::Roles,
     flags::{Flags, Origin as FlagOrigin, Resolved, SqliteStore, defs::KNOWN},
+    gateway::{IndexRule, IndexRules},
     knowledge::{self, Givens, Knowledge},
     tools::Settings,
 };
 
 use crate::{
-    config::{Config, Loaded, Origin, PolicyRule},
+    config::{Config, IndexSetting, Loaded, Origin, PolicyRule},
     ledger::ConfigLedger,
 };
 
@@ -39,6 +40,15 @@ pub(crate) fn access(config: &Config) -> Access {
         policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
         local_roles: Roles::new(config.local_roles.value.iter().cloned()),
     }
+}
+
+/// What search may read, by URI, by the configuration.
+pub(super) fn index_rules(config: &Config) -> IndexRules {
+    let rule = |rule: &IndexSetting| {
+        // A pattern that cannot be read was reported with the rest of the file.
+        IndexRule::new(&rule.pattern, rule.index.into()).ok()
+    };
+    IndexRules::new(config.discovery.index.iter().filter_map(rule).collect())
 }
 
 /// What tools are offered, and how, by the configuration.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use trove_core::source::Indexing;
 
 use super::{
     env::{
@@ -11,9 +12,9 @@ use super::{
     },
     file,
     problem::Problems,
-    read::{Fields, Key},
+    read::{Fields, Key, Spot, Word as _},
     resolve::{Surroundings, pick},
-    settings::{Discovery, Origin, Setting, Share},
+    settings::{Discovery, IndexSetting, Origin, Setting, Share},
     tree::Node,
 };
 
@@ -67,7 +68,25 @@ pub(super) fn discovery(
         relevance_threshold: pick(None, threshold, DEFAULT_THRESHOLD),
         is_semantic: pick(None, file.semantic.take(), true),
         logs_queries: pick(None, file.log_queries.take(), false),
+        index: file.index.iter().filter_map(|rule| index_rule(rule, problems)).collect(),
     }
+}
+
+fn index_rule(rule: &Spot<file::IndexRule>, problems: &mut Problems) -> Option<IndexSetting> {
+    let file::IndexRule { r#match, index } = &rule.value;
+    if r#match.is_absent() || r#match.get().is_some_and(|pattern| pattern.value.is_empty()) {
+        let hint = "add the resources it is about: match = \"wiki://drafts/*\"";
+        problems.error(rule.at, "a [[discovery.index]] has no `match`", hint);
+    }
+    if index.is_absent() {
+        let hint = "add what search may read of them: index = \"metadata\"";
+        problems.error(rule.at, "a [[discovery.index]] has no `index`", hint);
+    }
+    let (pattern, index) = (r#match.get()?.value.clone(), index.get()?.value);
+    if let Err(error) = trove_core::gateway::IndexRule::new(&pattern, Indexing::Off) {
+        problems.error(rule.at, error.to_string(), "`*` stands for anything");
+    }
+    Some(IndexSetting { pattern, index: index.into() })
 }
 
 fn threshold(written: &Key<f64>, problems: &mut Problems) -> Option<Share> {
@@ -121,7 +140,7 @@ pub(super) fn of_client(node: &Node, problems: &mut Problems) -> Option<file::Di
 
 /// The section as it is in force.
 pub(super) fn shown(discovery: &Discovery) -> Value {
-    json!({
+    let mut shown = json!({
         "cache_ttl_ms": u64::try_from(discovery.cache_ttl.as_millis()).unwrap_or(u64::MAX),
         "max_content_size": discovery.max_content_bytes.value,
         "parallel_requests": discovery.parallel.value,
@@ -129,5 +148,10 @@ pub(super) fn shown(discovery: &Discovery) -> Value {
         "relevance_threshold": discovery.relevance_threshold.get(),
         "semantic": discovery.is_semantic.value,
         "log_queries": discovery.logs_queries.value,
-    })
+    });
+    if !discovery.index.is_empty() {
+        let rule = |rule: &IndexSetting| json!({ "match": rule.pattern, "index": file::Index::from(rule.index).as_str() });
+        shown["index"] = discovery.index.iter().map(rule).collect();
+    }
+    shown
 }

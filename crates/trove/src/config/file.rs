@@ -201,6 +201,19 @@ section! {
         /// Whether logs tell what was asked for, not only how long the question was.
         #[schemars(extend("default" = false))]
         log_queries: Key<bool>,
+        /// What search may read, by URI; the first that matches wins over what a server says.
+        index: Vec<Spot<IndexRule>>,
+    }
+}
+
+section! {
+    /// One rule on what search may read.
+    #[schemars(extend("required" = ["match", "index"]))]
+    IndexRule {
+        /// The resources it is about, as in `wiki://drafts/*`.
+        r#match: Key<String>,
+        /// What of them search may read.
+        index: Key<Index>,
     }
 }
 

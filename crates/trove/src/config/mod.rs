@@ -18,8 +18,8 @@ pub use schema::schema;
 pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{
-    BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, Origin, Overrides, PolicyRule,
-    Setting, Share, Tokens, Toolset,
+    BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, IndexSetting, Origin, Overrides,
+    PolicyRule, Setting, Share, Tokens, Toolset,
 };
 pub(crate) use show::{is_secretive, masked_args, masked_url};
 pub use show::{show, show_origins, show_text};

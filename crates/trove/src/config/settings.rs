@@ -12,7 +12,10 @@ use std::{
 };
 
 use trove_core::knowledge;
-use trove_mcp::{bounds::Bounds, upstream::UpstreamConfig};
+use trove_mcp::{
+    bounds::Bounds,
+    upstream::{Index, UpstreamConfig},
+};
 
 pub use super::file::{BridgeMode, Descriptions, Toolset};
 
@@ -110,6 +113,17 @@ pub struct Discovery {
     pub is_semantic: Setting<bool>,
     /// Whether logs tell what was asked for.
     pub logs_queries: Setting<bool>,
+    /// What search may read, by URI; the first that matches decides.
+    pub index: Vec<IndexSetting>,
+}
+
+/// One rule on what search may read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexSetting {
+    /// The resources it is about, as in `wiki://drafts/*`.
+    pub pattern: String,
+    /// What of them search may read.
+    pub index: Index,
 }
 
 /// A share from 0 to 1, in thousandths.

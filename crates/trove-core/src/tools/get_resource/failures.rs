@@ -73,12 +73,19 @@ pub(super) fn malformed(view: &View, what: &str) -> Failure {
 async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
     match misfits::explain(call, view, uri.as_str()).await {
         Some(failure) => failure,
-        None => invalid_uri(view, uri),
+        None => {
+            let alike = match total(view) > MAX_VALID {
+                true => call.gateway.alike(call.caller, uri.as_str(), nearest::SHOWN / 2).await,
+                // All of them are told anyway.
+                false => Vec::new(),
+            };
+            invalid_uri(view, uri, &alike)
+        }
     }
 }
 
-fn invalid_uri(view: &View, uri: &PublicUri) -> Failure {
-    let near = nearest::nearest(view, uri.as_str());
+fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
+    let near = nearest::joined(nearest::nearest(view, uri.as_str()), alike);
     let action = match near.first() {
         Some(nearest) => format!("Did you mean {}?", shown(nearest)),
         None => "No server lists anything yet; call health_check to see why.".to_owned(),

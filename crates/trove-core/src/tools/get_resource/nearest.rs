@@ -5,7 +5,7 @@
 
 use std::cmp::Reverse;
 
-use crate::gateway::View;
+use crate::{gateway::View, uri::PublicUri};
 
 /// How many names are given.
 pub(super) const SHOWN: usize = 10;
@@ -41,6 +41,20 @@ pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
         .collect();
     compared.sort_unstable();
     compared.into_iter().take(SHOWN).map(|(_, uri)| uri.to_owned()).collect()
+}
+
+/// The nearest by spelling, and those that mean the same: one in turn of each, the nearest by
+/// spelling first.
+pub(super) fn joined(spelt: Vec<String>, alike: &[PublicUri]) -> Vec<String> {
+    let (mut all, mut meant) = (Vec::with_capacity(SHOWN), alike.iter().map(PublicUri::as_str));
+    for near in spelt {
+        for name in [Some(near.as_str()), meant.next()].into_iter().flatten() {
+            if all.len() < SHOWN && !all.iter().any(|known| known == name) {
+                all.push(name.to_owned());
+            }
+        }
+    }
+    all
 }
 
 /// A listed resource that is spelt almost so.
@@ -83,4 +97,18 @@ impl Pairs {
 fn slot(pair: &[u8]) -> usize {
     let [a, b] = [0, 1].map(|n| usize::from(pair[n].to_ascii_lowercase()));
     (a * 31 + b) % PAIRS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spelling_and_meaning_take_turns_and_nothing_is_told_twice() {
+        let spelt = (0..10).map(|n| format!("a://{n}")).collect();
+        let alike = ["m://x", "a://1", "m://y"].map(PublicUri::from);
+        let joined = joined(spelt, &alike);
+        assert_eq!(joined[..5], ["a://0", "m://x", "a://1", "a://2", "m://y"]);
+        assert_eq!(joined.len(), SHOWN);
+    }
 }

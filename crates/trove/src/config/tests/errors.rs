@@ -160,6 +160,30 @@ fn ids_times_and_words_must_make_sense() {
 }
 
 #[test]
+fn a_rule_on_what_search_may_read_is_whole() {
+    check(
+        "
+        [[discovery.index]]
+        index = 'off'
+        [[discovery.index]]
+        match = 'wiki://*'
+        [[discovery.index]]
+        match = 'wiki://['
+        index = 'some'
+        [[discovery.index]]
+        match = 'wiki://['
+        index = 'off'
+        ",
+        "
+        trove.toml:7:9: error: `some` is no value of `discovery.index.index`
+          hint: known: `content`, `metadata`, `off`
+        trove.toml:1:1: error: a [[discovery.index]] has no `match`
+          hint: add the resources it is about: match = \"wiki://drafts/*\"
+        ",
+    );
+}
+
+#[test]
 fn urls_and_headers_must_make_sense_and_are_not_repeated() {
     check(
         "

@@ -325,6 +325,17 @@ fn the_schema_knows_every_section_and_refuses_others() {
 }
 
 #[test]
+fn what_search_may_read_is_said_by_uri_in_order() {
+    let text = "[[discovery.index]]\nmatch = \"wiki://drafts/*\"\nindex = \"off\"\n\n\
+                [[discovery.index]]\nmatch = \"wiki://*\"\nindex = \"metadata\"\n";
+    let Loaded { config, problems, .. } = load_toml(text);
+    assert_eq!(shown(&problems), "");
+    let rules: Vec<_> = config.discovery.index.iter().map(|it| (&*it.pattern, it.index)).collect();
+    assert_eq!(rules, [("wiki://drafts/*", Index::Off), ("wiki://*", Index::Metadata)]);
+    assert!(show_text(&config).contains(text), "{}", show_text(&config));
+}
+
+#[test]
 fn the_environment_wins_over_discovery_in_the_file() {
     let folder = TempDir::new().unwrap();
     let text = "[discovery]\ncache_ttl_ms = 5\nmax_content_size = 6\nrelevance_threshold = 1\n";

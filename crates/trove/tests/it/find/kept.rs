@@ -40,6 +40,39 @@ async fn contents_are_found_after_a_restart_without_being_read_again() {
 }
 
 #[tokio::test]
+async fn what_was_indexed_of_a_server_that_was_taken_out_is_not_found_any_more() {
+    let toys = [
+        searched("one", "--bare --resources 3 --size 200 --scheme one"),
+        searched("two", "--bare --resources 3 --size 200 --scheme two"),
+    ];
+    let folder = Folder::with(&config(&toys));
+    let mut trove = Trove::start_in(&folder).await;
+    trove.ready(&["one", "two"]).await;
+    indexed(&trove).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["lazy", "dog"] });
+    let answer = found(&client, "search_resources", asked.clone()).await;
+    assert_eq!(uris(&answer).len(), 6, "{answer}");
+    trove.signal(Signal::TERM);
+    trove.ended().await;
+    folder.write(&config(&toys[..1]));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    until("the index to be open", async || {
+        let answer = found(&client, "search_resources", asked.clone()).await;
+        // Never those of the other, from the first answer on.
+        assert!(!answer.to_string().contains("two://"), "{answer}");
+        answer["success"] == true && uris(&answer).len() == 3
+    })
+    .await;
+    until("what was kept of it to be thrown away", async || {
+        trove.health().await["index"]["entries"].as_u64() < Some(20)
+            && trove.health().await["index"]["indexed"] == 3
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_kill_while_indexing_costs_only_what_was_not_committed() {
     let many = "--bare --resources 600 --size 300 --fault delay:read=15";
     let folder = Folder::with(&config(&[searched("one", many)]));

@@ -42,6 +42,23 @@ async fn a_dead_a_slow_and_a_huge_server_cost_the_others_nothing() {
 }
 
 #[tokio::test]
+async fn a_server_that_reads_for_ever_holds_up_no_other() {
+    let toys = [
+        searched("a-slow", "--bare --resources 500 --fault delay:read=3600000 --scheme slow"),
+        searched("b-good", "--bare --resources 80 --size 200 --scheme good"),
+    ];
+    let trove = Trove::start(&config(&toys)).await;
+    trove.ready(&["a-slow", "b-good"]).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "searchTerms": ["lazy", "dog"], "searchScope": "content" });
+    until("all contents of the good one to be found", async || {
+        let answer = found(&client, "search_resources", asked.clone()).await;
+        answer["success"] == true && answer["totalFound"] == 80
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn contents_that_cannot_be_read_are_said_to_be_missing() {
     let toys = [searched("bad", "--bare --resources 4 --fault error:read --scheme bad")];
     let trove = Trove::start(&config(&toys)).await;
