@@ -15,7 +15,7 @@ use super::{
     plan::Plan,
     query::{Query, QueryError},
     record::Record,
-    relevance::{self, DEFAULT_THRESHOLD, Evidence},
+    relevance::{self, DEFAULT_THRESHOLD, Evidence, NEAR_MISS_SCORE},
     roster::Roster,
     show,
     store::Store,
@@ -55,6 +55,7 @@ pub(super) struct Candidate {
     pub(super) evidence: Evidence,
     /// Which units it holds, a bit each.
     pub(super) units: u64,
+    pub(super) is_near_miss: bool,
     rank: f32,
 }
 
@@ -153,13 +154,13 @@ impl Finder<'_> {
             weigh(searcher, lexical, &mut candidates[weighed])?;
         }
         let found = candidates.len();
-        candidates.retain(|candidate| candidate.evidence.score() >= threshold);
+        let relevant = cut(&mut candidates, threshold, query.near_misses);
         let is_capped = total.is_none() && found >= CANDIDATES;
         let total = match total {
-            Some(total) if !is_relaxed && query.threshold <= 0.0 => total.max(candidates.len()),
-            _ => candidates.len(),
+            Some(total) if !is_relaxed && query.threshold <= 0.0 => total.max(relevant),
+            _ => relevant,
         };
-        let below = found - candidates.len();
+        let near_misses = candidates.len() - relevant;
         let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
         let sought = Sought::new(units.iter().map(|unit| (&unit.tokens, unit.idf)));
         let mut shown = Vec::new();
@@ -178,8 +179,9 @@ impl Finder<'_> {
                 ));
             }
         }
-        let mut hits = page(shown, query, total, !is_capped);
-        hits.below_threshold = below;
+        let mut hits = page(shown, query, total + near_misses, !is_capped);
+        hits.total = total;
+        hits.below_threshold = found - relevant;
         hits.is_relaxed = is_relaxed;
         Ok(hits)
     }
@@ -274,9 +276,11 @@ impl Finder<'_> {
         // Words propose what is far in meaning too; it must not make the near look alike.
         let near = top_by(near, MEANT, f32::total_cmp);
         let cosines = Scale::of(near.into_iter());
+        let scarcity = relevance::scarcity(self.roster.len());
         for candidate in candidates.iter_mut() {
             let Some(record) = self.roster.get(candidate.id) else { continue };
             let lexical = words.place(candidate.lexical);
+            candidate.evidence.scarcity = scarcity;
             candidate.evidence.is_terse = !record.state.has_content();
             candidate.evidence.is_record =
                 relevance::is_record(self.roster.type_of(record), &record.local);
@@ -299,6 +303,23 @@ impl Finder<'_> {
             b_exact.cmp(&a_exact).then(b_rank.total_cmp(&a_rank)).then(a.id.cmp(&b.id))
         });
     }
+}
+
+/// Leaves out what is less relevant than asked for, except the best few, which are marked;
+/// gives how many are relevant.
+///
+/// Which is best is told more surely than how good it is: the order compares results of one
+/// question, the score must hold for any. So the first few are worth a look.
+fn cut(candidates: &mut Vec<Candidate>, threshold: f32, near_misses: usize) -> usize {
+    let (mut place, mut relevant) = (0, 0);
+    candidates.retain_mut(|candidate| {
+        let score = candidate.evidence.score();
+        candidate.is_near_miss = score < threshold;
+        relevant += usize::from(!candidate.is_near_miss);
+        place += 1;
+        !candidate.is_near_miss || (place <= near_misses && score >= NEAR_MISS_SCORE)
+    });
+    relevant
 }
 
 /// Gives those their rank by words that only meaning or their name proposed.
@@ -346,6 +367,7 @@ impl Candidate {
             near: None,
             evidence: Evidence::default(),
             units: 0,
+            is_near_miss: false,
             rank: 0.0,
         }
     }

@@ -13,7 +13,7 @@ use crate::uri::PublicUri;
 pub struct Hits {
     /// The best first.
     pub hits: Vec<Hit>,
-    /// How many there are in all, of those the caller may see.
+    /// How many there are in all, of those the caller may see; near misses do not count.
     pub total: usize,
     /// Whether there are exactly so many; otherwise at least so many.
     pub is_total_exact: bool,
@@ -50,6 +50,8 @@ pub struct Hit {
     pub modified: Option<i64>,
     /// How relevant it is, from 0 to 1: see [`super::relevance`].
     pub score: f32,
+    /// It is among the best, but less relevant than was asked for.
+    pub is_near_miss: bool,
     /// Why it was found, the best reason first.
     pub why: Vec<Why>,
     /// Where the words were found.

@@ -65,6 +65,8 @@ pub struct Query {
     pub is_semantic: bool,
     /// Results of less relevance are left out.
     pub threshold: f32,
+    /// So many of the best are given whatever the threshold, marked as near misses.
+    pub near_misses: usize,
     /// The present, in seconds since 1970; new things come a little earlier.
     pub now: i64,
     /// Whether the answer tells how much is indexed.
@@ -101,6 +103,7 @@ impl Query {
             offset: 0,
             is_semantic: true,
             threshold,
+            near_misses: 0,
             now: 0,
             with_coverage: false,
         }

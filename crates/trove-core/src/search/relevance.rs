@@ -12,6 +12,8 @@
 
 /// Results below this are left out unless the caller says otherwise: `p >= 0.05`.
 pub const DEFAULT_THRESHOLD: f32 = 0.3;
+/// What is less relevant than this is not even a near miss: `p >= 0.005`.
+pub const NEAR_MISS_SCORE: f32 = 0.12;
 /// The power to which a probability is raised to be shown.
 const SHOWN_POWER: f32 = 0.4;
 /// An exact name, symbol or URI is at least this likely meant.
@@ -34,12 +36,31 @@ pub struct Evidence {
     pub distance: f32,
     /// How far it is above the mean, as a cosine.
     pub lift: f32,
+    /// How few resources there are to choose from, from 0 to 1: see [`scarcity`].
+    pub scarcity: f32,
     /// Only what is listed of it is known.
     pub is_terse: bool,
     /// It is a log, a table or settings rather than prose or code.
     pub is_record: bool,
     /// The whole question is its name, a symbol it defines, or its URI.
     pub is_exact: bool,
+}
+
+/// So few resources are as few as can be, and so many are many.
+const FEW: f32 = 16.0;
+const MANY: f32 = 200.0;
+/// How much it speaks for a result, where its meaning is known, that there are few to choose
+/// from: chance alone brings fewer of them near a question.
+///
+/// Fitted, it would be several times as much. But then a small catalogue would answer what it
+/// knows nothing of; with this, 94 of 100 questions from elsewhere find nothing there, and the
+/// error of scores falls from 0.047 to 0.035 over small catalogues of four sets.
+const SCARCITY_WEIGHT: f32 = 1.0;
+
+/// How few a number of resources is: 1 up to sixteen, 0 from two hundred on.
+pub fn scarcity(resources: usize) -> f32 {
+    let count = (resources as f32).clamp(FEW, MANY);
+    1.0 - (count / FEW).ln() / (MANY / FEW).ln()
 }
 
 /// What the types of records have in them.
@@ -146,6 +167,14 @@ impl Evidence {
         ]
     }
 
+    /// What is added to the sum of every model, outside of what is fitted.
+    pub fn offset(&self) -> f32 {
+        match self.cosine {
+            Some(_) => SCARCITY_WEIGHT * self.scarcity.clamp(0.0, 1.0),
+            None => 0.0,
+        }
+    }
+
     /// The probability that it is relevant.
     pub fn probability(&self) -> f32 {
         let model = match (self.cosine.is_some(), self.is_terse, self.is_record) {
@@ -169,7 +198,7 @@ impl Evidence {
 impl Model {
     /// The probability this model gives.
     pub fn probability(&self, evidence: &Evidence) -> f32 {
-        let mut sum = self.intercept;
+        let mut sum = self.intercept + evidence.offset();
         for (weight, feature) in self.weights.iter().zip(evidence.features()) {
             sum += weight * feature;
         }
@@ -189,10 +218,12 @@ mod tests {
             (name_coverage, coverage) in (0.0_f32..1.0, 0.0_f32..1.0),
             cosine in proptest::option::of(-1.0_f32..1.0),
             (distance, lift) in (-4.0_f32..9.0, -0.5_f32..1.0),
+            scarcity in 0.0_f32..1.0,
             (is_terse, is_record, is_exact) in any::<(bool, bool, bool)>(),
         ) -> Evidence {
             Evidence {
-                text, name, name_coverage, coverage, cosine, distance, lift, is_terse, is_record, is_exact,
+                text, name, name_coverage, coverage, cosine, distance, lift, scarcity, is_terse, is_record,
+                is_exact,
             }
         }
     }
@@ -205,7 +236,7 @@ mod tests {
 
         #[test]
         fn more_evidence_never_lowers_a_score(less in evidence(), more in 0.0_f32..0.5) {
-            let raise: [fn(&mut Evidence, f32); 7] = [
+            let raise: [fn(&mut Evidence, f32); 8] = [
                 |e, by| e.text += by,
                 |e, by| e.name += by,
                 |e, by| e.name_coverage += by,
@@ -213,6 +244,7 @@ mod tests {
                 |e, by| e.cosine = e.cosine.map(|cosine| cosine + by),
                 |e, by| e.distance += by,
                 |e, by| e.lift += by,
+                |e, by| e.scarcity += by,
             ];
             for raise in raise {
                 let mut evidence = less;
@@ -225,6 +257,13 @@ mod tests {
     #[test]
     fn the_default_threshold_is_one_in_twenty() {
         assert!((0.05_f32.powf(SHOWN_POWER) - DEFAULT_THRESHOLD).abs() < 0.01);
+    }
+
+    #[test]
+    fn few_are_sixteen_and_many_two_hundred() {
+        assert_eq!((scarcity(0), scarcity(16), scarcity(200)), (1.0, 1.0, 0.0));
+        assert_eq!(scarcity(1_000_000), 0.0);
+        assert!(scarcity(30) > scarcity(60) && scarcity(60) > scarcity(150));
     }
 
     #[test]

@@ -57,6 +57,7 @@ pub(super) fn found(
     let mut hit = plain(roster, record, read);
     hit.evidence = candidate.evidence;
     hit.score = candidate.evidence.score();
+    hit.is_near_miss = candidate.is_near_miss;
     let held = |n: usize| candidate.units & (1 << n.min(63)) != 0;
     let labels = units.iter().enumerate().filter(|(n, _)| held(*n));
     hit.matched_terms = labels.map(|(_, unit)| plan.units[unit.unit].label.clone()).collect();
@@ -130,6 +131,7 @@ fn plain(roster: &Roster, record: &Record, read: Read) -> Hit {
         size: record.size(),
         modified: record.modified(),
         score: 0.0,
+        is_near_miss: false,
         why: Vec::new(),
         highlights: Vec::new(),
         matched_terms: Vec::new(),

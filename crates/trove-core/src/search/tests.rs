@@ -73,6 +73,26 @@ async fn small() -> Search {
 }
 
 #[tokio::test]
+async fn the_best_few_are_near_misses_where_nothing_passes_the_threshold() {
+    let search = small().await;
+    let strict = Query::text("rate of gollywobbling zanzibarian quantumfoo cadets abroad");
+    let hits = search.find(&strict, &Everything).unwrap();
+    assert!(hits.hits.is_empty() && hits.below_threshold > 0, "{hits:?}");
+    let lenient = Query { near_misses: 1, ..strict.clone() };
+    let near = search.find(&lenient, &Everything).unwrap();
+    let all = search.find(&Query { threshold: 0.0, ..strict }, &Everything).unwrap();
+    assert_eq!(uris(&near), uris(&all)[..1], "the best by rank");
+    assert!(near.hits[0].is_near_miss && !all.hits[0].is_near_miss);
+    assert_eq!((near.total, near.next_offset), (0, None));
+    let sure = Query { near_misses: 4, ..Query::text("rate limiting of requests") };
+    let hits = search.find(&sure, &Everything).unwrap();
+    assert!(!hits.hits[0].is_near_miss);
+    assert_eq!(hits.total, hits.hits.iter().filter(|hit| !hit.is_near_miss).count());
+    let off = Query { near_misses: 4, ..Query::text("tax returns") };
+    assert!(search.find(&off, &Everything).unwrap().hits.is_empty());
+}
+
+#[tokio::test]
 async fn all_terms_must_hold_wherever_they_stand() {
     let search = small().await;
     check_terms(

@@ -14,12 +14,16 @@ use crate::{
     content::escape_line,
     gateway::{FindError, Found},
     json::{Json, Object},
-    search::{Coverage, Hit, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted},
+    search::{Coverage, Hit, Hits, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted},
     source::SourceId,
 };
 
 /// From this share of indexable resources on an answer calls itself complete, in percent.
 pub const COVERAGE_THRESHOLD: u8 = 95;
+
+/// So many of the best are given whatever their relevance, so that a model that asked in
+/// other words than a resource's own has it in one call.
+const NEAR_MISSES: usize = 3;
 
 /// Find resources by what you need to know.
 ///
@@ -142,6 +146,11 @@ impl Tool for DiscoverResources {
             max_results: self.max_results,
             offset: offset(self.cursor.as_deref())?,
             threshold,
+            near_misses: match self.relevance_threshold {
+                // Whoever names a threshold means it.
+                Some(_) => 0,
+                None => NEAR_MISSES,
+            },
             with_coverage: true,
             ..Query::everything()
         };
@@ -157,11 +166,7 @@ impl Tool for DiscoverResources {
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found)));
-        let below = found.hits.below_threshold;
-        if found.hits.hits.is_empty() && below > 0 {
-            let message = format!(
-                "Nothing is relevant enough. {below} are less so: ask with relevanceThreshold 0, or in other words."
-            );
+        if let Some(message) = advice(&found.hits) {
             out.set_str("message", &message);
         }
         Ok(Outcome::flat(out))
@@ -230,6 +235,22 @@ impl Tool for SearchResources {
     }
 }
 
+/// What to do where nothing is relevant enough.
+fn advice(hits: &Hits) -> Option<String> {
+    let below = hits.below_threshold;
+    if hits.total > 0 || below == 0 {
+        return None;
+    }
+    let (is, rest) = match hits.hits.len() {
+        0 => ("Nothing is relevant enough.", format!("{below} are less so")),
+        n => (
+            "Nothing is surely relevant; these come nearest.",
+            format!("{} more are less so", below - n),
+        ),
+    };
+    Some(format!("{is} {rest}: ask with relevanceThreshold 0, or in other words."))
+}
+
 /// What was asked for is whoever asks's own affair, unless the settings say otherwise.
 fn log(call: &Call<'_>, text: &str, found: &Found) {
     let query = if call.settings.logs_queries { escape_line(text) } else { "".into() };
@@ -274,6 +295,9 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
     put(&mut one, "lastModified", hit.modified.and_then(rfc3339));
     if with_content {
         put(&mut one, "contentPreview", hit.preview.as_deref().map(escape_line));
+    }
+    if hit.is_near_miss {
+        one["nearMiss"] = json!(true);
     }
     if is_stale {
         one["stale"] = json!(true);

@@ -1,16 +1,20 @@
 //! Finding resources over fake Sources: by name, description and content, and only what
 //! whoever asks may read.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use trove_core::{
-    Caller, Json, Source as _,
+    Caller, Json, PublicUri, Source as _, SourceError, SourceId,
     access::{Access, Policy, Rule},
     caller::{Door, Roles},
+    gateway::{IndexRule, IndexRules},
     resource::{Freshness, Scope},
-    search::{Config, Search},
+    search::{self, Config, Entry, Search},
     source::{Ask, Indexing, SourceEvent},
     status::State,
     tools::{Settings, Tools, Toolset},
@@ -52,6 +56,15 @@ impl Finder {
     async fn crawled(&self) {
         let crawled = self.gateway.gateway.crawled();
         tokio::time::timeout(PATIENCE, crawled).await.expect("the index is fed in time");
+    }
+
+    async fn until(&self, what: &str, is_so: impl AsyncFn() -> bool) {
+        let waiting = async {
+            while !is_so().await {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, waiting).await.unwrap_or_else(|_| panic!("{what}"));
     }
 
     async fn call(&self, caller: &Caller, tool: &str, arguments: Value) -> Value {
@@ -172,6 +185,100 @@ async fn a_server_decides_how_much_of_it_is_searched() {
 }
 
 #[tokio::test]
+async fn a_rule_decides_how_much_is_searched_by_uri_and_a_new_one_holds_at_once() {
+    let source = Arc::new(library());
+    let finder = Finder::over(&[&source]).await;
+    let settings = &finder.gateway.gateway.crawl_settings;
+    let rule = |pattern, indexing| IndexRule::new(pattern, indexing).expect("a pattern");
+    settings.set_rules(IndexRules::new(vec![
+        rule("lib+docs://boats", Indexing::Metadata),
+        rule("docs://b*", Indexing::Off),
+    ]));
+    finder.until("bees to be gone", async || finder.uris("beekeeping").await.is_empty()).await;
+    assert!(finder.uris("quantumfoo").await.is_empty());
+    finder.until("contents to be gone", async || finder.uris("mainsail").await.is_empty()).await;
+    assert_eq!(finder.uris("sailing").await, ["docs://boats"], "its name is still known");
+    settings.set_rules(IndexRules::default());
+    finder.until("all of it", async || finder.uris("quantumfoo").await == ["docs://bees"]).await;
+    finder.until("all of it", async || finder.uris("mainsail").await == ["docs://boats"]).await;
+}
+
+#[tokio::test]
+async fn what_a_read_would_change_is_never_read_unasked() {
+    let source = FakeSource::new("shop", &[]);
+    let entry = |uri: &str, annotations: Value| json!({ "uri": uri, "name": "Cart", "mimeType": "text/plain", "annotations": annotations });
+    source.add_entry(&entry("shop://next-ticket", json!({ "readOnlyHint": false })));
+    source.add_entry(&entry("shop://purge", json!({ "destructiveHint": true })));
+    source.add_entry(&entry("shop://catalogue", json!({ "readOnlyHint": true, "priority": 0.9 })));
+    let source = Arc::new(source);
+    let finder = Finder::over(&[&source]).await;
+    assert_eq!(source.reads.load(Ordering::Relaxed), 1, "only what is safe to read is read");
+    let mut all = finder.uris("cart").await;
+    all.sort();
+    assert_eq!(all, ["shop://catalogue", "shop://next-ticket", "shop://purge"], "all are named");
+}
+
+#[tokio::test]
+async fn a_content_is_read_again_when_its_time_is_over() {
+    let source = Arc::new(library());
+    source.say_freshness(Freshness { ttl_ms: 50, scope: Scope::Public });
+    let finder = Finder::over(&[&source]).await;
+    let settings = &finder.gateway.gateway.crawl_settings;
+    // Nobody said that it changed.
+    source.give_text("docs://bees", "text/plain", "A queen lays zanzibarian eggs.");
+    let reads = || source.reads.load(Ordering::Relaxed);
+    assert_eq!(reads(), 2, "each was read once, and not again before a minute is over");
+    settings.reread_after_ms.store(50, Ordering::Relaxed);
+    // What was read before keeps the time it was given then.
+    let feed = finder.gateway.gateway.feed();
+    feed.report(source.id(), SourceEvent::Updated("docs://boats".into())).await;
+    finder.until("another round", async || reads() > 3).await;
+    source.give_text("docs://boats", "text/plain", "Hoist the gollywobbler.");
+    finder.until("new words", async || finder.uris("gollywobbler").await == ["docs://boats"]).await;
+    assert!(finder.uris("mainsail").await.is_empty());
+}
+
+#[tokio::test]
+async fn what_the_index_still_has_of_a_server_that_left_is_not_found() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    let search = finder.gateway.gateway.search().expect("an index").clone();
+    let old = Entry::new(SourceId::new("old").expect("an id"), "old://x", "Beekeeping of old");
+    search.apply(search::Change { put: vec![old], removed: Vec::new() }).await;
+    search.flush().await;
+    assert_eq!(finder.uris("beekeeping").await, ["docs://bees"]);
+    let answer = finder.search(&Caller::local(), "beekeeping").await;
+    assert_eq!(answer["totalFound"], 1, "{answer}");
+}
+
+#[tokio::test]
+async fn figures_tell_how_far_the_index_is_behind() {
+    let source = Arc::new(library());
+    source.fail("docs://boats", SourceError::Lost);
+    let finder = Finder::over(&[&source]).await;
+    let figure = |name: &str| {
+        let page = finder.gateway.gateway.figures();
+        let line = page.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.and_then(|value| value.parse::<u64>().ok()).unwrap_or_else(|| panic!("{name}: {page}"))
+    };
+    let own = |name: &str| figure(&format!("trove_index_{name}"));
+    assert_eq!((own("lag"), own("indexable") - own("indexed")), (1, 1), "one cannot be read");
+    assert!(own("entries") >= 2 && own("bytes") > 0);
+    assert_eq!((own("vectors"), own("meaning_lag"), own("queued_kib")), (0, 0, 0));
+    source.give_text("docs://boats", "text/plain", "Reef the mainsail early.");
+    let feed = finder.gateway.gateway.feed();
+    feed.report(source.id(), SourceEvent::Updated("docs://bees".into())).await;
+    finder.crawled().await;
+    let read = PublicUri::new("docs://bees".to_owned());
+    finder.gateway.gateway.read(&Caller::local(), &read, Ask::default()).await.expect("a read");
+    finder
+        .until("the read to be counted", async || {
+            let page = finder.gateway.gateway.figures();
+            page.contains("trove_resource_reads{uri=\"docs://bees\"} 1")
+        })
+        .await;
+}
+
+#[tokio::test]
 async fn a_content_that_changed_is_found_by_its_new_words() {
     let source = Arc::new(library());
     let finder = Finder::over(&[&source]).await;
@@ -185,6 +292,62 @@ async fn a_content_that_changed_is_found_by_its_new_words() {
     };
     tokio::time::timeout(PATIENCE, changed).await.expect("the new words");
     assert!(finder.uris("quantumfoo").await.is_empty());
+}
+
+#[tokio::test]
+async fn a_name_that_leads_nowhere_is_answered_with_what_it_may_have_meant() {
+    let source = library();
+    for n in 0..60 {
+        source.add(&format!("hr://holiday/{n}"));
+    }
+    let named =
+        json!({ "uri": "kb://0417", "name": "Parental leave rules", "mimeType": "text/plain" });
+    source.add_entry(&named);
+    source.fail_others(SourceError::NotFound);
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    let asked = json!({ "uri": "hr://holiday/parental-leave-rules" });
+    let ask = async |caller: &Caller| {
+        let answer = finder.call(caller, "get_resource", asked.clone()).await;
+        assert_eq!(answer["error"], "InvalidURI", "{answer}");
+        let names = answer["valid_uris"].as_array().cloned().unwrap_or_default();
+        assert_eq!(names.len(), 10, "{answer}");
+        names
+    };
+    let names = ask(&Caller::local()).await;
+    assert!(names.contains(&json!("kb://0417")), "by its words: {names:?}");
+    assert!(names[0].as_str().is_some_and(|uri| uri.starts_with("hr://holiday/")), "{names:?}");
+    finder.hide("kb://*");
+    assert!(!ask(&Caller::behind(Door::Http)).await.contains(&json!("kb://0417")));
+}
+
+#[tokio::test]
+async fn the_best_are_shown_as_near_misses_unless_a_threshold_is_named() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    let discover = async |more: Value| {
+        let mut asked = json!({ "query": "reef knots taught to gollywobbling zanzibarian cadets" });
+        asked.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        finder.call(&Caller::local(), "discover_resources", asked).await
+    };
+    let answer = discover(json!({})).await;
+    assert_eq!(uris(&answer), ["docs://boats"], "{answer}");
+    let hit = &answer["resources"][0];
+    assert_eq!(hit["nearMiss"], true, "{answer}");
+    assert!(hit["relevanceScore"].as_f64() < Some(0.3), "{answer}");
+    assert_eq!(answer["totalFound"], 0, "a near miss is not counted: {answer}");
+    assert!(answer["message"].as_str().is_some_and(|text| text.contains("nearest")), "{answer}");
+    let strict = discover(json!({ "relevanceThreshold": 0.3 })).await;
+    assert_eq!((&strict["resources"], &strict["totalFound"]), (&json!([]), &json!(0)), "{strict}");
+    let all = discover(json!({ "relevanceThreshold": 0 })).await;
+    assert_eq!(
+        (uris(&all)[0].as_str(), &all["resources"][0]["nearMiss"]),
+        ("docs://boats", &Value::Null)
+    );
+    let sure =
+        finder.call(&Caller::local(), "discover_resources", json!({ "query": "mainsail" })).await;
+    assert_eq!(sure["resources"][0]["nearMiss"], Value::Null, "{sure}");
+    let nothing = json!({ "query": "tax returns of gollywobbling cadets" });
+    let nothing = finder.call(&Caller::local(), "discover_resources", nothing).await;
+    assert_eq!(nothing["resources"], json!([]), "what has nothing in common is no near miss");
 }
 
 #[tokio::test]

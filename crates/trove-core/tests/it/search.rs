@@ -2,7 +2,11 @@
 
 use trove_testkit::{
     corpus,
-    retrieval::{Indexed, set::Set},
+    retrieval::{
+        Indexed,
+        measures::{Order, Scores},
+        set::Set,
+    },
 };
 
 /// Questions about other things, for which there is nothing.
@@ -29,10 +33,14 @@ fn off_topic() -> Set {
 #[tokio::test]
 async fn words_find_the_right_files_and_scores_tell_the_truth() {
     let indexed = Indexed::new(corpus::set(), None, None).await.unwrap();
-    let measures = indexed.measure(false).unwrap();
-    assert!(measures.ndcg() >= 0.74, "nDCG@10 {}", measures.ndcg());
-    assert!(measures.calibration.error() <= 0.1, "{}", measures.calibration.error());
-    let elsewhere = off_topic();
-    let empty = indexed.off_topic_empty(&[&elsewhere], false).unwrap();
+    let (mut order, mut scores) = (Order::default(), Scores::default());
+    indexed.measure_order(false, &mut order).unwrap();
+    assert!(order.ndcg() >= 0.74, "nDCG@10 {}", order.ndcg());
+    indexed.measure_scores(&indexed.set.questions, false, &mut scores).unwrap();
+    assert!(scores.calibration.error() <= 0.1, "{}", scores.calibration.error());
+    // In one call, and with words alone: near misses count.
+    assert!(scores.first() >= 0.75, "{} among the first three", scores.first());
+    indexed.measure_off_topic(&[&off_topic()], false, &mut scores).unwrap();
+    let empty = scores.empty();
     assert!(empty >= 0.8, "{empty} of the questions about other things find nothing");
 }

@@ -11,7 +11,12 @@ use trove_core::search::Encode;
 use trove_testkit::{
     corpus,
     retrieval::{
-        Indexed, encoder_speed, fit, granite::Granite, mix, set::Set, speed,
+        Indexed, encoder_speed, fit,
+        granite::Granite,
+        measures::{Order, Scores},
+        mix,
+        set::{Part, Set},
+        speed,
         static_encoder::StaticEncoder,
     },
 };
@@ -125,37 +130,72 @@ async fn index(sets: &Sets, all: Vec<Set>) -> anyhow::Result<Vec<Indexed>> {
 }
 
 async fn run(sets: &Sets) -> anyhow::Result<()> {
-    let indexed = index(sets, read(sets)?).await?;
-    let all: Vec<&Set> = indexed.iter().map(|indexed| &indexed.set).collect();
+    let all = read(sets)?;
+    let unseen: Vec<Set> = all.iter().map(|set| set.part(Part::HeldOut)).collect();
+    let unseen: Vec<&Set> = unseen.iter().collect();
     let modes: &[bool] = if encoder(sets)?.is_some() { &[false, true] } else { &[false] };
-    for indexed in &indexed {
+    for set in all {
+        // The set whole, and small catalogues cut from it, as one.
+        let mut small = set.part(Part::HeldOut).pieces(PIECES);
+        for piece in &mut small {
+            // Those of a fit have other documents, and may be kept in the same folder.
+            piece.name.push_str("-unseen");
+        }
+        let name = set.name.clone();
+        let whole = index(sets, vec![set]).await?;
         for &is_semantic in modes {
-            println!("{}", report(indexed, &all, is_semantic)?);
+            println!("{}", report(&name, &whole, &unseen, is_semantic)?);
+        }
+        let small = index(sets, small).await?;
+        for &is_semantic in modes {
+            println!("{}", report(&format!("{name}, small"), &small, &unseen, is_semantic)?);
         }
     }
     Ok(())
 }
 
-fn report(indexed: &Indexed, all: &[&Set], is_semantic: bool) -> anyhow::Result<Value> {
-    let measures = indexed.measure(is_semantic)?;
+/// The measures of some catalogues together. Scores are judged by questions that no fit saw.
+fn report(
+    name: &str,
+    catalogues: &[Indexed],
+    unseen: &[&Set],
+    is_semantic: bool,
+) -> anyhow::Result<Value> {
+    let (mut order, mut scores) = (Order::default(), Scores::default());
+    for one in catalogues {
+        one.measure_order(is_semantic, &mut order)?;
+        // A small catalogue was made of such questions; of a whole set it is every other.
+        let own = unseen.iter().find(|set| set.name == one.set.name);
+        let questions = own.map_or(&one.set.questions, |set| &set.questions);
+        one.measure_scores(questions, is_semantic, &mut scores)?;
+        one.measure_off_topic(unseen, is_semantic, &mut scores)?;
+    }
+    let sum = |count: fn(&Indexed) -> usize| catalogues.iter().map(count).sum::<usize>();
     Ok(json!({
-        "set": indexed.set.name,
+        "set": name,
         "mode": if is_semantic { "fused" } else { "lexical" },
-        "documents": indexed.set.documents.len(),
-        "questions": indexed.set.questions.len(),
-        "ndcg10": measures.ndcg(),
-        "recall20": measures.recall(),
-        "answered": measures.answered(),
-        "off_topic_empty": indexed.off_topic_empty(all, is_semantic)?,
-        "calibration_error": measures.calibration.error(),
-        "p50_ms": measures.latency.percentile(0.5),
-        "p99_ms": measures.latency.percentile(0.99),
-        "index_seconds": indexed.seconds,
+        "documents": sum(|one| one.set.documents.len()),
+        "questions": sum(|one| one.set.questions.len()),
+        "ndcg10": order.ndcg(),
+        "recall20": order.recall(),
+        "first3": scores.first(),
+        "answered": scores.answered(),
+        "off_topic_empty": scores.empty(),
+        "off_topic_bare": scores.bare(),
+        "calibration_error": scores.calibration.error(),
+        "p50_ms": order.latency.percentile(0.5),
+        "p99_ms": order.latency.percentile(0.99),
+        "index_seconds": catalogues.iter().map(|one| one.seconds).sum::<f64>(),
     }))
 }
 
 /// How many small catalogues are made of each set.
 const PIECES: usize = 6;
+
+/// What a fit may see; the rest is kept to measure by.
+fn fitted(sets: Vec<Set>) -> Vec<Set> {
+    sets.iter().map(|set| set.part(Part::Fitted)).collect()
+}
 
 /// The sets to fit to: contents, records and listings.
 fn groups(read: Vec<Set>) -> [(&'static str, Vec<Set>); 3] {
@@ -170,7 +210,7 @@ fn groups(read: Vec<Set>) -> [(&'static str, Vec<Set>); 3] {
 }
 
 async fn print_samples(sets: &Sets) -> anyhow::Result<()> {
-    let read = read(sets)?;
+    let read = fitted(read(sets)?);
     let foreign = read.clone();
     let foreign: Vec<&Set> = foreign.iter().collect();
     for (_, group) in groups(read) {
@@ -186,7 +226,7 @@ async fn print_samples(sets: &Sets) -> anyhow::Result<()> {
 }
 
 async fn fit_all(sets: &Sets) -> anyhow::Result<()> {
-    let read = read(sets)?;
+    let read = fitted(read(sets)?);
     let foreign = read.clone();
     let foreign: Vec<&Set> = foreign.iter().collect();
     let is_semantic = encoder(sets)?.is_some();

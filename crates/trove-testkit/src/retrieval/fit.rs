@@ -68,6 +68,8 @@ impl Sample {
         serde_json::json!({
             "set": set,
             "features": self.evidence.features(),
+            "scarcity": self.evidence.scarcity,
+            "record": self.evidence.is_record,
             "terse": self.evidence.is_terse,
             "vector": self.evidence.cosine.is_some(),
             "right": self.is_right,
@@ -79,15 +81,15 @@ impl Sample {
 
 /// Finds the coefficients that make the samples most likely.
 pub fn fit(samples: &[Sample]) -> Model {
-    let rows: Vec<([f64; FEATURES + 1], f64, f64)> = samples.iter().map(row).collect();
-    let total: f64 = rows.iter().map(|row| row.2).sum();
+    let rows: Vec<Row> = samples.iter().map(row).collect();
+    let total: f64 = rows.iter().map(|row| row.weight).sum();
     let mut at = [0.0; FEATURES + 1];
     at[0] = -3.0;
     let mut speed = [0.0; FEATURES + 1];
     for step in 0..STEPS {
         let mut slope = [0.0; FEATURES + 1];
-        for (features, right, weight) in &rows {
-            let sum: f64 = features.iter().zip(&at).map(|(x, w)| x * w).sum();
+        for Row { features, offset, right, weight } in &rows {
+            let sum: f64 = offset + features.iter().zip(&at).map(|(x, w)| x * w).sum::<f64>();
             let miss = (1.0 / (1.0 + (-sum).exp()) - right) * weight / total;
             for (slope, x) in slope.iter_mut().zip(features) {
                 *slope += miss * x;
@@ -110,13 +112,26 @@ pub fn fit(samples: &[Sample]) -> Model {
     Model { intercept: at[0] as f32, weights }
 }
 
-fn row(sample: &Sample) -> ([f64; FEATURES + 1], f64, f64) {
+/// A sample as the fit sees it; the first feature is always 1.
+struct Row {
+    features: [f64; FEATURES + 1],
+    offset: f64,
+    right: f64,
+    weight: f64,
+}
+
+fn row(sample: &Sample) -> Row {
     let mut features = [0.0; FEATURES + 1];
     features[0] = 1.0;
     for (to, from) in features[1..].iter_mut().zip(sample.evidence.features()) {
         *to = f64::from(from);
     }
-    (features, f64::from(u8::from(sample.is_right)), sample.weight)
+    Row {
+        features,
+        offset: f64::from(sample.evidence.offset()),
+        right: f64::from(u8::from(sample.is_right)),
+        weight: sample.weight,
+    }
 }
 
 /// What a model makes of samples, in words.

@@ -2,21 +2,17 @@
 
 use std::{collections::HashMap, time::Duration};
 
-/// How well questions were answered; sums, until divided by their number.
+/// How well results are ordered; sums, until divided by their number.
 #[derive(Debug, Clone, Default)]
-pub struct Measures {
+pub struct Order {
     questions: f64,
     ndcg: f64,
     recall: f64,
-    /// How many had an answer above the default threshold.
-    pub answered: f64,
-    /// How true the probabilities are.
-    pub calibration: Calibration,
     /// How long answers took.
     pub latency: Latency,
 }
 
-impl Measures {
+impl Order {
     /// Adds an answer: documents in their order, and which are right.
     pub fn add(&mut self, ids: &[&str], right: &HashMap<String, u32>) {
         self.questions += 1.0;
@@ -34,10 +30,56 @@ impl Measures {
     pub fn recall(&self) -> f64 {
         self.recall / self.questions.max(1.0)
     }
+}
+
+/// What scores are worth, and what is seen of answers by default; sums, until divided.
+#[derive(Debug, Clone, Default)]
+pub struct Scores {
+    own: f64,
+    answered: f64,
+    first: f64,
+    foreign: f64,
+    empty: f64,
+    bare: f64,
+    /// How true the probabilities are.
+    pub calibration: Calibration,
+}
+
+impl Scores {
+    /// Adds a question of the set: whether anything passed the threshold, and whether the
+    /// right document is among the first that are shown.
+    pub fn add_own(&mut self, is_answered: bool, is_first: bool) {
+        self.own += 1.0;
+        self.answered += f64::from(u8::from(is_answered));
+        self.first += f64::from(u8::from(is_first));
+    }
+
+    /// Adds a question from elsewhere: whether nothing passed the threshold, and whether
+    /// there is no near miss either.
+    pub fn add_foreign(&mut self, is_empty: bool, is_bare: bool) {
+        self.foreign += 1.0;
+        self.empty += f64::from(u8::from(is_empty));
+        self.bare += f64::from(u8::from(is_bare));
+    }
 
     /// The share of questions with an answer above the default threshold.
     pub fn answered(&self) -> f64 {
-        self.answered / self.questions.max(1.0)
+        self.answered / self.own.max(1.0)
+    }
+
+    /// The share of questions whose answer is among the first that are shown.
+    pub fn first(&self) -> f64 {
+        self.first / self.own.max(1.0)
+    }
+
+    /// The share of questions from elsewhere with no answer above the default threshold.
+    pub fn empty(&self) -> f64 {
+        self.empty / self.foreign.max(1.0)
+    }
+
+    /// The share of those that are shown nothing at all.
+    pub fn bare(&self) -> f64 {
+        self.bare / self.foreign.max(1.0)
     }
 }
 

@@ -18,16 +18,18 @@ use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Instant};
 use trove_core::{
     SourceId,
     search::{
-        Change, Config, Content, Depth, Encode, Entry, Everything, Hits, Query, Search,
+        Change, Config, Content, Depth, Encode, Entry, Everything, Hit, Hits, Query, Search,
         relevance::Evidence,
     },
 };
 
-use measures::{Latency, Measures};
-use set::Set;
+use measures::{Order, Scores};
+use set::{Question, Set};
 
 /// How deep results are judged.
 const DEPTH: usize = 20;
+/// Among so many results the right one counts as found.
+const FIRST: usize = 3;
 /// How many questions of other sets are asked, which should find nothing.
 const OFF_TOPIC: usize = 150;
 
@@ -101,36 +103,56 @@ impl Indexed {
         Ok(hits.iter().map(judged).collect())
     }
 
-    /// How well the questions of the set are answered.
-    pub fn measure(&self, is_semantic: bool) -> anyhow::Result<Measures> {
-        let mut measures = Measures::default();
-        let mut latency = Latency::default();
+    /// How well the questions of the set are ranked; adds to what was measured before.
+    pub fn measure_order(&self, is_semantic: bool, into: &mut Order) -> anyhow::Result<()> {
         for question in &self.set.questions {
             let started = Instant::now();
             let hits = self.ask(&question.text, is_semantic, DEPTH)?;
-            latency.add(started.elapsed());
+            into.latency.add(started.elapsed());
             let ids: Vec<&str> = hits.hits.iter().map(|hit| hit.key.local.as_str()).collect();
-            measures.add(&ids, &question.right);
-            for hit in &hits.hits {
-                let is_right = question.right.contains_key(hit.key.local.as_str());
-                measures.calibration.add(hit.evidence.probability(), is_right);
-            }
-            let is_found = hits.hits.iter().any(|hit| hit.score >= 0.3);
-            measures.answered += f64::from(u8::from(is_found));
+            into.add(&ids, &question.right);
         }
-        measures.latency = latency;
-        Ok(measures)
+        Ok(())
     }
 
-    /// The share of questions from elsewhere that find nothing at the default threshold.
-    pub fn off_topic_empty(&self, others: &[&Set], is_semantic: bool) -> anyhow::Result<f64> {
-        let texts = off_topic(&self.set, others);
-        let mut empty = 0;
-        for text in &texts {
-            let query = Query { is_semantic, ..Query::text(*text) };
-            empty += usize::from(self.search.find(&query, &Everything)?.hits.is_empty());
+    /// How true the scores are on questions that no fit saw, and what is seen of the answers
+    /// where nobody names a threshold; adds to what was measured before.
+    pub fn measure_scores(
+        &self,
+        questions: &[Question],
+        is_semantic: bool,
+        into: &mut Scores,
+    ) -> anyhow::Result<()> {
+        for question in questions {
+            let is_right = |hit: &Hit| question.right.contains_key(hit.key.local.as_str());
+            for hit in &self.ask(&question.text, is_semantic, DEPTH)?.hits {
+                into.calibration.add(hit.evidence.probability(), is_right(hit));
+            }
+            let hits = self.ask_plainly(&question.text, is_semantic)?;
+            let is_first = hits.hits.iter().take(FIRST).any(is_right);
+            into.add_own(hits.total > 0, is_first);
         }
-        Ok(empty as f64 / texts.len().max(1) as f64)
+        Ok(())
+    }
+
+    /// What is seen of the answers to questions of other sets; adds to what was measured.
+    pub fn measure_off_topic(
+        &self,
+        others: &[&Set],
+        is_semantic: bool,
+        into: &mut Scores,
+    ) -> anyhow::Result<()> {
+        for text in off_topic(&self.set, others) {
+            let hits = self.ask_plainly(text, is_semantic)?;
+            into.add_foreign(hits.total == 0, hits.hits.is_empty());
+        }
+        Ok(())
+    }
+
+    /// Asks as somebody does who gives nothing but the question.
+    fn ask_plainly(&self, text: &str, is_semantic: bool) -> anyhow::Result<Hits> {
+        let query = Query { is_semantic, near_misses: FIRST, ..Query::text(text) };
+        Ok(self.search.find(&query, &Everything)?)
     }
 }
 

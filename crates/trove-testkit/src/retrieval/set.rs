@@ -17,6 +17,15 @@ const PIECE_QUESTIONS: usize = 12;
 /// What is added to the name of a shortened set.
 const SHORTENED: &str = "-listed";
 
+/// Which questions of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// Those that scores are fitted to.
+    Fitted,
+    /// Those that no fit sees.
+    HeldOut,
+}
+
 /// A set.
 #[derive(Debug, Clone)]
 pub struct Set {
@@ -91,6 +100,15 @@ impl Set {
             .collect();
         folders.sort();
         folders.iter().map(|folder| Set::read(folder)).collect()
+    }
+
+    /// The same documents with every other question: those that a fit may see, or the rest,
+    /// which show what it is worth.
+    pub fn part(&self, part: Part) -> Set {
+        let first = usize::from(part == Part::HeldOut);
+        let questions = self.questions.iter().skip(first).step_by(2).cloned().collect();
+        let documents = self.documents.clone();
+        Set { name: self.name.clone(), documents, questions }
     }
 
     /// The same set as a listing without contents would have it: of each document its

@@ -150,8 +150,10 @@ type Question = fn(&mut Numbers) -> Query;
 type Kind = (&'static str, Question);
 
 const KINDS: [Kind; 5] = [
+    // As `discover_resources` asks where nothing else is said.
     ("text", |n| Query {
-        threshold: 0.0,
+        near_misses: 3,
+        with_coverage: true,
         ..Query::text(format!("{} {} {}", n.topic(), n.place(), n.rare()))
     }),
     ("terms", |n| Query::terms([n.topic(), n.place()])),

@@ -79,10 +79,11 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
     for hit in &hits {
         let score = hit["relevanceScore"].as_f64().unwrap_or_default();
         let why: Vec<String> = list(&hit["why"]).iter().map(word).collect();
+        let near = if hit["nearMiss"] == true { ", perhaps" } else { "" };
         let stale = if hit["stale"] == true { ", its server is down" } else { "" };
         // Writing to a String cannot fail.
         let (uri, name) = (paint.strong(&word(&hit["uri"])), word(&hit["name"]));
-        let from = format!("({}: {}{stale})", word(&hit["server"]), why.join(", "));
+        let from = format!("({}: {}{near}{stale})", word(&hit["server"]), why.join(", "));
         let _ = writeln!(text, "{score:.2}  {uri}  {name}  {}", paint.soft(&from));
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);

@@ -103,6 +103,20 @@ async fn the_command_line_prints_what_the_tools_give() {
     assert!(ran.text().contains("one") && ran.text().contains("indexed: "), "{ran:?}");
 }
 
+/// Meaning is part of the program: what shares no word is found.
+#[tokio::test]
+async fn what_is_meant_is_found_in_other_words() {
+    let trove = Trove::start_in(&library("")).await;
+    indexed(&trove).await;
+    let client = trove.any_client().await;
+    let asked = json!({ "query": "how often do we attempt a charge that did not go through" });
+    until("meanings to be known", async || {
+        let answer = found(&client, "discover_resources", asked.clone()).await;
+        uris(&answer).first() == Some(&RETRIES)
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_is_hidden_is_neither_found_nor_counted_nor_shown() {
     let rule = "\n[[policy]]\nmatch = \"guide://**/kitchen**\"\nroles = [\"cook\"]\nvisible = false\n\
