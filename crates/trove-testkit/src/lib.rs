@@ -6,6 +6,7 @@ pub mod conformance;
 pub mod corpus;
 pub mod fake_source;
 pub mod gateway_box;
+mod numbers;
 pub mod proxy;
 pub mod retrieval;
 pub mod toy;

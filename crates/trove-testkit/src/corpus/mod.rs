@@ -8,7 +8,10 @@
 
 use std::collections::HashMap;
 
-use crate::retrieval::set::{Document, Question, Set};
+use crate::{
+    numbers::Numbers,
+    retrieval::set::{Document, Question, Set},
+};
 
 const TOPICS: &str = include_str!("topics.txt");
 /// How many files without anything peculiar stand beside each topic.
@@ -189,17 +192,6 @@ fn json(peculiar: &[&str], numbers: &mut Numbers) -> String {
         }
     }
     format!("{{\n{}\n}}", members.join(",\n"))
-}
-
-/// Numbers that are the same in every run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
 }
 
 #[cfg(test)]

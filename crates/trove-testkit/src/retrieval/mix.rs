@@ -16,7 +16,7 @@ use trove_core::{
     source::{Ask, SourceEvent},
 };
 
-use crate::{fake_source::FakeSource, gateway_box::GatewayBox};
+use crate::{fake_source::FakeSource, gateway_box::GatewayBox, numbers::Numbers};
 
 const SOURCES: usize = 10;
 const EACH: usize = 100;
@@ -96,16 +96,7 @@ fn listings(sources: &[Arc<FakeSource>]) -> u64 {
     sources.iter().map(|source| source.listings.load(Ordering::Relaxed) as u64).sum()
 }
 
-/// Numbers that are the same in every run.
-struct Numbers(u64);
-
 impl Numbers {
-    fn below(&mut self, limit: usize) -> usize {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % limit
-    }
-
     /// The first far more often than the last.
     fn skewed(&mut self, limit: usize) -> usize {
         let (a, b) = (self.below(limit), self.below(limit));

@@ -12,6 +12,7 @@ use trove_core::{
 };
 
 use super::{granite::Granite, measures::Latency};
+use crate::numbers::Numbers;
 
 const TOPICS: [&str; 24] = [
     "invoice",
@@ -199,16 +200,7 @@ fn misspell(word: &str) -> String {
     letters.into_iter().collect()
 }
 
-/// Numbers that are the same in every run.
-struct Numbers(u64);
-
 impl Numbers {
-    fn next(&mut self) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 33
-    }
-
     fn topic(&mut self) -> String {
         TOPICS[self.next() as usize % TOPICS.len()].to_owned()
     }
