@@ -1,7 +1,7 @@
 // The pictures of docs/images: the same page, the same servers, every time. With `--all`
-// every view, light and dark, to be looked at.
+// every view, light and dark, to be looked at; or only those that are named.
 //
-//   TROVE_PEERS=… TROVE_BIN=… node tests/web/screenshots.mjs FOLDER [--all]
+//   TROVE_PEERS=… TROVE_BIN=… node tests/web/screenshots.mjs FOLDER [--all [VIEW...]]
 
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,7 +9,8 @@ import { join } from 'node:path';
 import { frame, openPage, ready, startBrowser, startTrove } from './kit.mjs';
 
 const folder = process.argv[2];
-const isAll = process.argv.includes('--all');
+const isAll = process.argv[3] === '--all';
+const named = process.argv.slice(4);
 const of = (uri, more = '') => `resource?uri=${encodeURIComponent(uri)}${more}`;
 const RUNBOOK = 'docs://runbooks/release.md';
 const PICTURES = [
@@ -76,7 +77,7 @@ async function take(name, colorScheme, path, selector) {
 mkdirSync(folder, { recursive: true });
 if (isAll) {
   for (const shade of ['light', 'dark']) {
-    for (const [name, path, selector] of VIEWS) await take(`${name}-${shade}`, shade, path, selector).catch((error) => console.error(`${name}: ${error.message.split('\n')[0]}`));
+    for (const [name, path, selector] of VIEWS.filter(([one]) => !named.length || named.includes(one))) await take(`${name}-${shade}`, shade, path, selector).catch((error) => console.error(`${name}: ${error.message.split('\n')[0]}`));
   }
 } else {
   for (const picture of PICTURES) await take(...picture);
