@@ -96,7 +96,7 @@ const INDEX = { absent: 'not there yet', indexing: 'being filled', ready: 'compl
 function kept(index, read, seen) {
   const part = `${count(index.indexed)} of ${count(index.indexable)}`;
   const hits = share(read) === null ? '–' : `${Math.round(100 * share(read))} %`;
-  return h('section', null, h('h2', null, 'Index and cache', h('span.soft', null, `index ${INDEX[index.state] ?? index.state}`)), h('div.plots', null,
+  return h('section', null, h('h2', null, 'Index and cache'), h('p.soft', null, `The index is ${INDEX[index.state] ?? index.state}.`), h('div.plots', null,
     plot('contents indexed', part, `${part} contents indexed`, seen.indexed, index.indexable),
     plot('from the cache', hits, `${hits} from the cache`, seen.hits, 100),
     h('dl.facts', null, [['resources it knows', count(sum(read.trove_index_entries))], ['vectors', count(sum(read.trove_index_vectors))], ['takes', bytes(sum(read.trove_index_bytes))]]
