@@ -6,7 +6,7 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use rustix::fs::{AtFlags, CWD};
 use tokio::{
     sync::Notify,
-    time::{Instant, timeout},
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
@@ -23,8 +23,12 @@ use super::Knowledge;
 
 /// This long after the last change the disk is looked at.
 const QUIET: Duration = Duration::from_millis(80);
-/// This long after the first one at the latest.
-const MAX_WAIT: Duration = Duration::from_millis(400);
+/// The same where many files change: whatever unpacks or checks them out may pause.
+const QUIET_IN_A_BURST: Duration = Duration::from_millis(250);
+/// From this many files on it is a burst.
+const BURST: usize = 8;
+/// This long after the first one at the latest, so that it is told of within a second.
+const MAX_WAIT: Duration = Duration::from_millis(600);
 /// How often the folder itself is looked for.
 const TICK: Duration = Duration::from_millis(500);
 /// How many changed files are remembered by name.
@@ -35,6 +39,12 @@ const MAX_TOUCHED: usize = 10_000;
 struct Told {
     touched: Mutex<HashSet<String>>,
     news: Notify,
+}
+
+impl Told {
+    fn touched(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Knowledge {
@@ -75,8 +85,7 @@ impl Knowledge {
                 }
             }
         }
-        let touched =
-            std::mem::take(&mut *told.touched.lock().unwrap_or_else(PoisonError::into_inner));
+        let touched = std::mem::take(&mut *told.touched());
         self.look(touched).await;
         true
     }
@@ -85,7 +94,14 @@ impl Knowledge {
 /// Waits until nothing more happens, or long enough.
 async fn settle(told: &Told) {
     let end = Instant::now() + MAX_WAIT;
-    while Instant::now() < end && timeout(QUIET, told.news.notified()).await.is_ok() {}
+    loop {
+        let is_burst = told.touched().len() >= BURST;
+        let quiet = if is_burst { QUIET_IN_A_BURST } else { QUIET };
+        let until = end.min(Instant::now() + quiet);
+        if timeout_at(until, told.news.notified()).await.is_err() || Instant::now() >= end {
+            return;
+        }
+    }
 }
 
 /// Which folder this is: one that is replaced has another number.
@@ -114,7 +130,7 @@ fn start(root: PathBuf, told: Arc<Told>) -> notify::Result<RecommendedWatcher> {
         if event.kind.is_access() {
             return;
         }
-        let mut touched = told.touched.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut touched = told.touched();
         for path in &event.paths {
             let below = path.strip_prefix(&base).ok().and_then(Path::to_str);
             if let Some(below) = below.filter(|_| touched.len() < MAX_TOUCHED) {
@@ -129,4 +145,60 @@ fn start(root: PathBuf, told: Arc<Told>) -> notify::Result<RecommendedWatcher> {
     let mut watcher = RecommendedWatcher::new(hear, config)?;
     watcher.watch(&root, RecursiveMode::Recursive)?;
     Ok(watcher)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How long it takes to settle while `files` change, one every `pause`.
+    async fn settled(files: usize, pause: Duration) -> Duration {
+        let told = Arc::new(Told::default());
+        let heard = told.clone();
+        let change = async move {
+            for n in 0..files {
+                heard.touched().insert(n.to_string());
+                heard.news.notify_one();
+                tokio::time::sleep(pause).await;
+            }
+            std::future::pending::<()>().await;
+        };
+        let began = Instant::now();
+        tokio::select! {
+            () = settle(&told) => began.elapsed(),
+            () = change => unreachable!("it never ends"),
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn one_saved_file_is_looked_at_soon() {
+        assert_eq!(settled(1, Duration::ZERO).await, QUIET);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_is_waited_for_though_it_pauses() {
+        // All there at once, then two stragglers.
+        let told = Arc::new(Told::default());
+        let heard = told.clone();
+        let change = tokio::spawn(async move {
+            for n in 0..1000 {
+                heard.touched().insert(n.to_string());
+                heard.news.notify_one();
+            }
+            for late in ["a", "b"] {
+                tokio::time::sleep(Duration::from_millis(150)).await;
+                heard.touched().insert(late.to_owned());
+                heard.news.notify_one();
+            }
+        });
+        told.news.notified().await;
+        settle(&told).await;
+        assert_eq!(told.touched().len(), 1002);
+        change.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_never_rests_is_looked_at_all_the_same() {
+        assert_eq!(settled(100_000, Duration::from_millis(10)).await, MAX_WAIT);
+    }
 }
