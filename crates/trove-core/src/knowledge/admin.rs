@@ -54,6 +54,7 @@ impl Knowledge {
             if plan.categories().contains_key(&name) {
                 return Err(exists(format!("the category `{name}`")));
             }
+            plan.keep_meaning(&name)?;
             plan.make_folder = Some(category.dir.clone());
             plan.set_category(&name, category);
             Ok(())
@@ -94,7 +95,7 @@ impl Knowledge {
         self.change(visible, move |plan| {
             plan.name_categories();
             plan.category(&name)?;
-            plan.refuse_if_named(&format!("the category `{name}`"), &name)?;
+            plan.refuse_if_named(&format!("the category `{name}`"), plan.names_category(&name))?;
             plan.categories().remove(&name);
             plan.edits.push(Edit::RemoveCategory(name));
             Ok(())
@@ -157,10 +158,8 @@ impl Knowledge {
         let name = name.to_owned();
         self.change(visible, move |plan| {
             plan.collection(&name)?;
-            let is_category = plan.known.contains(&name);
-            if !is_category {
-                plan.refuse_if_named(&format!("the collection `{name}`"), &name)?;
-            }
+            let names_it = plan.names_collection(&name);
+            plan.refuse_if_named(&format!("the collection `{name}`"), names_it)?;
             plan.groups.collections.remove(&name);
             plan.edits.push(Edit::RemoveCollection(name));
             Ok(())

@@ -69,18 +69,6 @@ impl Body {
     }
 }
 
-impl Piece {
-    /// What whoever reads it should do, as it says itself.
-    pub fn instruction(&self) -> Option<&str> {
-        self.document.file.matter.as_ref().and_then(|matter| matter.instruction.as_deref())
-    }
-
-    /// What kind of document it says it is.
-    pub fn kind(&self) -> Option<&str> {
-        self.document.file.matter.as_ref().and_then(|matter| matter.kind.as_deref())
-    }
-}
-
 /// Reads what was selected, at most `max_documents`; `dir_of` gives the folder of a category.
 pub(super) fn gather(
     scene: &Scene<'_>,

@@ -169,6 +169,16 @@ impl Document {
         self.file.matter.as_ref().and_then(|matter| matter.description.as_deref())
     }
 
+    /// What whoever reads it should do, as it says itself.
+    pub fn instruction(&self) -> Option<&str> {
+        self.file.matter.as_ref().and_then(|matter| matter.instruction.as_deref())
+    }
+
+    /// What kind of document it says it is.
+    pub fn kind(&self) -> Option<&str> {
+        self.file.matter.as_ref().and_then(|matter| matter.kind.as_deref())
+    }
+
     /// What it holds.
     pub fn media(&self) -> &'static str {
         self.file.media
@@ -186,10 +196,15 @@ impl Document {
 
     /// Its path without the extension, if it has one of those that need not be written.
     pub(super) fn stem(&self) -> Option<&str> {
-        let from = self.path.rfind('/').map_or(0, |slash| slash + 1);
-        let dot = self.path[from..].find('.').filter(|dot| *dot > 0)?;
-        Some(&self.path[..from + dot])
+        stem(&self.path)
     }
+}
+
+/// A path without the extension, if it has one.
+pub(super) fn stem(path: &str) -> Option<&str> {
+    let from = path.rfind('/').map_or(0, |slash| slash + 1);
+    let dot = path[from..].find('.').filter(|dot| *dot > 0)?;
+    Some(&path[..from + dot])
 }
 
 fn entry(uri: &str, category: &str, path: &str, file: &FileFacts) -> Json {

@@ -51,16 +51,19 @@ impl Expression {
 
     /// The same with `pattern` for every part that has none.
     pub fn with_pattern(mut self, pattern: &str) -> Result<Expression, BadExpression> {
-        for part in &mut self.parts {
-            if let Some(own) = part.patterns.first() {
-                return Err(BadExpression {
-                    at: part.name.chars().count() + 1,
-                    expected: "no pattern beside the one that is given apart",
-                    found: format!("`{own}`"),
-                });
-            }
-            part.patterns = Reader { text: pattern, letters: pattern.chars().collect(), at: 0 }
-                .only_patterns()?;
+        let patterns =
+            Reader { text: pattern, letters: pattern.chars().collect(), at: 0 }.only_patterns()?;
+        let is_needed = self.parts.iter().any(|part| part.patterns.is_empty());
+        let first = self.parts.first();
+        if let Some(own) = first.and_then(|part| part.patterns.first()).filter(|_| !is_needed) {
+            return Err(BadExpression {
+                at: first.map_or(0, |part| part.name.chars().count()) + 1,
+                expected: "a part without a pattern, for the one that is given apart",
+                found: format!("`{own}`"),
+            });
+        }
+        for part in self.parts.iter_mut().filter(|part| part.patterns.is_empty()) {
+            part.patterns.clone_from(&patterns);
         }
         Ok(self)
     }
@@ -247,7 +250,10 @@ mod tests {
     fn a_pattern_given_apart_is_the_same_as_one_written_in() {
         let apart = Expression::parse("lang").unwrap().with_pattern("python+rust").unwrap();
         assert_eq!(apart, Expression::parse("lang/python+rust").unwrap());
+        let some = Expression::parse("lang/x,docs").unwrap().with_pattern("y").unwrap();
+        assert_eq!(some, Expression::parse("lang/x,docs/y").unwrap());
         assert!(Expression::parse("lang/x").unwrap().with_pattern("y").is_err());
+        assert!(Expression::parse("lang/x,docs/z").unwrap().with_pattern("y").is_err());
         assert!(Expression::parse("lang").unwrap().with_pattern("a,b").is_err());
     }
 

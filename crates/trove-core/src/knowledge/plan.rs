@@ -124,11 +124,13 @@ impl Plan {
         if self.categories().contains_key(to) {
             return Err(exists(format!("the category `{to}`")));
         }
+        self.keep_meaning(to)?;
         if let Some(category) = self.categories().remove(from) {
             self.categories().insert(to.to_owned(), category);
         }
         self.edits.push(Edit::RenameCategory(from.to_owned(), to.to_owned()));
-        self.rename_members(from, to)?;
+        let names_it = self.names_category(from);
+        self.rename_members(to, names_it);
         self.rename_in_projects(
             from,
             to,
@@ -144,14 +146,16 @@ impl Plan {
         if self.groups.collections.contains_key(to) {
             return Err(exists(format!("the collection `{to}`")));
         }
+        let names_it = self.names_collection(from);
+        if meant(&self.known, to).is_some() {
+            // Under the new name members would mean the category.
+            self.refuse_if_named(&format!("the collection `{from}`"), &names_it)?;
+        }
         if let Some(collection) = self.groups.collections.remove(from) {
             self.groups.collections.insert(to.to_owned(), collection);
         }
         self.edits.push(Edit::RenameCollection(from.to_owned(), to.to_owned()));
-        // Where a category has the same name, it is the category that members mean.
-        if !self.known.iter().any(|known| known == from) {
-            self.rename_members(from, to)?;
-        }
+        self.rename_members(to, names_it);
         self.rename_in_projects(
             from,
             to,
@@ -161,15 +165,39 @@ impl Plan {
         Ok(())
     }
 
-    /// Puts the new name wherever a member has the old one.
-    fn rename_members(&mut self, from: &str, to: &str) -> Result<(), KnowledgeError> {
+    /// Refuses a name for a category that members use for a collection: they would mean the
+    /// category from then on.
+    pub(super) fn keep_meaning(&self, category: &str) -> Result<(), KnowledgeError> {
+        let Some(collection) = self.groups.collections.keys().find(|name| **name == category)
+        else {
+            return Ok(());
+        };
+        let names_it = self.names_collection(collection);
+        self.refuse_if_named(&format!("the collection `{collection}`"), names_it)
+    }
+
+    /// Whether the name of a part means this category.
+    pub(super) fn names_category(&self, wanted: &str) -> impl Fn(&str) -> bool + use<> {
+        let (known, wanted) = (self.known.clone(), wanted.to_owned());
+        move |part| meant(&known, part) == Some(&wanted)
+    }
+
+    /// Whether the name of a part means this collection: categories are meant before.
+    pub(super) fn names_collection(&self, wanted: &str) -> impl Fn(&str) -> bool + use<> {
+        let (known, wanted) = (self.known.clone(), wanted.to_owned());
+        let all: Vec<String> = self.groups.collections.keys().cloned().collect();
+        move |part| meant(&known, part).is_none() && meant(&all, part) == Some(&wanted)
+    }
+
+    /// Puts the new name wherever a member names what has it now.
+    fn rename_members(&mut self, to: &str, names_it: impl Fn(&str) -> bool) {
         for (name, collection) in &mut self.groups.collections {
             let mut is_other = false;
             for member in &mut collection.members {
                 // One that cannot be read is left for whoever mends it.
                 let Ok(mut expression) = Expression::parse(member) else { continue };
                 let mut names =
-                    expression.parts.iter_mut().filter(|part| part.name == from).peekable();
+                    expression.parts.iter_mut().filter(|part| names_it(&part.name)).peekable();
                 if names.peek().is_some() {
                     names.for_each(|part| to.clone_into(&mut part.name));
                     *member = expression.to_string();
@@ -180,7 +208,6 @@ impl Plan {
                 self.edits.push(Edit::SetCollection(name.clone(), collection.clone()));
             }
         }
-        Ok(())
     }
 
     fn rename_in_projects(
@@ -199,14 +226,18 @@ impl Plan {
         }
     }
 
-    pub(super) fn refuse_if_named(&self, what: &str, wanted: &str) -> Result<(), KnowledgeError> {
+    pub(super) fn refuse_if_named(
+        &self,
+        what: &str,
+        names_it: impl Fn(&str) -> bool,
+    ) -> Result<(), KnowledgeError> {
         let names = |collection: &CollectionSettings| {
             let members = collection::read(collection).unwrap_or_default();
-            members.iter().flat_map(|member| &member.parts).any(|part| part.name == wanted)
+            members.iter().flat_map(|member| &member.parts).any(|part| names_it(&part.name))
         };
         let all = self.groups.collections.iter();
         let by: Vec<String> = all
-            .filter(|(name, collection)| *name != wanted && names(collection))
+            .filter(|(_, collection)| names(collection))
             .map(|(name, _)| match self.shows_collection(name) {
                 true => format!("the collection `{name}`"),
                 false => "something else".to_owned(),
@@ -242,6 +273,19 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+/// What a name means among these: the one called so, else the only one that differs in case.
+fn meant<'a>(all: &'a [String], name: &str) -> Option<&'a String> {
+    if let Some(exact) = all.iter().find(|known| *known == name) {
+        return Some(exact);
+    }
+    let lower = name.to_lowercase();
+    let mut alike = all.iter().filter(|known| known.to_lowercase() == lower);
+    match (alike.next(), alike.next()) {
+        (Some(one), None) => Some(one),
+        _ => None,
     }
 }
 

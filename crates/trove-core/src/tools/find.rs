@@ -251,6 +251,15 @@ fn advice(hits: &Hits) -> Option<String> {
     Some(format!("{is} {rest}: ask with relevanceThreshold 0, or in other words."))
 }
 
+/// Looks for words as a person types them; at most `max` results.
+pub(super) async fn search(call: &Call<'_>, words: &str, max: usize) -> Result<Found, Failure> {
+    let terms = words.split_whitespace().take(MAX_TERMS);
+    let asked = Query { max_results: max, is_semantic: true, ..Query::terms(terms) };
+    let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+    log(call, words, &found);
+    Ok(found)
+}
+
 /// What was asked for is whoever asks's own affair, unless the settings say otherwise.
 fn log(call: &Call<'_>, text: &str, found: &Found) {
     let query = if call.settings.logs_queries { escape_line(text) } else { "".into() };

@@ -82,6 +82,10 @@ impl Tool for GetContent {
             "left_out": content.left_out,
             "cut": content.cut,
         }));
+        let outcome = match instructions(&content) {
+            Some(instructions) => outcome.instruction(&instructions),
+            None => outcome,
+        };
         Ok(match notes(&content) {
             Some(notes) => outcome.message(&notes),
             None => outcome,
@@ -175,7 +179,7 @@ pub(super) fn project<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 
 /// A document as lists show it.
 pub(super) fn described(document: &Document) -> Value {
-    json!({
+    let mut described = json!({
         "uri": document.uri(),
         "category": document.category(),
         "path": document.path(),
@@ -184,7 +188,26 @@ pub(super) fn described(document: &Document) -> Value {
         "mimeType": document.media(),
         "size": document.size(),
         "lastModified": document.modified(),
-    })
+    });
+    // What it says about itself, where it does.
+    for (key, said) in [("type", document.kind()), ("instruction", document.instruction())] {
+        if let Some(said) = said {
+            described[key] = json!(said);
+        }
+    }
+    described
+}
+
+/// What documents tell whoever reads them to do, each once. They are the user's own words;
+/// nothing of a server comes here.
+fn instructions(content: &Content) -> Option<String> {
+    let mut all: Vec<&str> = Vec::new();
+    for said in content.pieces.iter().filter_map(|piece| piece.document.instruction()) {
+        if !all.contains(&said) {
+            all.push(said);
+        }
+    }
+    (!all.is_empty()).then(|| all.join("\n"))
 }
 
 fn notes(content: &Content) -> Option<String> {

@@ -12,12 +12,15 @@ use super::{
 };
 use crate::{
     caller::Caller,
+    content::escape_line,
     json::Json,
     source::{Ask, Reply},
 };
 
 /// How many words a prompt takes: clients hand over what was typed word by word.
 const MAX_WORDS: usize = 15;
+/// How many results `:search` shows.
+const MAX_FOUND: usize = 10;
 const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
 
 /// Every prompt there is.
@@ -117,7 +120,7 @@ async fn guide_prompt(words: Vec<String>, call: &Call<'_>) -> Result<String, Fai
         (":search", "") => {
             Err(Failure::arguments("`:search` needs words, as in `:search retry policy`"))
         }
-        (":search", words) => Ok(looking_for(words)),
+        (":search", words) => Ok(search(call, words).await),
         (command, _) if command.starts_with(':') => {
             let message = format!(
                 "`{command}` is no command; there are `:help`, `:status`, `:search words` and `:flags`"
@@ -169,6 +172,25 @@ async fn flags(call: &Call<'_>, pattern: &str) -> Result<String, Failure> {
         format!("- {} = {} ({})", flag.name, flag.value.to_json(), flag.origin.as_str())
     };
     Ok(listed.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// What is found now, and how to go on from there. Where there is no index, how to look.
+async fn search(call: &Call<'_>, words: &str) -> String {
+    let how = looking_for(words);
+    let Ok(found) = super::find::search(call, words, MAX_FOUND).await else { return how };
+    let (hits, total) = (&found.hits.hits, found.hits.total);
+    if hits.is_empty() {
+        return format!("Nothing was found for: {words}\n\n{how}");
+    }
+    let mut text = format!("Found for: {words} ({} of {total})\n", hits.len());
+    for hit in hits {
+        let name = hit.title.as_ref().unwrap_or(&hit.name);
+        text += &format!("- {}: {}\n", escape_line(name), hit.public);
+        if let Some(preview) = hit.preview.as_ref().filter(|_| call.settings.has_previews) {
+            text += &format!("  {}\n", escape_line(preview));
+        }
+    }
+    format!("{text}\n{how}")
 }
 
 async fn find_information(words: Vec<String>, _call: &Call<'_>) -> Result<String, Failure> {

@@ -343,6 +343,32 @@ async fn the_project_of_the_settings_is_meant_where_none_is_named() {
     assert_eq!(error, "NotFound");
 }
 
+#[tokio::test]
+async fn what_documents_say_about_themselves_comes_with_them() {
+    let files = [
+        ("guide/a/one.md", "---\ntype: agent/instruction\ninstruction: Follow it\n---\n1"),
+        ("guide/a/two.md", "---\ninstruction: Follow it\n---\n2"),
+        ("guide/a/three.md", "---\ninstruction: Ask first\n---\n3"),
+        ("guide/a/plain.md", "4"),
+    ];
+    let guide = Guide::with(&files).await;
+    let got = async |expression: &str| {
+        let asked = json!({ "expression": expression });
+        let got = called(&tools(&guide), &Caller::local(), "guide_get_content", &asked).await;
+        got["structuredContent"].clone()
+    };
+    let all = got("a/one+two+three").await;
+    assert_eq!(all["instruction"], "Follow it\nAsk first", "{all}");
+    let one = &all["value"]["documents"][0];
+    assert_eq!(
+        (&one["type"], &one["instruction"]),
+        (&json!("agent/instruction"), &json!("Follow it"))
+    );
+    let plain = got("a/plain").await;
+    assert!(plain.get("instruction").is_none(), "{plain}");
+    assert!(plain["value"]["documents"][0].get("type").is_none(), "{plain}");
+}
+
 async fn prompt(guide: &Guide, arguments: Value) -> Result<String, String> {
     let arguments = Json::of(&arguments);
     let (tools, caller) = (tools(guide), Caller::local());

@@ -27,6 +27,42 @@ async fn renaming_a_category_rewrites_whatever_names_it() {
 }
 
 #[tokio::test]
+async fn a_rename_leaves_every_collection_what_it_was() {
+    let guide = Guide::set(&LANG, |settings| {
+        review(settings);
+        for (name, members) in [("other", "LANG/rust,Review"), ("one", "other/rust")] {
+            let members = vec![members.to_owned()];
+            let collection = CollectionSettings { members, description: None };
+            settings.groups.collections.insert(name.into(), collection);
+        }
+    })
+    .await;
+    let knowledge = &guide.knowledge;
+    // Names in another case are names too.
+    let named = |name: &str| CategoryChange { name: Some(name.into()), ..Default::default() };
+    knowledge.change_category(&ALL, "lang", named("code")).await.unwrap();
+    let renamed = |name: &str| CollectionChange { name: Some(name.into()), ..Default::default() };
+    knowledge.change_collection(&ALL, "review", renamed("check")).await.unwrap();
+    let all = ["code/rust.md", "docs/api.md", "code/python.md"];
+    assert_eq!(guide.parts("guide://collection/other").await, all);
+    assert!(matches!(
+        knowledge.remove_category(&ALL, "code").await,
+        Err(KnowledgeError::InUse { .. })
+    ));
+    // A name under which members would mean something else is refused.
+    for (done, by) in [
+        (knowledge.change_category(&ALL, "docs", named("other")).await, "one"),
+        (knowledge.add_category(&ALL, "other", CategoryChange::default()).await, "one"),
+        (knowledge.change_collection(&ALL, "other", renamed("docs")).await, "one"),
+        (knowledge.change_collection(&ALL, "check", renamed("Code")).await, "other"),
+    ] {
+        let Err(KnowledgeError::InUse { by: named_by, .. }) = done else { panic!("{done:?}") };
+        assert_eq!(named_by, [format!("the collection `{by}`")]);
+    }
+    assert_eq!(guide.parts("guide://collection/other").await, all);
+}
+
+#[tokio::test]
 async fn changes_are_checked_first_and_are_whole_or_nothing() {
     let guide = Guide::set(&LANG, review).await;
     let knowledge = &guide.knowledge;
