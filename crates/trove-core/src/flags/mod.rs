@@ -1,7 +1,7 @@
 //! Flags: named, typed switches that outlive the process.
 //!
 //! A flag is set for all projects or for one. Reading resolves request → project →
-//! global → default and says where the value came from. Reads are from memory; a change
+//! settings of the project → global → default and says where the value came from. Reads are from memory; a change
 //! is acknowledged once it is durable ([`store`]). What a flag means is not known here,
 //! except that the known ones ([`defs`]) are kept within their rules.
 
@@ -29,7 +29,7 @@ pub use value::{
     BadFlagName, BadValue, FlagName, FlagValue, MAX_ELEMENTS, MAX_NAME_CHARS, MAX_TEXT_BYTES,
     MAX_VALUE_BYTES, Plain,
 };
-pub use view::{Listed, MAX_PATTERN_BYTES, Origin, Resolved, View};
+pub use view::{Listed, MAX_PATTERN_BYTES, Origin, Resolved, View, Written, check_written};
 
 use crate::project::ProjectName;
 use defs::{FlagDef, Scope};
@@ -169,14 +169,15 @@ impl Flags {
         Ok(self.view(None).await?.global(&name).cloned())
     }
 
-    /// What a flag is for one project, and where that was decided.
+    /// What a flag is for one project, and where that was decided; `written` is what the
+    /// settings give to it.
     pub async fn get_project(
         &self,
-        project: &ProjectName,
+        (project, written): (&ProjectName, &Written),
         name: &str,
     ) -> Result<Option<Resolved>, FlagError> {
         let name = FlagName::new(name)?;
-        Ok(self.view(Some(project)).await?.get(name.as_str()))
+        Ok(self.view(Some(project)).await?.with_settings(written).get(name.as_str()))
     }
 
     /// The flags set for all projects whose names match, by name.
@@ -187,10 +188,10 @@ impl Flags {
     /// The flags that hold for one project and whose names match, by name; defaults too.
     pub async fn list_project(
         &self,
-        project: &ProjectName,
+        (project, written): (&ProjectName, &Written),
         pattern: Option<&str>,
     ) -> Result<Vec<Listed>, FlagError> {
-        self.view(Some(project)).await?.list(pattern)
+        self.view(Some(project)).await?.with_settings(written).list(pattern)
     }
 
     /// The flags as they are stored at this moment, whoever changed them.

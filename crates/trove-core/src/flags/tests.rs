@@ -90,7 +90,8 @@ async fn a_value_comes_from_the_nearest_level_and_says_so() {
     let Lab { flags, dir: _dir } = &Lab::new();
     let here = project("here");
     let resolved = async || {
-        let found = flags.get_project(&here, "content-format").await.unwrap().unwrap();
+        let found =
+            flags.get_project((&here, &Written::new()), "content-format").await.unwrap().unwrap();
         (found.value.as_str().unwrap().to_owned(), found.origin)
     };
     assert_eq!(resolved().await, ("mime".to_owned(), Origin::Default));
@@ -103,7 +104,11 @@ async fn a_value_comes_from_the_nearest_level_and_says_so() {
     assert_eq!(asked.get("content-format").unwrap().origin, Origin::Request);
 
     // Others are not touched.
-    let there = flags.get_project(&project("there"), "content-format").await.unwrap().unwrap();
+    let there = flags
+        .get_project((&project("there"), &Written::new()), "content-format")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(there.origin, Origin::Global);
     // Null removes, level by level.
     let before = flags.set_project(&here, "content-format", &json!(null)).await.unwrap();
@@ -112,6 +117,37 @@ async fn a_value_comes_from_the_nearest_level_and_says_so() {
     flags.set_global("content-format", &json!(null)).await.unwrap();
     assert_eq!(resolved().await, ("mime".to_owned(), Origin::Default));
     assert_eq!(flags.set_global("content-format", &json!(null)).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn what_the_settings_give_to_a_project_counts_after_its_own_and_before_those_for_all() {
+    let Lab { flags, dir: _dir } = &Lab::new();
+    let here = project("here");
+    let written = [("content-format", json!("plain")), ("team", json!(["a"])), ("a b", json!(7))];
+    let written: Written = written.map(|(name, value)| (name.to_owned(), value)).into();
+    let list = async || shown(&flags.list_project((&here, &written), None).await.unwrap());
+    assert_eq!(list().await, ["content-format=\"plain\" config", "team=[\"a\"] config"]);
+    flags.set_global("team", &json!(["b"])).await.unwrap();
+    assert_eq!(list().await[1], "team=[\"a\"] config");
+    flags.set_project(&here, "team", &json!(["c"])).await.unwrap();
+    assert_eq!(list().await[1], "team=[\"c\"] project");
+    let found = flags.get_project((&here, &written), "content-format").await.unwrap().unwrap();
+    assert_eq!(found.origin, Origin::Config);
+    // Another project has nothing of it.
+    let there = flags.get_project((&project("there"), &Written::new()), "team").await.unwrap();
+    assert_eq!(there.unwrap().origin, Origin::Global);
+}
+
+#[test]
+fn what_the_settings_may_not_give_to_a_project_is_refused() {
+    let check = |name: &str, value| check_written(SCOPED, name, &value);
+    assert_eq!(check("everywhere", json!(true)), Ok(()));
+    assert_eq!(check("unknown", json!({ "a": "b" })), Ok(()));
+    for (name, value) in
+        [("everywhere", json!("x")), ("only-global", json!(["x"])), ("a b", json!(1))]
+    {
+        assert!(check(name, value).is_err(), "{name}");
+    }
 }
 
 #[tokio::test]
@@ -132,7 +168,8 @@ async fn a_listing_takes_a_glob_and_tells_where_each_value_is_from() {
     flags.set_global("content-width", &json!("80")).await.unwrap();
     flags.set_global("other", &json!(["x"])).await.unwrap();
     flags.set_project(&here, "other", &json!({"a": true})).await.unwrap();
-    let list = async |glob| shown(&flags.list_project(&here, glob).await.unwrap());
+    let list =
+        async |glob| shown(&flags.list_project((&here, &Written::new()), glob).await.unwrap());
     let all = [
         "content-format=\"mime\" default",
         "content-width=\"80\" global",
@@ -144,7 +181,8 @@ async fn a_listing_takes_a_glob_and_tells_where_each_value_is_from() {
     assert!(list(Some("none*")).await.is_empty());
     let globals = flags.list_global(Some("content-*")).await.unwrap();
     assert_eq!(shown(&globals), all[1..2]);
-    let error = flags.list_project(&here, Some("[")).await.unwrap_err().to_string();
+    let error =
+        flags.list_project((&here, &Written::new()), Some("[")).await.unwrap_err().to_string();
     assert!(error.contains("`[` is no pattern") && error.contains("content-*"), "{error}");
     flags.list_global(Some(&"*".repeat(300))).await.unwrap_err();
 }

@@ -10,11 +10,14 @@ use serde_json::Value;
 
 use super::{
     FlagError,
-    defs::FlagDef,
+    defs::{FlagDef, Scope},
     table::{Flagset, Table},
     value::{FlagName, FlagValue},
 };
 use crate::project::ProjectName;
+
+/// What the settings give to a project, by name.
+pub type Written = BTreeMap<String, Value>;
 
 /// The longest pattern of a listing.
 pub const MAX_PATTERN_BYTES: usize = 256;
@@ -26,6 +29,7 @@ pub struct View {
     known: &'static [FlagDef],
     project: Option<ProjectName>,
     request: Flagset,
+    settings: Flagset,
 }
 
 /// Where a value was decided.
@@ -35,6 +39,8 @@ pub enum Origin {
     Request,
     /// For the project.
     Project,
+    /// For the project, in the settings: `guide.projects.NAME.flags` of `trove.toml`.
+    Config,
     /// For all projects.
     Global,
     /// By nobody: it is as documented.
@@ -67,6 +73,7 @@ impl Origin {
         match self {
             Origin::Request => "request",
             Origin::Project => "project",
+            Origin::Config => "config",
             Origin::Global => "global",
             Origin::Default => "default",
         }
@@ -79,21 +86,22 @@ impl View {
         known: &'static [FlagDef],
         project: Option<ProjectName>,
     ) -> View {
-        View { table, known, project, request: BTreeMap::new() }
+        View { table, known, project, request: BTreeMap::new(), settings: BTreeMap::new() }
     }
 
     /// The same with a value that holds for this request only and beats all others.
     pub fn with_request(mut self, name: &str, value: &Value) -> Result<View, FlagError> {
-        let name = FlagName::new(name)?;
-        let value = match FlagValue::from_json(value) {
-            Ok(value) => value,
-            Err(why) => return Err(FlagError::Value { name, why }),
-        };
-        if let Some(def) = self.def(name.as_str()) {
-            def.check(&name, &value)?;
-        }
+        let (name, value) = checked(self.known, name, value)?;
         self.request.insert(name, Arc::new(value));
         Ok(self)
+    }
+
+    /// The same with what the settings give to the project. What no flag can hold was
+    /// refused when the settings were read.
+    pub fn with_settings(mut self, written: &Written) -> View {
+        let good = written.iter().filter_map(|(name, value)| checked(self.known, name, value).ok());
+        self.settings = good.map(|(name, value)| (name, Arc::new(value))).collect();
+        self
     }
 
     /// What a flag is, and where that was decided; nothing if it is neither set nor known.
@@ -101,6 +109,7 @@ impl View {
         let levels = [
             (Origin::Request, Some(&self.request)),
             (Origin::Project, self.project_flags()),
+            (Origin::Config, Some(&self.settings)),
             (Origin::Global, Some(self.table.global())),
         ];
         for (origin, flags) in levels {
@@ -120,9 +129,10 @@ impl View {
     /// Every flag that holds and whose name matches the pattern, by name.
     pub fn list(&self, pattern: Option<&str>) -> Result<Vec<Listed>, FlagError> {
         let matches = matcher(pattern)?;
-        let set = [Some(&self.request), self.project_flags(), Some(self.table.global())];
+        let own = [Some(&self.request), self.project_flags(), Some(&self.settings)];
+        let set = own.into_iter().chain([Some(self.table.global())]);
         let mut names: BTreeSet<FlagName> =
-            set.into_iter().flatten().flat_map(Flagset::keys).cloned().collect();
+            set.flatten().flat_map(Flagset::keys).cloned().collect();
         names.extend(self.known.iter().filter_map(|def| FlagName::new(def.name).ok()));
         let mut listed = Vec::new();
         for name in names.into_iter().filter(|name| matches(name)) {
@@ -151,6 +161,34 @@ impl View {
 
     fn def(&self, name: &str) -> Option<&'static FlagDef> {
         self.known.iter().find(|def| def.name == name)
+    }
+}
+
+/// What is written for a flag, if it can hold that.
+fn checked(
+    known: &[FlagDef],
+    name: &str,
+    value: &Value,
+) -> Result<(FlagName, FlagValue), FlagError> {
+    let name = FlagName::new(name)?;
+    let value = match FlagValue::from_json(value) {
+        Ok(value) => value,
+        Err(why) => return Err(FlagError::Value { name, why }),
+    };
+    if let Some(def) = known.iter().find(|def| def.name == name.as_str()) {
+        def.check(&name, &value)?;
+    }
+    Ok((name, value))
+}
+
+/// Refuses what the settings cannot give to a project.
+pub fn check_written(known: &[FlagDef], name: &str, value: &Value) -> Result<(), FlagError> {
+    let (name, _) = checked(known, name, value)?;
+    match known.iter().find(|def| def.name == name.as_str()) {
+        Some(FlagDef { scope: Scope::Global, .. }) => {
+            Err(FlagError::Scope { name, scope: Scope::Global })
+        }
+        Some(_) | None => Ok(()),
     }
 }
 

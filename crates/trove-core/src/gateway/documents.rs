@@ -7,6 +7,7 @@ use crate::{
     access::Standing,
     caller::Caller,
     catalogue::{Route, Snapshot},
+    flags::Written,
     json::Json,
     knowledge::{Content, Knowledge, KnowledgeError, Picks, Sight},
     project::ProjectName,
@@ -37,6 +38,13 @@ impl Gateway {
     /// What of local knowledge the caller's project picks; nothing: all.
     pub(super) fn picks_of(&self, caller: &Caller) -> Option<Picks> {
         self.knowledge()?.picks(caller.project.as_ref().map(ProjectName::as_str))
+    }
+
+    /// The flags that the settings give to a project.
+    pub fn flags_written_for(&self, project: &ProjectName) -> Written {
+        let settings = self.knowledge().map(|knowledge| knowledge.settings());
+        let project = settings.as_ref().and_then(|s| s.groups.projects.get(project.as_str()));
+        project.map(|project| project.flags.clone()).unwrap_or_default()
     }
 
     /// The project that is worked on in the first of these folders that belongs to one.

@@ -60,7 +60,8 @@ pub(super) struct SetProjectFlag {
 
 /// Get a flag as it holds for one project.
 ///
-/// The project's value, else the global one, else the default; `origin` says which.
+/// The project's value, else what trove.toml gives to it, else the global one, else the
+/// default; `origin` says which: `project`, `config`, `global` or `default`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetProjectFlag {
@@ -73,7 +74,8 @@ pub(super) struct GetProjectFlag {
 
 /// List the flags that hold for one project.
 ///
-/// Defaults of known flags too; `origin` says where each value was decided.
+/// Defaults of known flags too; `origin` says where each value was decided: for the
+/// `project`, for it in trove.toml (`config`), for all (`global`), or nowhere (`default`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListProjectFlags {
@@ -168,7 +170,9 @@ impl Tool for GetProjectFlag {
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let project = project(call, self.project.as_deref())?;
-        let found = flags(call)?.get_project(&project, &self.name).await.map_err(failure)?;
+        let written = call.gateway.flags_written_for(&project);
+        let found = flags(call)?.get_project((&project, &written), &self.name).await;
+        let found = found.map_err(failure)?;
         let origin = found.as_ref().map(|found| found.origin.as_str());
         let value = found.map(|found| found.value.to_json());
         Ok(Outcome::ok(json!({
@@ -189,7 +193,9 @@ impl Tool for ListProjectFlags {
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let project = project(call, self.project.as_deref())?;
-        let listed = flags(call)?.list_project(&project, self.pattern.as_deref()).await;
+        let (written, pattern) =
+            (call.gateway.flags_written_for(&project), self.pattern.as_deref());
+        let listed = flags(call)?.list_project((&project, &written), pattern).await;
         let listed = listed.map_err(failure)?;
         Ok(Outcome::ok(json!({ "project": project.as_str(), "flags": shown(&listed) })))
     }
@@ -202,7 +208,10 @@ pub(super) async fn holding(
 ) -> Result<Vec<Listed>, Failure> {
     let flags = flags(call)?;
     let listed = match &call.caller.project {
-        Some(project) => flags.list_project(project, pattern).await,
+        Some(project) => {
+            let written = call.gateway.flags_written_for(project);
+            flags.list_project((project, &written), pattern).await
+        }
         None => flags.list_global(pattern).await,
     };
     listed.map_err(failure)

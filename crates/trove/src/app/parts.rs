@@ -16,7 +16,7 @@ use trove_core::{
         audit::{Audit, AuditConfig},
     },
     caller::Roles,
-    flags::{Flags, Origin as FlagOrigin, Resolved, SqliteStore, defs::KNOWN},
+    flags::{Flags, SqliteStore, Written, defs::KNOWN},
     gateway::{IndexRule, IndexRules},
     knowledge::{self, Givens, Knowledge},
     tools::Settings,
@@ -139,12 +139,8 @@ impl std::fmt::Debug for ProjectFlags {
 impl knowledge::Flags for ProjectFlags {
     fn flag(&self, project: Option<&str>, name: &str, own: Option<&Value>) -> Option<Value> {
         let project = project.and_then(|name| ProjectName::new(name).ok());
-        let found = self.0.last_seen(project.as_ref()).get(name);
-        match found {
-            Some(Resolved { value, origin: FlagOrigin::Request | FlagOrigin::Project }) => {
-                Some(value.to_json())
-            }
-            other => own.cloned().or_else(|| other.map(|found| found.value.to_json())),
-        }
+        let written: Written = own.map(|own| (name.to_owned(), own.clone())).into_iter().collect();
+        let found = self.0.last_seen(project.as_ref()).with_settings(&written).get(name);
+        found.map(|found| found.value.to_json())
     }
 }

@@ -6,7 +6,7 @@ use std::{fmt::Write as _, io::Write as _};
 use serde_json::{Map, Value, json};
 use trove_core::{
     ProjectName,
-    flags::{FlagError, FlagValue, Flags, Listed, Origin, Plain, Resolved},
+    flags::{FlagError, FlagValue, Flags, Listed, Origin, Plain, Resolved, Written},
 };
 
 use super::{Failed, configure, exit, ls::plain, runtime};
@@ -17,6 +17,9 @@ use crate::{
     telemetry,
 };
 
+/// A project, and the flags that the configuration gives to it.
+type Project<'a> = (&'a ProjectName, &'a Written);
+
 pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed> {
     let (loaded, _) = configure(global, Overrides::default())?;
     telemetry::start(global, "error");
@@ -24,7 +27,11 @@ pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed>
     let project = project.map_err(|error| usage(error.to_string()))?;
     let text = runtime()?.block_on(async {
         let flags = open_flags(&loaded.config.state_dir);
-        let text = perform(&flags, project.as_ref(), command).await;
+        let projects = &loaded.config.guide_groups.projects;
+        let written = project.as_ref().and_then(|project| projects.get(project.as_str()));
+        let written = written.map(|project| project.flags.clone()).unwrap_or_default();
+        let project = project.as_ref().map(|project| (project, &written));
+        let text = perform(&flags, project, command).await;
         flags.close().await;
         text
     })?;
@@ -51,13 +58,14 @@ impl FlagCommand {
 )]
 async fn perform(
     flags: &Flags,
-    project: Option<&ProjectName>,
+    of: Option<Project<'_>>,
     command: &FlagCommand,
 ) -> Result<String, Failed> {
+    let project = of.map(|(project, _)| project);
     let wants_json = command.place().output.json;
     match command {
         FlagCommand::Get { name, .. } => {
-            let found = get(flags, project, name).await?;
+            let found = get(flags, of, name).await?;
             if wants_json {
                 let answer = as_json(name, &found.value, found.origin);
                 return Ok(succeeded(answer, project));
@@ -80,13 +88,13 @@ async fn perform(
             Ok(if wants_json { succeeded(answer, project) } else { String::new() })
         }
         FlagCommand::List { pattern, .. } => {
-            let listed = list(flags, project, pattern.as_deref()).await?;
+            let listed = list(flags, of, pattern.as_deref()).await?;
             Ok(if wants_json { listing_json(&listed, project) } else { listing(&listed) })
         }
     }
 }
 
-async fn get(flags: &Flags, project: Option<&ProjectName>, name: &str) -> Result<Resolved, Failed> {
+async fn get(flags: &Flags, project: Option<Project<'_>>, name: &str) -> Result<Resolved, Failed> {
     let found = match project {
         Some(project) => flags.get_project(project, name).await?,
         None => flags.get_global(name).await?.map(|value| {
@@ -119,7 +127,7 @@ async fn set(
 
 async fn list(
     flags: &Flags,
-    project: Option<&ProjectName>,
+    project: Option<Project<'_>>,
     pattern: Option<&str>,
 ) -> Result<Vec<Listed>, FlagError> {
     match project {

@@ -4,9 +4,12 @@ use std::{borrow::Cow, collections::BTreeMap};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
-use trove_core::knowledge::{
-    CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, Groups, ProjectSettings,
-    check_groups,
+use trove_core::{
+    flags::{check_written, defs::KNOWN},
+    knowledge::{
+        CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, Groups, ProjectSettings,
+        check_groups,
+    },
 };
 use trove_mcp::upstream::{Dialect, Text};
 
@@ -23,7 +26,7 @@ use super::{
 /// The most documents that one answer may be set to hold.
 const MAX_MAX_DOCUMENTS: u64 = 100_000;
 
-/// The value of a flag: true or false, a text, or a list of texts.
+/// The value of a flag: true or false, a text, a list of texts, or a map to those.
 pub(super) struct FlagValue(pub(super) Value);
 
 impl Read for FlagValue {
@@ -33,6 +36,10 @@ impl Read for FlagValue {
             tree::Value::Text(text) => Some(FlagValue(json!(text))),
             tree::Value::List(_) => {
                 Some(FlagValue(json!(Vec::<String>::read(node, section, problems)?)))
+            }
+            tree::Value::Map(_) => {
+                let map = Table::<FlagValue>::read(node, section, problems)?.0.into_iter();
+                Some(FlagValue(map.map(|(key, value)| (key.value, value.0)).collect()))
             }
             _ => {
                 let message = format!("`{section}` must be true, false, a string or a list");
@@ -58,6 +65,11 @@ impl JsonSchema for FlagValue {
                 { "type": "boolean" },
                 { "type": "string" },
                 { "type": "array", "items": { "type": "string" } },
+                { "type": "object", "additionalProperties": { "anyOf": [
+                    { "type": "boolean" },
+                    { "type": "string" },
+                    { "type": "array", "items": { "type": "string" } },
+                ] } },
             ],
         })
     }
@@ -164,11 +176,18 @@ fn project(
         .get()
         .and_then(|root| around.path(root.at, &Text::new(&root.value, Dialect::Trove), problems));
     let flags = written.flags.0.into_iter();
+    let flags = flags.filter_map(|(name, value)| {
+        if let Err(error) = check_written(KNOWN, &name.value, &value.value.0) {
+            problems.error(value.at, error.to_string(), "docs/flags.md says what flags there are");
+            return None;
+        }
+        Some((name.value, value.value.0))
+    });
     ProjectSettings {
         root,
         categories: written.categories.take(),
         collections: written.collections.take(),
-        flags: flags.map(|(name, value)| (name.value, value.value.0)).collect(),
+        flags: flags.collect(),
         description: written.description.take(),
     }
 }

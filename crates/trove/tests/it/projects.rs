@@ -142,10 +142,31 @@ async fn flags_of_a_project_in_the_settings_count_before_those_for_all_and_after
         (contents.len(), contents[0]["mimeType"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(format().await, (1, "text/plain".to_owned()));
+    // The tools and the prompt show it, and where it is written.
+    let told = async || {
+        let got = client.call("guide_get_project_flag", json!({ "name": "content-format" })).await;
+        let listed = client.call("guide_list_project_flags", json!({})).await;
+        let got = got["structuredContent"]["value"].clone();
+        let listed = listed["structuredContent"]["value"]["flags"][0].clone();
+        assert_eq!(got["value"], listed["value"], "{got} {listed}");
+        assert_eq!(got["origin"], listed["origin"], "{got} {listed}");
+        (got["value"].clone(), got["origin"].clone())
+    };
+    assert_eq!(told().await, (json!("plain"), json!("config")));
+    let prompt = json!({ "name": "guide", "arguments": { "arg1": ":flags" } });
+    let prompt = client.ask("prompts/get", prompt).await.expect("the flags").to_string();
+    assert!(prompt.contains(r#"content-format = \"plain\" (config)"#), "{prompt}");
+    let typed = folder.run(&["flag", "list", "--project", "desk"]).await;
+    assert_eq!(typed.text(), "content-format\tplain\tconfig\n");
     let all = json!({ "name": "content-format", "value": "mime" });
     client.call("guide_set_feature_flag", all).await;
     assert_eq!(format().await, (1, "text/plain".to_owned()));
+    assert_eq!(told().await, (json!("plain"), json!("config")));
     let own = json!({ "name": "content-format", "value": "parts" });
     client.call("guide_set_project_flag", own).await;
     assert_eq!(format().await.0, 2);
+    assert_eq!(told().await, (json!("parts"), json!("project")));
+    let none = json!({ "name": "content-format", "value": null });
+    client.call("guide_set_project_flag", none).await;
+    assert_eq!(told().await, (json!("plain"), json!("config")));
 }

@@ -164,7 +164,12 @@ async fn stored_values_that_are_not_allowed_are_left_out() {
         )
         .unwrap();
     assert_eq!(shown(&lab.flags.list_global(None).await.unwrap()), ["good=true global"]);
-    let found = lab.flags.get_project(&project("p"), "content-format").await.unwrap().unwrap();
+    let found = lab
+        .flags
+        .get_project((&project("p"), &Written::new()), "content-format")
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(found.origin, Origin::Default);
 }
 

@@ -402,6 +402,26 @@ fn the_report_sums_up() {
 }
 
 #[test]
+fn a_flag_that_cannot_be_so_is_told_where_it_stands() {
+    check(
+        "
+        [guide.projects.p.flags]
+        content-format = 'html'
+        'a b' = true
+        deep = { a = { b = 'c' } }
+        ",
+        "
+        trove.toml:2:18: error: `content-format` was not set: it takes one of `mime`, `plain`, `parts`, and what came is another string
+          hint: docs/flags.md says what flags there are
+        trove.toml:3:9: error: this is no name of a flag; use 1 to 64 letters (a-z, A-Z), digits, `_` and `-`
+          hint: docs/flags.md says what flags there are
+        trove.toml:4:8: error: `deep` was not set: a map may hold true, false, strings and lists of strings, and this one holds a map
+          hint: docs/flags.md says what flags there are
+        ",
+    );
+}
+
+#[test]
 fn what_makes_no_sense_in_the_guide_is_told_where_it_stands() {
     check(
         "
