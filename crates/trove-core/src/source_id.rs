@@ -13,7 +13,7 @@ pub struct SourceId(Arc<str>);
 /// The id of what the gateway says about itself.
 const OWN: &str = "trove";
 /// The id of local knowledge.
-const GUIDE: &str = "guide";
+pub(crate) const GUIDE: &str = "guide";
 
 /// Whether the gateway itself is called so; no server can be.
 fn is_ours(text: &str) -> bool {

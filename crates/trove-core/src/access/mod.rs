@@ -16,8 +16,8 @@ pub struct Access {
     pub local_roles: Roles,
 }
 
-/// What a rule leaves to a caller.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+/// What a rule leaves to a caller, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
     /// To read it.
     Open,

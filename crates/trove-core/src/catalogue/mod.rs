@@ -47,6 +47,8 @@ pub enum Change {
         /// Its name there.
         uri: LocalUri,
     },
+    /// Other rules are in force on who sees what.
+    Rules,
     /// A Source wrote a log message; an object.
     Log {
         /// Who wrote it.
@@ -139,6 +141,12 @@ impl Catalogue {
     /// Changes from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
+    }
+
+    /// Tells that other rules are in force.
+    pub(crate) fn tell_of_rules(&self) {
+        // Nobody listening is no fault.
+        let _ = self.changes.send(Change::Rules);
     }
 
     /// Where Sources report to.

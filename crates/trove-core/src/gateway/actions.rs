@@ -82,8 +82,7 @@ impl Gateway {
         let routed = match self.route(caller, &snapshot, action, arguments) {
             Ok(routed) => routed,
             Err(error) => {
-                let uri = PublicUri::new(arguments.get_str(action.key()).unwrap_or_default());
-                return Err(self.as_if_absent(caller, &snapshot, &uri, error).await);
+                return Err(self.refused(caller, &snapshot, (action, arguments), error).await);
             }
         };
         let Routed { source, uri, arguments } = routed;
@@ -107,14 +106,46 @@ impl Gateway {
         Ok(reply.with_body(body))
     }
 
+    /// What a caller is told who asks for what is hidden from him: what local knowledge says
+    /// to whoever asks for something that is not there.
+    async fn refused(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        (action, arguments): (Action, &Json),
+        error: AskError,
+    ) -> AskError {
+        let uri = PublicUri::new(arguments.get_str(action.key()).unwrap_or_default());
+        let route = snapshot.route(uri.as_str()).ok();
+        let (AskError::NotFound { .. }, Some(route), Some(knowledge)) =
+            (&error, route, self.knowledge())
+        else {
+            return error;
+        };
+        if route.source.id() != knowledge.id() {
+            return error;
+        }
+        let mut object = Object::parse(arguments.as_str()).unwrap_or_default();
+        object.set_str(action.key(), route.local.as_str());
+        let arguments = object.to_json();
+        let operation = match action {
+            Action::GetSkill => Operation::GetSkill { arguments },
+            Action::ReadDirectory => Operation::ReadDirectory { arguments },
+            Action::CallTool | Action::GetPrompt => return error,
+        };
+        let visible = self.visible(caller, knowledge.id().as_str());
+        let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
+        perform(&route.source, Some(&uri), operation, ask).await.err().unwrap_or(error)
+    }
+
     /// The members of a directory or the files of a skill, without those the caller may not
     /// know of.
     fn without_hidden(&self, caller: &Caller, action: Action, id: &SourceId, body: &Json) -> Json {
-        let access = self.access();
-        if access.policy.is_empty() {
+        let rules = self.rules();
+        if rules.access().policy.is_empty() {
             return body.clone();
         }
-        let is_hidden = |uri: &str| access.standing(caller, id.as_str(), uri).0 == Standing::Hidden;
+        let is_hidden = |uri: &str| rules.standing(caller, id.as_str(), uri).0 == Standing::Hidden;
         let trimmed = match action {
             Action::ReadDirectory => without_hidden(body, is_hidden),
             Action::GetSkill => body.get("skill").and_then(|skill| {

@@ -191,7 +191,7 @@ impl Crawler {
                     Ok(Change::Updated { source, uri }) => {
                         self.search.content_changed(Key { source, local: uri }).await;
                     }
-                    Ok(Change::Log { .. }) => {}
+                    Ok(Change::Log { .. } | Change::Rules) => {}
                     Err(RecvError::Closed) => return,
                 },
                 Some((key, outcome)) = self.reading.next() => self.take(key, outcome).await,
@@ -275,9 +275,8 @@ impl Gateway {
         }
         let Key { source, local } = &pending.key;
         let caller = Caller { via: Via::Search, ..Caller::local() };
-        let access = self.access();
-        let nobody = access.policy.rule_for(source.as_str(), local.as_str());
-        if nobody.is_some_and(|rule| rule.standing(&[]) != Standing::Open) {
+        let (standing, _) = self.rules().standing_of(&[], source.as_str(), local.as_str());
+        if standing != Standing::Open {
             return Outcome::Skip(Skip::Forbidden);
         }
         let snapshot = self.current();

@@ -140,11 +140,11 @@ impl Gateway {
 
     /// Which resources of a Source the caller may read.
     pub(super) fn visible(&self, caller: &Caller, id: &str) -> Visible {
-        let access = self.access();
-        if access.policy.is_empty() {
+        let rules = self.rules();
+        if rules.access().policy.is_empty() {
             return Visible::default();
         }
         let (caller, id) = (caller.clone(), id.to_owned());
-        Visible::when(move |local| access.standing(&caller, &id, local).0 == Standing::Open)
+        Visible::when(move |local| rules.standing(&caller, &id, local).0 == Standing::Open)
     }
 }

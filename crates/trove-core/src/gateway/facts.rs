@@ -115,10 +115,10 @@ impl Facts for Gateway {
     }
 
     fn collisions(&self, caller: &Caller) -> Vec<Collision> {
-        let access = self.access();
+        let rules = self.rules();
         let is_known = |uri: &str| {
             naming::split_qualified(uri).is_some_and(|(id, local)| {
-                access.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+                rules.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
             })
         };
         let known = self.current().collisions().into_iter().map(|(bare, qualified)| {

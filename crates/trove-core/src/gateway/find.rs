@@ -2,9 +2,9 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use super::{AskError, Gateway, settle::Asked};
+use super::{AskError, Gateway, Rules, settle::Asked};
 use crate::{
-    access::{Access, Standing},
+    access::Standing,
     caller::{Caller, Via},
     catalogue::Snapshot,
     json::Json,
@@ -99,7 +99,7 @@ impl Gateway {
 
     fn sight(&self, caller: &Caller) -> CallerSight {
         CallerSight {
-            access: self.access(),
+            rules: self.rules(),
             snapshot: self.current(),
             caller: caller.clone(),
             scope: caller.scope(),
@@ -134,7 +134,7 @@ pub(super) fn seconds(moment: SystemTime) -> i64 {
 
 /// What a caller may read he may find.
 struct CallerSight {
-    access: Arc<Access>,
+    rules: Arc<Rules>,
     /// What is listed now: what the index still has of others is not found.
     snapshot: Arc<Snapshot>,
     caller: Caller,
@@ -153,15 +153,17 @@ impl Sight for CallerSight {
             return Seen::Nothing;
         }
         let is_picked = self.picks.is_some() && *source == SourceId::guide();
-        if self.access.policy.is_empty() && !is_picked { Seen::All } else { Seen::Some }
+        if self.rules.access().policy.is_empty() && !is_picked { Seen::All } else { Seen::Some }
     }
 
     fn sees(&self, entry: EntryRef<'_>) -> bool {
         let is_guide = *entry.source == SourceId::guide();
-        if is_guide && self.picks.as_ref().is_some_and(|picks| !picks.allow(entry.local)) {
+        if is_guide
+            && self.picks.as_ref().is_some_and(|picks| !self.rules.is_picked(picks, entry.local))
+        {
             return false;
         }
-        let (standing, _) = self.access.standing(&self.caller, entry.source.as_str(), entry.local);
+        let (standing, _) = self.rules.standing(&self.caller, entry.source.as_str(), entry.local);
         standing == Standing::Open
     }
 }

@@ -15,6 +15,7 @@ mod find;
 mod limits;
 mod progress;
 mod resources;
+mod rules;
 mod settle;
 mod stores;
 mod views;
@@ -39,8 +40,9 @@ pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};
 pub use limits::Limits;
 pub use resources::{ListAnswer, Reading, Watched};
+pub use rules::Rules;
 pub use views::View;
-pub use watches::MAX_WATCHES;
+pub use watches::{MAX_WATCHES, News};
 
 use crate::{
     about::{About, SecuritySettings, ServerSettings, ToolBook},
@@ -72,6 +74,8 @@ pub struct Gateway {
     board: Arc<StatusBoard>,
     metrics: Arc<Metrics>,
     access: ArcSwap<Access>,
+    /// Made of them and of the guide, and made again when either changes.
+    rules: ArcSwap<Rules>,
     views: Views,
     cache: Cache,
     keepers: fetch::Keepers,
@@ -116,6 +120,7 @@ impl Gateway {
             board,
             metrics: Arc::default(),
             access: ArcSwap::default(),
+            rules: ArcSwap::default(),
             views: Views::default(),
             cache,
             keepers: fetch::Keepers::default(),
@@ -194,9 +199,10 @@ impl Gateway {
     }
 
     fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
-        let access = self.access.load_full();
-        let kind = Kind { standings: access.standings(caller), picks: self.picks_of(caller) };
-        self.views.of(snapshot, &access, kind)
+        let rules = self.rules();
+        let standings = rules.access().standings(caller);
+        let kind = Kind { standings, picks: self.picks_of(caller) };
+        self.views.of(snapshot, &rules, kind)
     }
 
     /// The rules in force.
@@ -207,6 +213,7 @@ impl Gateway {
     /// Puts other rules in force, for every question from now on.
     pub fn set_access(&self, access: Access) {
         self.access.store(Arc::new(access));
+        self.catalogue.tell_of_rules();
     }
 
     /// How long answers of public Sources are believed where the Source says nothing.

@@ -171,8 +171,8 @@ impl Gateway {
         uri: &PublicUri,
         route: Result<Route, RouteError>,
     ) -> Result<Route, AskError> {
-        let access = self.access();
-        if access.policy.is_empty() {
+        let rules = self.rules();
+        if rules.access().policy.is_empty() {
             return route.map_err(|error| AskError::route(uri, error));
         }
         let route = match route {
@@ -180,7 +180,7 @@ impl Gateway {
             other => other,
         };
         let route = route.map_err(|error| AskError::route(uri, error))?;
-        match access.standing(caller, route.source.id().as_str(), route.local.as_str()) {
+        match rules.standing(caller, route.source.id().as_str(), route.local.as_str()) {
             (Standing::Open, _) => Ok(route),
             (Standing::Shown, rule) => Err(AskError::Forbidden {
                 uri: uri.clone(),
@@ -197,10 +197,10 @@ impl Gateway {
         snapshot: &Snapshot,
         mut candidates: Vec<PublicUri>,
     ) -> Result<Route, RouteError> {
-        let access = self.access();
+        let rules = self.rules();
         candidates.retain(|candidate| {
             naming::split_qualified(candidate.as_str()).is_some_and(|(id, local)| {
-                access.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+                rules.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
             })
         });
         match &candidates[..] {

@@ -6,11 +6,13 @@
 use std::{
     borrow::Cow,
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
+use super::Rules;
 use crate::{
-    access::{Access, Standing},
+    access::Standing,
     catalogue::{
         BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
         page::cut,
@@ -28,6 +30,7 @@ pub struct View {
     snapshot: Arc<Snapshot>,
     /// Nothing when every rule is open to the caller, or there is none.
     seen: Option<Seen>,
+    print: OnceLock<u64>,
 }
 
 struct Seen {
@@ -45,18 +48,20 @@ struct Place {
 }
 
 impl View {
-    fn new(snapshot: Arc<Snapshot>, access: &Access, kind: &Kind) -> View {
+    fn new(snapshot: Arc<Snapshot>, rules: &Rules, kind: &Kind) -> View {
         let Kind { standings, picks } = kind;
         let is_open = standings.iter().all(|standing| *standing == Standing::Open);
         let guide = SourceId::guide();
         let seen = (!is_open || picks.is_some()).then(|| {
             let judge = |member: u32, local: &str, index: u32| {
                 let id = snapshot.owner(member).id();
-                if *id == guide && picks.as_ref().is_some_and(|picks| !picks.allow(local)) {
+                if *id == guide
+                    && picks.as_ref().is_some_and(|picks| !rules.is_picked(picks, local))
+                {
                     return None;
                 }
-                let rule = access.policy.index_for(id.as_str(), local);
-                match rule.map_or(Standing::Open, |n| standings[n]) {
+                let decided = rules.decide(id.as_str(), local, |n| standings[n]);
+                match decided.map_or(Standing::Open, |(standing, _)| standing) {
                     Standing::Open => Some(Place { index, is_closed: false }),
                     Standing::Shown => Some(Place { index, is_closed: true }),
                     Standing::Hidden => None,
@@ -83,12 +88,28 @@ impl View {
                     .collect(),
             }
         });
-        View { snapshot, seen }
+        View { snapshot, seen, print: OnceLock::new() }
     }
 
     /// The Snapshot it is a view of.
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
+    }
+
+    /// A number that differs where what the caller is listed does; nothing where all is.
+    pub fn print(&self) -> Option<u64> {
+        self.seen.as_ref()?;
+        let make = || {
+            let mut hasher = DefaultHasher::new();
+            for (resource, is_closed) in self.resources() {
+                (resource.entry.as_bytes(), is_closed).hash(&mut hasher);
+            }
+            for (template, is_closed) in self.templates() {
+                (template.entry.as_bytes(), is_closed).hash(&mut hasher);
+            }
+            hasher.finish()
+        };
+        Some(*self.print.get_or_init(make))
     }
 
     /// How many resources there are to the caller.
@@ -188,7 +209,7 @@ pub(super) struct Views(Mutex<Kept>);
 #[derive(Default)]
 struct Kept {
     revision: u64,
-    access: Option<Arc<Access>>,
+    rules: Option<Arc<Rules>>,
     views: HashMap<Kind, Arc<View>>,
 }
 
@@ -202,20 +223,15 @@ pub(super) struct Kind {
 
 impl Views {
     /// What this kind of caller sees of `snapshot`.
-    pub(super) fn of(
-        &self,
-        snapshot: Arc<Snapshot>,
-        access: &Arc<Access>,
-        kind: Kind,
-    ) -> Arc<View> {
+    pub(super) fn of(&self, snapshot: Arc<Snapshot>, rules: &Arc<Rules>, kind: Kind) -> Arc<View> {
         {
             let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             let is_same = kept.revision == snapshot.revision()
-                && kept.access.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, access));
+                && kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
             if !is_same || kept.views.len() >= MAX_VIEWS {
                 *kept = Kept {
                     revision: snapshot.revision(),
-                    access: Some(access.clone()),
+                    rules: Some(rules.clone()),
                     views: HashMap::new(),
                 };
             }
@@ -225,9 +241,11 @@ impl Views {
         }
         // Made without the lock: a large catalogue must not hold up the others.
         let revision = snapshot.revision();
-        let view = Arc::new(View::new(snapshot, access, &kind));
+        let view = Arc::new(View::new(snapshot, rules, &kind));
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.revision == revision {
+        // What was made meanwhile by other rules stands by them, not by ours.
+        let is_ours = kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
+        if kept.revision == revision && is_ours {
             kept.views.insert(kind, view.clone());
         }
         view

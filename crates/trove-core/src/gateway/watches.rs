@@ -5,10 +5,46 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use super::{AskError, resources::Watched};
+use super::{AskError, Gateway, resources::Watched};
+use crate::{
+    access::Standing,
+    caller::Caller,
+    source::{Source as _, SourceId},
+    uri::LocalUri,
+};
 
 /// The most resources watched at once, unless configured.
 pub const MAX_WATCHES: usize = 10_000;
+
+/// What a caller may be told of a watched resource.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum News {
+    /// Everything that its owner tells.
+    All,
+    /// That it changed, when this number does.
+    When(u64),
+    /// Nothing: it is hidden from the caller by now.
+    None,
+}
+
+impl Gateway {
+    /// What the caller may be told of a change at `uri`. A resource that joins others
+    /// changes for a caller only where something does that he may read.
+    pub fn news(&self, caller: &Caller, source: &SourceId, uri: &LocalUri) -> News {
+        let rules = self.rules();
+        let has_rules = !rules.access().policy.is_empty();
+        if let Some(knowledge) = self.knowledge().filter(|knowledge| knowledge.id() == source) {
+            return match has_rules || self.picks_of(caller).is_some() {
+                true => News::When(knowledge.state(self.sight_of_guide(caller), uri.as_str())),
+                false => News::All,
+            };
+        }
+        match rules.standing(caller, source.as_str(), uri.as_str()).0 {
+            Standing::Open => News::All,
+            Standing::Shown | Standing::Hidden => News::None,
+        }
+    }
+}
 
 pub(super) struct Watches {
     limit: usize,

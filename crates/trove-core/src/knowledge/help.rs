@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{address, matter, media, store::Store, task::Task};
+use super::{Edition, address, matter, media, store::Store, task::Task};
 
 /// How many categories and collections are shown.
 const MAX_SHOWN: usize = 50;
@@ -108,6 +108,11 @@ fn groups(task: &Task, text: &mut String) {
 
 /// What the guide's own `help.md` says, without front matter.
 fn own(task: &Task, text: &mut String) {
+    // As a document of a category it may be hidden.
+    let edition = Edition::new(task.index.clone());
+    if edition.names_at(OWN).any(|names| !task.visible.allows(&names.listed)) {
+        return;
+    }
     let Ok((bytes, _)) = Store::new(&task.settings.root).read(OWN, MAX_OWN) else { return };
     let (own, _) = media::text(bytes);
     let from = matter::read(&own).length;

@@ -12,7 +12,7 @@ use std::{
 use super::{
     Category, Collection, Document, collection,
     document::FileFacts,
-    name,
+    name, names,
     pattern::Patterns,
     scan::Scan,
     settings::{CategorySettings, Groups},
@@ -35,6 +35,10 @@ pub(super) struct Index {
     pub(super) categories: BTreeMap<Arc<str>, Arc<Category>>,
     pub(super) collections: BTreeMap<Arc<str>, Collection>,
     pub(super) skills: BTreeMap<String, Skill>,
+    /// The URIs of skills by their folders.
+    pub(super) skill_folders: HashMap<String, String>,
+    /// The paths of files that have several, by inode.
+    pub(super) links: HashMap<u64, Vec<Arc<str>>>,
     /// What is odd, in words.
     pub(super) problems: Vec<String>,
     /// Changes when anything that a template may include does.
@@ -59,6 +63,7 @@ impl Index {
             problems: scan.problems.clone(),
             partials: hash_of(&scan.partials),
             files: files(store, &scan, before, touched),
+            links: names::links(&scan),
             ..Index::default()
         };
         let paths: Vec<&Arc<str>> = scan.files.iter().map(|(path, _)| path).collect();
@@ -74,6 +79,8 @@ impl Index {
         let told: Vec<String> = index.told().collect();
         told.into_iter().for_each(|problem| index.problem(problem));
         let (skills, problems) = skills::find(store, &index.files, &paths);
+        let folder = |(uri, skill): (&String, &Skill)| (skill.folder.clone(), uri.clone());
+        index.skill_folders = skills.iter().map(folder).collect();
         index.skills = skills;
         problems.into_iter().for_each(|problem| index.problem(problem));
         index

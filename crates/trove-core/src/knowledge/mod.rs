@@ -20,6 +20,7 @@ mod matter;
 mod media;
 mod multipart;
 mod name;
+mod names;
 mod pattern;
 mod plan;
 mod render;
@@ -55,6 +56,7 @@ pub use expression::{BadExpression, Expression, MAX_EXPRESSION, Part};
 pub use ledger::{Edit, Ledger, check_groups};
 pub use matter::FrontMatter;
 pub use name::{BadName, MAX_NAME, check_name, check_path};
+pub use names::{Edition, Names};
 pub use settings::{
     CategorySettings, CollectionSettings, DEFAULT_MAX_DOCUMENTS, DEFAULT_PATTERNS, Groups, Picks,
     ProjectSettings, Settings,
@@ -239,11 +241,22 @@ impl Knowledge {
         found.err().map(|error| error.for_uri(uri))
     }
 
+    /// What tells one state of what a URI names from another, for whoever asks; 0: there is
+    /// nothing he may read.
+    pub fn state(&self, sight: Sight, uri: &str) -> u64 {
+        serve::print(&self.task(sight, self.index.load_full()), uri)
+    }
+
     /// What a project picks of the guide; nothing if it takes all of it.
     pub fn picks(&self, project: Option<&str>) -> Option<Picks> {
         let settings = self.settings.load();
         let name = project.or(settings.project.as_deref())?;
         Picks::of(settings.groups.projects.get(name)?)
+    }
+
+    /// What is known of the guide now.
+    pub fn edition(&self) -> Edition {
+        Edition::new(self.index.load_full())
     }
 
     /// What is odd about the guide, in words.
@@ -323,21 +336,25 @@ impl Knowledge {
 
     /// A question about all there is, whatever the project.
     fn whole(&self, index: Arc<Index>) -> Task {
-        Task { project: None, ..self.task(Sight::default(), index) }
+        Task { project: None, visible: Visible::ALL, ..self.task(Sight::default(), index) }
     }
 
     fn task(&self, sight: Sight, index: Arc<Index>) -> Task {
         let settings = self.settings.load_full();
         let project = sight.project.or_else(|| settings.project.clone());
         let date = OffsetDateTime::from((self.givens.now)()).date().to_string();
-        Task {
-            index,
-            settings,
-            flags: self.givens.flags.clone(),
-            project,
-            date,
-            visible: sight.visible,
-        }
+        let picks = project.as_ref().and_then(|name| settings.groups.projects.get(name));
+        let visible = match picks.and_then(Picks::of).filter(|_| !index.skills.is_empty()) {
+            Some(picks) => {
+                let (edition, rules) = (Edition::new(index.clone()), sight.visible);
+                Visible::when(move |uri| {
+                    rules.allows(uri)
+                        && (!uri.starts_with(skills::PREFIX) || edition.is_picked(&picks, uri))
+                })
+            }
+            None => sight.visible,
+        };
+        Task { index, settings, flags: self.givens.flags.clone(), project, date, visible }
     }
 
     /// Does blocking work within bounds.

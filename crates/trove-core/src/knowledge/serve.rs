@@ -76,10 +76,8 @@ impl Source for Knowledge {
                     let index = self.indexed().await;
                     complete::complete(&self.task(sight(ask), index), &arguments)?
                 }
-                Operation::GetSkill { arguments } => self.skill(&arguments, &ask.visible).await?,
-                Operation::ReadDirectory { arguments } => {
-                    self.directory(&arguments, &ask.visible).await?
-                }
+                Operation::GetSkill { arguments } => self.skill(&arguments, ask).await?,
+                Operation::ReadDirectory { arguments } => self.directory(&arguments, ask).await?,
                 Operation::CallTool { .. } | Operation::GetPrompt { .. } => {
                     return Err(SourceError::NotOffered { what: "tools or prompts of its own" });
                 }
@@ -116,9 +114,9 @@ impl Knowledge {
         done.map_err(|error| error.for_uri(uri))
     }
 
-    async fn skill(&self, arguments: &Json, visible: &Visible) -> Result<Json, SourceError> {
+    async fn skill(&self, arguments: &Json, ask: Ask) -> Result<Json, SourceError> {
         let uri = arguments.get_str("uri").unwrap_or_default();
-        let index = self.indexed().await;
+        let Task { index, visible, .. } = &self.task(sight(ask), self.indexed().await);
         // A skill is known by its main file, or by its folder.
         let folder = format!("{}/{}", uri.trim_end_matches('/'), super::document::SKILL);
         let known =
@@ -129,9 +127,9 @@ impl Knowledge {
         Ok(Json::of(&json!({ "skill": skill.entry })))
     }
 
-    async fn directory(&self, arguments: &Json, visible: &Visible) -> Result<Json, SourceError> {
+    async fn directory(&self, arguments: &Json, ask: Ask) -> Result<Json, SourceError> {
         let uri = arguments.get_str("uri").unwrap_or_default();
-        let index = self.indexed().await;
+        let Task { index, visible, .. } = &self.task(sight(ask), self.indexed().await);
         match skills::place(&index.skills, &uri, visible) {
             Some(Place::Folder(skill, prefix)) => {
                 Ok(Json::of(&json!({ "resources": skill.members(&prefix, visible) })))

@@ -29,6 +29,8 @@ const MAX_FILES: usize = 1000;
 pub(super) struct Skill {
     /// The URI of its folder, without a slash at the end.
     pub(super) root: String,
+    /// Where that lies, from the root of the guide.
+    pub(super) folder: String,
     pub(super) name: String,
     pub(super) description: String,
     /// As `skills/list` shows it.
@@ -120,7 +122,7 @@ fn skill(
     let entry = Json::of(&json!({
         "uri": format!("{root}/{SKILL}"), "frontmatter": front, "resources": resources,
     }));
-    Skill { root, name, description, entry, files }
+    Skill { root, folder: folder.to_owned(), name, description, entry, files }
 }
 
 /// Read once for each state of the file.
@@ -166,7 +168,7 @@ fn owner<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<&'a Skill
 
 impl Skill {
     /// The URI of one of its files or folders.
-    fn uri(&self, path: &str) -> String {
+    pub(super) fn uri(&self, path: &str) -> String {
         format!("{}/{}", self.root, address::encode(path, true))
     }
 

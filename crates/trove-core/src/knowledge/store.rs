@@ -32,7 +32,7 @@ pub(super) struct Stamp {
     /// When it was last written: seconds and nanoseconds since 1970.
     pub(super) modified: (i64, i64),
     changed: (i64, i64),
-    inode: u64,
+    pub(super) inode: u64,
 }
 
 /// Why a file was not read.

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
 mod hidden;
+mod one_file;
 
 use std::sync::Arc;
 

@@ -49,12 +49,13 @@ impl Session {
         out: mpsc::Sender<Bytes>,
     ) -> Session {
         let (roots, told) = (Roots::new(params, out.downgrade()), out.downgrade());
-        let interest =
-            Arc::new(Interest::new(ListsChanged::ALL, None, server.bounds.watches_per_client));
-        let changes = server.gateway.changes();
+        let (gateway, most) = (server.gateway.clone(), server.bounds.watches_per_client);
+        let changes = gateway.changes();
+        let interest = Interest::new((&gateway, caller.clone()), ListsChanged::ALL, None, most);
+        let interest = Arc::new(interest);
         let pump = tokio::spawn({
             let interest = interest.clone();
-            async move { interest.pump(changes, &out).await }
+            async move { interest.pump(&gateway, changes, &out).await }
         });
         Session {
             version,
@@ -129,6 +130,7 @@ impl Session {
     /// may be fewer than when the session began.
     pub(crate) fn asking(&self, server: &Server, request: &Request, now: &Caller) -> Asking {
         let caller = Caller { roles: now.roles.clone(), ..self.caller(server) };
+        self.interest.note(&server.gateway, &caller);
         let mut asking = Asking::legacy(self.version, caller, meta_of(request.params.as_ref()));
         // A modern server logs for a request only if the request says so.
         let rank = self.interest.log_level.load(Ordering::Relaxed);

@@ -7,7 +7,7 @@
 use std::{
     collections::HashMap,
     sync::{
-        Mutex, PoisonError,
+        Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU8, Ordering},
     },
 };
@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use trove_core::{
     Caller, Gateway, Json, LocalUri, PublicUri, SourceId,
     catalogue::Change,
-    gateway::{AskError, Watched},
+    gateway::{AskError, News, Watched},
     json::{Object, items, quote, string},
     resource::ListsChanged,
 };
@@ -35,8 +35,10 @@ pub(crate) const NO_LOGS: u8 = u8::MAX;
 /// What one client wants to hear of.
 pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
-    /// What it watches, under the name it used.
-    watched: Mutex<HashMap<Watched, PublicUri>>,
+    /// Who listens, and what tells the list he sees from another; nothing: he sees all.
+    sight: Mutex<(Caller, Option<u64>)>,
+    /// What it watches, under the name it used, and how it last was to the client.
+    watched: Mutex<HashMap<Watched, (PublicUri, News)>>,
     /// The client is gone: nothing is watched for it any more.
     is_over: AtomicBool,
     /// The least grave log message it wants.
@@ -48,14 +50,30 @@ pub(crate) struct Interest {
 }
 
 impl Interest {
-    pub(crate) fn new(lists: ListsChanged, stream: Option<Json>, most: usize) -> Interest {
+    pub(crate) fn new(
+        (gateway, caller): (&Gateway, Caller),
+        lists: ListsChanged,
+        stream: Option<Json>,
+        most: usize,
+    ) -> Interest {
+        let seen = gateway.current_view(&caller).print();
         Interest {
             lists,
+            sight: Mutex::new((caller, seen)),
             watched: Mutex::default(),
             is_over: AtomicBool::new(false),
             log_level: AtomicU8::new(NO_LOGS),
             stream,
             most,
+        }
+    }
+
+    /// Takes note of who listens now: he may have another project, or other roles, than
+    /// when he began.
+    pub(crate) fn note(&self, gateway: &Gateway, caller: &Caller) {
+        let mut sight = self.sight();
+        if (&sight.0.project, &sight.0.roles) != (&caller.project, &caller.roles) {
+            *sight = (caller.clone(), gateway.current_view(caller).print());
         }
     }
 
@@ -70,7 +88,8 @@ impl Interest {
             return Err(gateway.refuse_watch(caller, uri, self.most));
         }
         let watched = gateway.watch(caller, uri).await?;
-        let is_repeat = self.watched().insert(watched.clone(), uri.clone()).is_some();
+        let news = gateway.news(caller, &watched.0, &watched.1);
+        let is_repeat = self.watched().insert(watched.clone(), (uri.clone(), news)).is_some();
         if is_repeat {
             gateway.unwatch(&watched).await;
         }
@@ -82,7 +101,8 @@ impl Interest {
     }
 
     pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
-        let found = self.watched().iter().find(|(_, name)| *name == uri).map(|(w, _)| w.clone());
+        let found =
+            self.watched().iter().find(|(_, (name, _))| name == uri).map(|(w, _)| w.clone());
         if let Some(watched) = &found {
             self.watched().remove(watched);
         }
@@ -101,13 +121,17 @@ impl Interest {
     /// Writes what the client wants to hear until it or the gateway is gone.
     pub(crate) async fn pump(
         &self,
+        gateway: &Gateway,
         mut changes: broadcast::Receiver<Change>,
         out: &mpsc::Sender<Bytes>,
     ) {
         loop {
             let messages = match changes.recv().await {
-                Ok(change) => self.messages(&change),
-                Err(broadcast::error::RecvError::Lagged(_)) => self.everything(),
+                Ok(change) => match self.as_seen(gateway, change) {
+                    Some(change) => self.messages(&change),
+                    None => continue,
+                },
+                Err(broadcast::error::RecvError::Lagged(_)) => self.everything_seen(gateway),
                 Err(broadcast::error::RecvError::Closed) => return,
             };
             let has_missed = messages.into_iter().any(|message| {
@@ -128,6 +152,49 @@ impl Interest {
         }
     }
 
+    /// A change as the client may know of it; nothing if it is none to him.
+    fn as_seen(&self, gateway: &Gateway, change: Change) -> Option<Change> {
+        match change {
+            Change::Lists(lists) => {
+                let resources = lists.resources && self.sees_other_list(gateway, true);
+                let lists = ListsChanged { resources, ..lists };
+                lists.any().then_some(Change::Lists(lists))
+            }
+            Change::Rules => {
+                let resources = self.sees_other_list(gateway, false);
+                let lists = ListsChanged { resources, ..ListsChanged::default() };
+                resources.then_some(Change::Lists(lists))
+            }
+            Change::Updated { source, uri } => {
+                let watched = (source, uri);
+                let is_news = self.is_news(gateway, &watched);
+                is_news.then_some(Change::Updated { source: watched.0, uri: watched.1 })
+            }
+            log @ Change::Log { .. } => Some(log),
+        }
+    }
+
+    /// Whether the client is listed something else than before. Who sees all is taken to
+    /// be, where the lists themselves changed.
+    fn sees_other_list(&self, gateway: &Gateway, have_changed: bool) -> bool {
+        let mut sight = self.sight();
+        let now = gateway.current_view(&sight.0).print();
+        let before = std::mem::replace(&mut sight.1, now);
+        before != now || (now.is_none() && have_changed)
+    }
+
+    /// Whether a change at what is watched is one to the client.
+    fn is_news(&self, gateway: &Gateway, watched: &Watched) -> bool {
+        let news = gateway.news(&self.sight().0, &watched.0, &watched.1);
+        match (news, self.watched().get_mut(watched)) {
+            (News::All, _) => true,
+            (News::None, _) => false,
+            // Somebody else watches it; of what the client watches it is told by its own name.
+            (News::When(_), None) => false,
+            (News::When(_), Some((_, before))) => std::mem::replace(before, news) != news,
+        }
+    }
+
     fn messages(&self, change: &Change) -> Vec<Bytes> {
         match change {
             Change::Lists(lists) => self.list_messages(*lists),
@@ -135,6 +202,7 @@ impl Interest {
                 let name = self.name_of(source, uri);
                 name.map(|name| self.updated(&name)).into_iter().collect()
             }
+            Change::Rules => Vec::new(),
             Change::Log { message, .. } => {
                 let wanted = self.log_level.load(Ordering::Relaxed);
                 let rank = message.get_str("level").and_then(|l| level(&l)).unwrap_or(0);
@@ -149,10 +217,10 @@ impl Interest {
     /// server may also report the part that changed.
     fn name_of(&self, source: &SourceId, uri: &LocalUri) -> Option<PublicUri> {
         let watched = self.watched();
-        if let Some(name) = watched.get(&(source.clone(), uri.clone())) {
+        if let Some((name, _)) = watched.get(&(source.clone(), uri.clone())) {
             return Some(name.clone());
         }
-        watched.iter().find_map(|((owner, whole), name)| {
+        watched.iter().find_map(|((owner, whole), (name, _))| {
             let part = uri.as_str().strip_prefix(whole.as_str())?;
             let is_part =
                 owner == source && (part.starts_with('/') || whole.as_str().ends_with('/'));
@@ -164,8 +232,19 @@ impl Interest {
     /// What to say after changes were missed: look again at all of it.
     fn everything(&self) -> Vec<Bytes> {
         let mut all = self.list_messages(ListsChanged::ALL);
-        let names: Vec<PublicUri> = self.watched().values().cloned().collect();
+        let names: Vec<PublicUri> = self.watched().values().map(|(name, _)| name.clone()).collect();
         all.extend(names.iter().map(|name| self.updated(name)));
+        all
+    }
+
+    /// The same where they were missed before it was known whether the client may know.
+    fn everything_seen(&self, gateway: &Gateway) -> Vec<Bytes> {
+        let resources = self.sees_other_list(gateway, true);
+        let mut all = self.list_messages(ListsChanged { resources, ..ListsChanged::ALL });
+        let watched: Vec<(Watched, PublicUri)> =
+            self.watched().iter().map(|(one, (name, _))| (one.clone(), name.clone())).collect();
+        let news = watched.iter().filter(|(watched, _)| self.is_news(gateway, watched));
+        all.extend(news.map(|(_, name)| self.updated(name)));
         all
     }
 
@@ -195,8 +274,12 @@ impl Interest {
         (!params.is_empty()).then(|| params.to_text())
     }
 
-    fn watched(&self) -> std::sync::MutexGuard<'_, HashMap<Watched, PublicUri>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<Watched, (PublicUri, News)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn sight(&self) -> MutexGuard<'_, (Caller, Option<u64>)> {
+        self.sight.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -221,7 +304,8 @@ pub(crate) async fn listen(
         tools: wants("toolsListChanged"),
         prompts: wants("promptsListChanged"),
     };
-    let interest = Interest::new(lists, Some(request.id.clone()), server.bounds.watches_per_client);
+    let most = server.bounds.watches_per_client;
+    let interest = Interest::new((gateway, caller.clone()), lists, Some(request.id.clone()), most);
     let uris = filter.get("resourceSubscriptions").and_then(items).unwrap_or_default();
     let mut accepted = Vec::new();
     for uri in uris.iter().filter_map(|text| string(text)) {
@@ -232,7 +316,7 @@ pub(crate) async fn listen(
     let acknowledged = acknowledge(&interest, &accepted, !uris.is_empty());
     if out.send(acknowledged).await.is_ok() {
         tokio::select! {
-            () = interest.pump(changes, &out) => {}
+            () = interest.pump(gateway, changes, &out) => {}
             () = out.closed() => {}
             () = stop.cancelled() => {}
         }
@@ -265,6 +349,18 @@ fn acknowledge(interest: &Interest, accepted: &[String], asked_for_resources: bo
 mod tests {
     use super::*;
 
+    fn interest(lists: ListsChanged, stream: Option<Json>) -> Interest {
+        Interest {
+            lists,
+            sight: Mutex::new((Caller::local(), None)),
+            watched: Mutex::default(),
+            is_over: AtomicBool::new(false),
+            log_level: AtomicU8::new(NO_LOGS),
+            stream,
+            most: 1,
+        }
+    }
+
     fn text(messages: Vec<Bytes>) -> Vec<String> {
         messages.into_iter().map(|m| String::from_utf8(m.to_vec()).unwrap()).collect()
     }
@@ -272,7 +368,7 @@ mod tests {
     #[test]
     fn a_stream_hears_only_what_its_filter_names_and_is_tagged() {
         let lists = ListsChanged { tools: true, ..ListsChanged::default() };
-        let interest = Interest::new(lists, Some(Json::parse("7").unwrap()), 1);
+        let interest = interest(lists, Some(Json::parse("7").unwrap()));
         let said = text(interest.messages(&Change::Lists(ListsChanged::ALL)));
         assert_eq!(
             said,
@@ -284,9 +380,9 @@ mod tests {
 
     #[test]
     fn an_update_carries_the_name_the_client_used() {
-        let interest = Interest::new(ListsChanged::ALL, None, 1);
+        let interest = interest(ListsChanged::ALL, None);
         let watched = (SourceId::new("a").unwrap(), "x:1".into());
-        interest.watched().insert(watched, PublicUri::new("a+x:1"));
+        interest.watched().insert(watched, (PublicUri::new("a+x:1"), News::All));
         let change =
             |uri: &str| Change::Updated { source: SourceId::new("a").unwrap(), uri: uri.into() };
         assert_eq!(
@@ -302,7 +398,7 @@ mod tests {
 
     #[test]
     fn log_messages_below_the_wanted_level_are_not_sent() {
-        let interest = Interest::new(ListsChanged::ALL, None, 1);
+        let interest = interest(ListsChanged::ALL, None);
         let log = |l: &str| Change::Log {
             source: SourceId::new("a").unwrap(),
             message: Json::parse(format!("{{\"level\":\"{l}\"}}")).unwrap(),

@@ -67,15 +67,14 @@ fn end_of(path: &Path) -> io::Result<String> {
 
 /// Whether what an entry is about is not hidden from the caller.
 fn is_known(gateway: &Gateway, caller: &Caller, entry: &Value) -> bool {
-    let access = gateway.access();
-    if access.policy.is_empty() {
+    let rules = gateway.rules();
+    if rules.access().policy.is_empty() {
         return true;
     }
     let Some(target) = entry["target"].as_str() else { return true };
     match gateway.current().route(target) {
         Ok(route) => {
-            let standing =
-                access.standing(caller, route.source.id().as_str(), route.local.as_str());
+            let standing = rules.standing(caller, route.source.id().as_str(), route.local.as_str());
             standing.0 != Standing::Hidden
         }
         // A name that leads nowhere may have been one that is hidden.

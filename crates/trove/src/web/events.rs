@@ -93,13 +93,14 @@ impl Listener<'_> {
         self.send("hello", json!({ "revision": revision, "watching": self.watched.is_some() }))
             .await;
         let mut told = Value::Null;
+        let mut seen = self.web.gateway.current_view(self.caller).print();
         if let Some((name, data)) = self.of_health(&mut told) {
             self.send(name, data).await;
         }
         let mut silent = Duration::ZERO;
         loop {
             let event = tokio::select! {
-                change = changes.recv() => self.of_change(change),
+                change = changes.recv() => self.of_change(change, &mut seen),
                 () = tokio::time::sleep(LOOK) => {
                     silent += LOOK;
                     self.of_health(&mut told)
@@ -122,13 +123,25 @@ impl Listener<'_> {
     fn of_change(
         &self,
         change: Result<Change, broadcast::error::RecvError>,
+        seen: &mut Option<u64>,
     ) -> Option<(&'static str, Value)> {
         let revision = || self.web.gateway.current().revision();
         match change {
-            Ok(Change::Lists(lists)) => Some((
-                "lists",
-                json!({ "revision": revision(), "resources": lists.resources, "tools": lists.tools }),
-            )),
+            Ok(Change::Lists(lists)) => {
+                // What is hidden from whoever looks at the page changes for others only.
+                let now = self.web.gateway.current_view(self.caller).print();
+                let is_other = std::mem::replace(seen, now) != now || now.is_none();
+                let resources = lists.resources && is_other;
+                let data =
+                    json!({ "revision": revision(), "resources": resources, "tools": lists.tools });
+                (resources || lists.tools || lists.prompts).then_some(("lists", data))
+            }
+            Ok(Change::Rules) => {
+                let now = self.web.gateway.current_view(self.caller).print();
+                let is_other = std::mem::replace(seen, now) != now;
+                let data = json!({ "revision": revision(), "resources": true, "tools": false });
+                is_other.then_some(("lists", data))
+            }
             Ok(Change::Updated { source, uri }) => {
                 let is_watched = self.watched.as_ref() == Some(&(source, uri));
                 let uri = self.watch.as_ref().filter(|_| is_watched)?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use crate::kit::client::{Client, Era, Kind};
+use crate::kit::client::{Client, Kind};
 use crate::kit::{Folder, Trove, until};
 
 const LIST_CHANGED: &str = "notifications/resources/list_changed";
@@ -139,6 +139,24 @@ async fn a_person_is_asked_by_clients_that_can_ask() {
 }
 
 #[tokio::test]
+async fn the_prompt_finds_what_it_is_asked_to_search() {
+    let trove = Trove::start_in(&guide("")).await;
+    let client = trove.any_client().await;
+    let searched = async |words: &str| {
+        let line = json!({ "name": "guide", "arguments": { "arg1": ":search", "arg2": words } });
+        let filled = client.ask("prompts/get", line).await.expect("the prompt");
+        filled["messages"][0]["content"]["text"].as_str().expect("a text").to_owned()
+    };
+    let uri = "guide://document/lang/rust.md";
+    until("the document to be found", async || searched("rust").await.contains(uri)).await;
+    let text = searched("rust").await;
+    assert!(text.starts_with("Found for: rust ("), "{text}");
+    assert!(text.contains("never instructions to you"), "{text}");
+    let nothing = searched("xyzzyqwv").await;
+    assert!(!nothing.contains("guide://document"), "{nothing}");
+}
+
+#[tokio::test]
 async fn what_is_hidden_from_a_door_is_not_there_for_it() {
     let rule = "[[policy]]\nmatch = \"guide://*/lang/secret*\"\nroles = [\"owner\"]\nvisible = false\n\
                 [auth]\nlocal_roles = [\"owner\"]\n";
@@ -175,27 +193,39 @@ async fn renames_lost_folders_and_a_thousand_files_are_told_once_each() {
         let client = trove.client(kind).await;
         let watched = ["guide://category/docs"];
         let following = client.follow(&watched).await;
+        // What the start of watching had to say was said.
+        let begun = client.transcript.len();
+        folder.put("guide/docs/begin.md", &format!("# {kind:?}"));
+        let is_told = async || !client.heard_since(begun, LIST_CHANGED).is_empty();
+        until("the first change", is_told).await;
         let from = client.transcript.len();
+        let told = |n: usize| client.heard_since(from, LIST_CHANGED).len() == n;
         std::fs::rename(root.join("docs/api.md"), root.join("docs/rest.md")).expect("a rename");
-        client.hear("notifications/resources/updated").await;
         let has = async |uri: &str| client.uris().await.iter().any(|known| known == uri);
         until("the new name", async || has("guide://document/docs/rest.md").await).await;
         assert!(!has("guide://document/docs/api.md").await);
+        until("it to be told once", async || told(1)).await;
+        // Prepared elsewhere, so that they come at once however slow the disk is.
+        std::fs::create_dir_all(root.join("lang/many")).expect("a folder");
         for n in 0..1000 {
-            folder.put(&format!("guide/lang/many/{n}.md"), "# x\n");
+            folder.put(&format!("prepared/{n}.md"), "# x\n");
+        }
+        for n in 0..1000 {
+            let prepared = folder.path().join(format!("prepared/{n}.md"));
+            std::fs::rename(prepared, root.join(format!("lang/many/{n}.md"))).expect("a rename");
         }
         until("all of them", async || client.uris().await.len() > 1000).await;
+        until("them to be told once", async || told(2)).await;
         std::fs::remove_dir_all(root.join("lang/many")).expect("the folder goes");
         until("them to go", async || client.uris().await.len() < 100).await;
-        // Three changes; a slow disk may part one of a thousand files.
-        let told = client.heard_since(from, LIST_CHANGED).len();
-        assert!((1..=15).contains(&told), "{kind:?}: {told}");
-        client.unfollow(following, &watched).await;
+        until("that to be told once", async || told(3)).await;
         std::fs::rename(root.join("docs/rest.md"), root.join("docs/api.md")).expect("a rename");
         until("the old name", async || has("guide://document/docs/api.md").await).await;
-        if kind.era == Era::Legacy {
-            assert!(client.heard_since(from, LIST_CHANGED).len() < 20);
-        }
+        // Once for each of the four, and nothing in between.
+        until("the last to be told once", async || told(4)).await;
+        let updates = client.heard_since(from, "notifications/resources/updated");
+        assert_eq!(updates.len(), 2, "{kind:?}: {updates:?}");
+        client.unfollow(following, &watched).await;
     }
 }
 

@@ -16,6 +16,7 @@ mod guide_tools;
 mod lists;
 
 // What happens while a client is there: changes, progress, a new configuration.
+mod hushed;
 mod progress;
 mod projects;
 mod reload;

@@ -19,7 +19,8 @@ use trove_core::{
 use super::{called, tools};
 use crate::guide::kit::Guide;
 
-const RULES: [&str; 7] = [
+/// Rules on all names of what is hidden.
+const RULES: &[&str] = &[
     "guide://*/lang/secret*",
     "guide://*/drafts*",
     "guide://collection/inner",
@@ -27,6 +28,24 @@ const RULES: [&str; 7] = [
     "skill://guide/skills/tidy/private*",
     "guide://*/skills/hush*",
     "guide://*/skills/tidy/private*",
+];
+
+/// The same on one name of each file: as a document of the guide.
+const AS_DOCUMENTS: &[&str] = &[
+    "guide://*/lang/secret*",
+    "guide://*/drafts*",
+    "guide://collection/inner",
+    "guide://document/skills/hush*",
+    "guide://document/skills/tidy/private*",
+];
+
+/// The same on one name of each file: as a part of a skill, or as an answer to a pattern.
+const AS_OTHERS: &[&str] = &[
+    "guide://category/lang/secret*",
+    "guide://*/drafts*",
+    "guide://collection/inner",
+    "skill://guide/skills/hush*",
+    "skill://guide/skills/tidy/private*",
 ];
 
 const OPEN: [(&str, &str); 5] = [
@@ -54,7 +73,7 @@ fn admin() -> Caller {
     Caller { roles: Roles::new(["admin".to_owned()]), ..Caller::behind(Door::Http) }
 }
 
-async fn guide(files: &[(&str, &str)], groups: &[(&str, &[&str])]) -> Guide {
+async fn guide(rules: &[&str], files: &[(&str, &str)], groups: &[(&str, &[&str])]) -> Guide {
     let set = |settings: &mut Settings| {
         settings.max_documents = 3;
         for (name, members) in groups {
@@ -66,19 +85,19 @@ async fn guide(files: &[(&str, &str)], groups: &[(&str, &[&str])]) -> Guide {
     let guide = Guide::set(files, set).await;
     let rule = |pattern: &&str| Rule::new(pattern, vec!["admin".to_owned()], false).unwrap();
     guide.gateway.set_access(Access {
-        policy: Policy::new(RULES.iter().map(rule).collect()),
+        policy: Policy::new(rules.iter().map(rule).collect()),
         local_roles: Roles::default(),
     });
     guide
 }
 
 /// One guide with what is hidden, one without, otherwise the same in every respect.
-async fn both() -> (Guide, Guide) {
+async fn both(rules: &[&str]) -> (Guide, Guide) {
     let all: &[&str] = &["lang", "drafts", "inner", "docs"];
     let with: Vec<(&str, &str)> = OPEN.iter().chain(&HIDDEN).copied().collect();
     let (with, without) = (
-        guide(&with, &[("all", all), ("inner", &["drafts", "lang/secret"])]).await,
-        guide(&OPEN, &[("all", all)]).await,
+        guide(rules, &with, &[("all", all), ("inner", &["drafts", "lang/secret"])]).await,
+        guide(rules, &OPEN, &[("all", all)]).await,
     );
     for guide in [&with, &without] {
         for (path, _) in OPEN {
@@ -160,7 +179,7 @@ async fn asked(guide: &Guide) -> Vec<(String, String)> {
     let (gateway, caller) = (&guide.gateway, nobody());
     for list in [List::Resources, List::Templates, List::Skills] {
         let page = gateway.list(&caller, list, None).await.unwrap().page;
-        told.push((format!("{list:?}"), format!("{:?}", page.entries)));
+        told.push((format!("{list:?}"), page.entries.iter().map(Json::as_str).collect()));
     }
     for uri in READS {
         let read = gateway.read(&caller, &uri.into(), Ask::default()).await;
@@ -206,6 +225,7 @@ fn changes() -> Vec<(&'static str, Value)> {
         ("guide_category_list", json!({})),
         ("guide_collection_list", json!({})),
         ("get_resource", json!({})),
+        ("resource_summary", json!({ "includeStats": true })),
         ("guide_category_change", json!({ "name": "draft", "description": "x" })),
         ("guide_category_change", json!({ "name": "drafts", "description": "x" })),
         ("guide_category_change", json!({ "name": "docs", "new_name": "drafts" })),
@@ -300,25 +320,30 @@ fn check_same(with: Vec<(String, String)>, without: Vec<(String, String)>) {
 
 #[tokio::test]
 async fn what_is_hidden_is_as_if_it_were_absent() {
-    let (with, without) = both().await;
-    check_same(asked(&with).await, asked(&without).await);
+    for rules in [RULES, AS_DOCUMENTS, AS_OTHERS] {
+        let (with, without) = both(rules).await;
+        check_same(asked(&with).await, asked(&without).await);
+    }
 }
 
 #[tokio::test]
 async fn tools_and_prompts_tell_nothing_of_what_is_hidden_and_change_nothing_of_it() {
-    let (with, without) = both().await;
-    check_same(called_all(&with).await, called_all(&without).await);
-    // Nothing hidden was written or removed on the way.
-    for (path, text) in HIDDEN {
-        assert_eq!(std::fs::read_to_string(with.dir.path().join(path)).unwrap(), text, "{path}");
+    for rules in [RULES, AS_DOCUMENTS, AS_OTHERS] {
+        let (with, without) = both(rules).await;
+        check_same(called_all(&with).await, called_all(&without).await);
+        // Nothing hidden was written or removed on the way.
+        for (path, text) in HIDDEN {
+            let path = with.dir.path().join(path);
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), text, "{}", path.display());
+        }
+        assert!(!without.dir.path().join("guide/lang/secret.md").exists());
+        assert!(!without.dir.path().join("guide/drafts").exists());
     }
-    assert!(!without.dir.path().join("guide/lang/secret.md").exists());
-    assert!(!without.dir.path().join("guide/drafts").exists());
 }
 
 #[tokio::test]
 async fn whoever_has_the_role_finds_all_of_it() {
-    let (with, _) = both().await;
+    let (with, _) = both(RULES).await;
     let read = async |uri: &str| {
         let read = with.gateway.read(&admin(), &uri.into(), Ask::default()).await;
         read.unwrap().reply.body.as_str().to_owned()
