@@ -175,10 +175,15 @@ fn a_rule_on_what_search_may_read_is_whole() {
         index = 'off'
         ",
         "
-        trove.toml:7:9: error: `some` is no value of `discovery.index.index`
-          hint: known: `content`, `metadata`, `off`
         trove.toml:1:1: error: a [[discovery.index]] has no `match`
           hint: add the resources it is about: match = \"wiki://drafts/*\"
+        trove.toml:3:1: error: a [[discovery.index]] has no `index`
+          hint: add what search may read of them: index = \"metadata\"
+        trove.toml:7:9: error: `some` is no value of `discovery.index.index`
+          hint: known: `content`, `metadata`, `off`
+        trove.toml:8:1: error: \"wiki://[\" is not a pattern: unclosed character class; missing ']'; \
+         write one like `admin://*`
+          hint: `*` stands for anything
         ",
     );
 }
