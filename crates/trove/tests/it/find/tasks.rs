@@ -199,7 +199,7 @@ fn report(all: &[Asked]) -> String {
         "# Ten tasks\n\nMade by `cargo xtask tasks`. Ten everyday tasks, each in four wordings, over five real servers: three of \
          fastmcp with a\nhandbook, settings and logs, the reference servers *everything* and *memory*. *Place* is that of the right \
          resource among\nthe results of `discover_resources`; *calls* are that call, a second one without a threshold where the first does not give it, and \
-         the reads up to\nthe right resource. *Without* is one list of\neach server, then reads in the order in which names and descriptions share words with the \
+         the reads up to\nthe right resource. A near miss counts as a result. *Without* is one list of\neach server, then reads in the order in which names and descriptions share words with the \
          question.\n\n",
     );
     let _ = writeln!(
