@@ -4,6 +4,11 @@ use std::process::ExitCode;
 
 use trove::{cli::Cli, commands};
 
+/// The C library keeps a heap for each thread that ever asked for much; what a scan or a
+/// crawl has used once would stay ours for ever.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 fn main() -> ExitCode {
     // The guardian must stay small: it starts before anything else does.
     let mut args = std::env::args();
