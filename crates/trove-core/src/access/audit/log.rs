@@ -24,30 +24,23 @@ impl Log {
         Log { config, open: None }
     }
 
-    /// Appends whole lines. What was written is taken out of `lines`, also when the rest
-    /// could not be.
+    /// Appends whole lines, to as many files as they fill. What was written is taken out of
+    /// `lines`, also when the rest could not be.
     pub(super) fn append(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
-        let file = self.current()?;
-        if !ends_with_a_line(&file)? {
-            (&file).write_all(b"\n")?;
+        while !lines.is_empty() {
+            let file = self.current()?;
+            if !ends_with_a_line(&file)? {
+                (&file).write_all(b"\n")?;
+            }
+            let room = self.config.max_file_bytes.saturating_sub(file.metadata()?.len());
+            let (done, written) = write(&file, &lines[..fitting(lines, room)]);
+            // A line of which only a part was written is written again, whole.
+            let end = lines[..done].iter().rposition(|&byte| byte == b'\n');
+            lines.drain(..end.map_or(0, |end| end + 1));
+            self.open = Some(file);
+            written?;
         }
-        let mut done = 0;
-        let written = loop {
-            match (&file).write(&lines[done..]) {
-                Ok(0) if done < lines.len() => break Err(io::ErrorKind::WriteZero.into()),
-                Ok(more) => done += more,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => break Err(error),
-            }
-            if done == lines.len() {
-                break Ok(());
-            }
-        };
-        // A line of which only a part was written is written again, whole.
-        let whole = lines[..done].iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
-        lines.drain(..whole);
-        self.open = Some(file);
-        written
+        Ok(())
     }
 
     /// Sees to it that what was written survives the machine, too.
@@ -88,6 +81,27 @@ impl Log {
         }
         fs::rename(file, numbered(file, 1))
     }
+}
+
+/// How much of `lines` goes into a file with so much room: whole lines, the last of which
+/// may be the one that fills it.
+fn fitting(lines: &[u8], room: u64) -> usize {
+    let room = usize::try_from(room).unwrap_or(usize::MAX).min(lines.len()).saturating_sub(1);
+    memchr::memchr(b'\n', &lines[room..]).map_or(lines.len(), |end| room + end + 1)
+}
+
+/// Writes with as few calls as it takes; says how much was written.
+fn write(mut file: &File, lines: &[u8]) -> (usize, io::Result<()>) {
+    let mut done = 0;
+    while done < lines.len() {
+        match file.write(&lines[done..]) {
+            Ok(0) => return (done, Err(io::ErrorKind::WriteZero.into())),
+            Ok(more) => done += more,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return (done, Err(error)),
+        }
+    }
+    (done, Ok(()))
 }
 
 fn numbered(file: &Path, number: usize) -> PathBuf {
