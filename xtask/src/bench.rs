@@ -93,8 +93,11 @@ pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
     let wanted = options.filter.as_deref().unwrap_or_default();
 
     let mut sections = Vec::new();
-    for (_, measure) in MEASUREMENTS.iter().filter(|(name, _)| name.contains(wanted)) {
-        let section = measure(&lab, options)?;
+    for (name, measure) in MEASUREMENTS.iter().filter(|(name, _)| name.contains(wanted)) {
+        let section = measure(&lab, options).unwrap_or_else(|error| {
+            eprintln!("{name}: {error:#}");
+            Section::failed(name, &error)
+        });
         println!("{}", section.render());
         sections.push(section);
     }

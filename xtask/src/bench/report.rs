@@ -26,6 +26,22 @@ pub(super) struct Section {
 }
 
 impl Section {
+    /// In the place of what could not be measured, so that the rest is not lost.
+    pub(super) fn failed(title: &'static str, error: &anyhow::Error) -> Section {
+        let why = format!("{error:#}").replace(['\n', '|'], " ");
+        Section {
+            title,
+            method: format!("Could not be measured: {why}."),
+            promises: vec![Promise {
+                what: format!("{title}: measured at all"),
+                target: "yes".to_owned(),
+                measured: "no".to_owned(),
+                is_met: false,
+            }],
+            table: Table::new(&[]),
+        }
+    }
+
     pub(super) fn render(&self) -> String {
         format!("## {}\n\n{}\n\n{}", self.title, self.method, self.table.render())
     }
@@ -53,6 +69,9 @@ impl Table {
     }
 
     pub(super) fn render(&self) -> String {
+        if self.header.is_empty() {
+            return String::new();
+        }
         let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
         let rule = vec!["---".to_owned(); self.header.len()];
         let rows: String = self.rows.iter().map(|row| line(row)).collect();
