@@ -167,7 +167,13 @@ impl Tally {
                 add(&mut self.indexable);
                 add(&mut self.indexed);
             }
-            State::Skipped(skip) => add(&mut self.skipped[skip as usize]),
+            State::Skipped(skip) => {
+                add(&mut self.skipped[skip as usize]);
+                // What there is no room for is still missing.
+                if skip == Skip::IndexFull {
+                    add(&mut self.indexable);
+                }
+            }
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use trove_core::{
-    Caller, Gateway,
+    Caller,
     about::{SecuritySettings, ServerSettings},
     access::{
         Access, Policy, Rule,
@@ -149,7 +149,8 @@ async fn hidden_resources_are_not_counted_in_health() {
 
 #[tokio::test]
 async fn an_audit_log_that_cannot_be_written_is_said_once_it_loses_entries() {
-    let gateway = Gateway::start("0", None).await;
+    let one = Arc::new(FakeSource::new("one", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&one]).await.gateway.clone();
     let nowhere = AuditConfig::in_file("/proc/self/nowhere/audit.jsonl");
     gateway.adopt_audit(Audit::start(nowhere));
     let caller = Caller::local();
