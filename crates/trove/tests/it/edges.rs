@@ -265,10 +265,14 @@ async fn an_index_that_is_full_takes_in_no_more_contents_and_says_so() {
         state == "full" && indexable >= 60
     })
     .await;
-    assert!(indexed(&full).await.1 < 60, "it was full before all of them were in it");
-    let names =
-        full.any_client().await.call("discover_resources", json!({ "query": "item" })).await;
-    assert!(names.to_string().contains("toy://item/"), "names are found all the same: {names}");
+    let client = full.any_client().await;
+    until("names to be found all the same", async || {
+        let found = client.call("discover_resources", json!({ "query": "item" })).await;
+        found.to_string().contains("toy://item/")
+    })
+    .await;
+    let (state, taken, _) = indexed(&full).await;
+    assert!(state == "full" && taken < 60, "it was full before all of them were in it");
     let whole = trove("limits.index_bytes = 100000000", &toys).await;
     until("the index to be whole", async || {
         let (state, indexed, indexable) = indexed(&whole).await;
