@@ -258,7 +258,9 @@ impl Lab {
             .with_context(|| format!("{title}: cannot start {command:?}"))?;
         if !output.status.success() {
             let said = String::from_utf8_lossy(&output.stdout);
-            bail!("{title}: {}: {said}; see {}", output.status, self.folder.join("log").display());
+            let log = self.folder.join("log");
+            let log = log.strip_prefix(steps::root()).unwrap_or(&log).display();
+            bail!("{title}: {}: {said}; see {log}", output.status);
         }
         let lines = output.stdout.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         lines

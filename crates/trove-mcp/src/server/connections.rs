@@ -3,7 +3,7 @@
 //!
 //! A connection on which nothing is under way may stay; one that has begun a request must
 //! finish saying what it wants. Past the most, a new one is told so and closed. One that says
-//! nothing for a while is put aside: its buffers, twenty times what the rest of it takes, are
+//! nothing for a while is put aside: its buffers, most of what it takes, are
 //! made anew when it speaks again.
 
 use std::{
