@@ -74,7 +74,7 @@ async fn every_way_of_asking_leaves_who_what_when_and_how_it_ended() {
 #[tokio::test]
 async fn a_full_file_is_put_aside_and_only_so_many_are_kept() {
     let folder = Folder::with("[audit]\nmax_file_bytes = 4096\nkept_files = 2\n");
-    let trove = Trove::start_in(&folder).await;
+    let mut trove = Trove::start_in(&folder).await;
     let client = trove.any_client().await;
     until("three files to be full", async || {
         for _ in 0..20 {
@@ -86,6 +86,9 @@ async fn a_full_file_is_put_aside_and_only_so_many_are_kept() {
     for _ in 0..60 {
         client.text("auth://status").await;
     }
+    // Until it has ended, a file may be on its way to its next name.
+    trove.signal(rustix::process::Signal::TERM);
+    trove.ended().await;
     assert!(!folder.home().join("audit.jsonl.3").exists());
     for file in ["audit.jsonl", "audit.jsonl.1", "audit.jsonl.2"] {
         use std::os::unix::fs::PermissionsExt as _;

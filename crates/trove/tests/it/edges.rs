@@ -195,14 +195,14 @@ async fn the_oldest_session_makes_room_for_the_one_past_the_limit() {
 
 #[tokio::test]
 async fn a_session_that_is_idle_for_too_long_is_over_and_one_that_is_used_is_not() {
-    let brief = trove("limits.session_idle_ms = 300", &[]).await;
+    let brief = trove("limits.session_idle_ms = 2000", &[]).await;
     let session = begin(&brief).await;
     assert!(lives(&brief, &session).await);
     let listening = brief.client(Kind::HTTP_LEGACY).await;
     let long = trove("", &[]).await;
     let kept = begin(&long).await;
-    tokio::time::sleep(std::time::Duration::from_millis(900)).await;
-    assert!(!lives(&brief, &session).await, "it was idle for three times as long as it may be");
+    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
+    assert!(!lives(&brief, &session).await, "it was idle for longer than it may be");
     assert!(lives(&long, &kept).await, "the usual time is an hour");
     listening.ask("ping", json!({})).await.expect("whoever listens is there");
 }

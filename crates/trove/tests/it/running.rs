@@ -36,14 +36,20 @@ async fn commands_ask_the_trove_that_runs() {
     assert!(status["sources"].to_string().contains("\"one\""), "{status}");
     let summary = folder.run(&["summary", "--json"]).await.json();
     assert!(summary["summary"]["totalResources"].as_u64() > Some(3), "{summary}");
-    let found = folder.run(&["find", "--json", "item-2"]).await.json();
-    assert!(found["resources"].to_string().contains("toy://item/2"), "{found}");
+    until("its index to find", async || {
+        let found = folder.run(&["find", "--json", "item-2"]).await.json();
+        found["resources"].to_string().contains("toy://item/2")
+    })
+    .await;
     let missing = folder.run(&["read", "nowhere://x"]).await;
     assert_eq!(missing.code, Some(5), "{missing:?}");
     assert!(missing.stderr.contains("no source serves nowhere://x"), "{missing:?}");
 
-    let audit = std::fs::read_to_string(folder.home().join("audit.jsonl"));
-    assert!(audit.expect("the audit").contains("trove-cli"), "who asked is written down");
+    until("who asked to be written down", async || {
+        let audit = std::fs::read_to_string(folder.home().join("audit.jsonl"));
+        audit.is_ok_and(|audit| audit.contains("trove-cli"))
+    })
+    .await;
 }
 
 #[tokio::test]

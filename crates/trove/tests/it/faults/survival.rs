@@ -1,6 +1,6 @@
 //! Slow, wrong, gone and hostile servers: they cost themselves, and nobody else.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use crate::kit::client::Kind;
 use crate::kit::toy::{Toy, body, config, count, toy, whole};
 use crate::kit::{Folder, Trove, is_ready, until, within};
 
-/// How soon a healthy server must answer, whatever its neighbours do.
-const AT_ONCE: Duration = Duration::from_secs(2);
-/// How soon nothing of a dead gateway may be left.
-const CLEARED: Duration = Duration::from_secs(5);
+/// Well before the read itself would be given up.
+const FAST: Duration = Duration::from_secs(15);
+/// How soon nothing of a dead gateway may be left, on a machine with other work to do.
+const CLEARED: Duration = Duration::from_secs(20);
 
 /// One server for each way of misbehaving, named after it.
 fn troublemakers() -> Vec<Toy> {
@@ -39,7 +39,6 @@ async fn t01_a_healthy_server_answers_at_once_beside_all_that_do_not() {
     let mut toys = troublemakers();
     toys.push(toy("healthy", "--resources 3 --bare --scheme healthy"));
     let folder = Folder::with(&config(&toys));
-    let began = Instant::now();
     let trove = Trove::start_in(&folder).await;
     let client = trove.client(Kind::STDIO_LEGACY).await;
     until("the healthy server to be listed", async || {
@@ -47,7 +46,11 @@ async fn t01_a_healthy_server_answers_at_once_beside_all_that_do_not() {
     })
     .await;
     assert!(client.text("healthy://item/2").await.starts_with("healthy|healthy://item/2|"));
-    assert!(began.elapsed() < AT_ONCE, "it took {:?}", began.elapsed());
+    // Nobody has waited for those who make others wait.
+    for id in ["late", "silent"] {
+        let source = trove.source(id, |_| true).await;
+        assert_eq!((&source["state"], &source["failures"]), (&json!("connecting"), &json!(0)));
+    }
 }
 
 #[tokio::test]
@@ -144,7 +147,7 @@ async fn t02_a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
         let count_reads = async || count(&client.text("toy://requests").await, "resources/read");
         until("the read to reach the server", async || count_reads().await >= 3).await;
         kill_process(pid, Signal::KILL).expect("the server can be killed");
-        let error = within(AT_ONCE, "the error", client.answer(call)).await;
+        let error = within(FAST, "the error", client.answer(call)).await;
         let error = error.expect_err("the server is gone");
         assert_eq!(error["data"], json!({ "source": "one", "retryable": true }), "{kind:?}");
 
