@@ -36,7 +36,7 @@ use crate::{
     approval::Admission,
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
-    describe, errand, progress, reload, stdio,
+    describe, errand, progress, reload, rest, stdio,
     style::Paint,
     web,
 };
@@ -155,6 +155,7 @@ impl App {
         let index = state.join("index").join(memory_of(loaded));
         let settings = (is_semantic, limits.index_bytes);
         attach_search(&gateway, index, settings, &stop, &mut doors);
+        doors.spawn(rest::watch(stop.clone()));
         App { gateway, knowledge, flags, live, state, stop, doors }
     }
 

@@ -19,6 +19,7 @@ mod ledger;
 mod machine;
 mod progress;
 mod reload;
+mod rest;
 mod stdio;
 mod style;
 mod telemetry;

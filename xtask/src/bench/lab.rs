@@ -314,7 +314,9 @@ fn entry(upstream: &Upstream) -> Value {
         }
         Upstream::Url(url) => json!({ "type": "http", "url": url, "index": "metadata" }),
         Upstream::Cached(command) => {
-            json!({ "command": command[0], "args": command[1..], "cache": "public" })
+            // In the newer era the library itself says that nothing may be kept.
+            let (program, args) = (&command[0], &command[1..]);
+            json!({ "command": program, "args": args, "index": "metadata", "cache": "public", "protocol": "legacy" })
         }
     }
 }

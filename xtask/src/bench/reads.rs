@@ -33,7 +33,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     for round in 1..=lab.rounds {
         eprintln!("reads: round {round} of {}", lab.rounds);
         for target in &targets {
-            read(lab, target, &mut samples)?;
+            read(lab, target, lab.seconds, &mut samples)?;
         }
     }
     Ok(Section {
@@ -41,7 +41,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
         promises: promises(&samples)?,
         method: format!(
             "`resources/read` of 1 KiB of text in a closed loop, uncached, protocol 2025-11-25, {} rounds of {} s \
-             with the targets in turn; medians. Over HTTP each of *c* clients has a session and a connection, over stdio \
+             with the targets in turn, each started anew and measured once it is at rest; medians. Over HTTP each of *c* clients has a session and a connection, over stdio \
              *c* requests share the pipe. The upstream is an rmcp server; over stdio it is slower than over HTTP, \
              so both are baselines. CPU is that of the server measured (for Trove without its upstream), \
              in ms per request.",
@@ -51,8 +51,13 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     })
 }
 
-pub(super) fn read(lab: &Lab, target: &Target, samples: &mut Samples) -> anyhow::Result<()> {
-    let (resources, seconds) = (RESOURCES.to_string(), lab.seconds.to_string());
+pub(super) fn read(
+    lab: &Lab,
+    target: &Target,
+    seconds: f64,
+    samples: &mut Samples,
+) -> anyhow::Result<()> {
+    let (resources, seconds) = (RESOURCES.to_string(), seconds.to_string());
     // The most clients come first, which warms up everything for the rest.
     let what = ["read", "--concurrency", "64,16,1", "--expect", &resources, "--seconds", &seconds];
     for result in lab.measure(&what, target)? {

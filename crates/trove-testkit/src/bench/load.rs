@@ -63,6 +63,9 @@ struct Reads {
     call: Option<ToolCall>,
 }
 
+/// How long a server that has started may be busy with itself before it is measured.
+const MAX_BUSY: Duration = Duration::from_secs(60);
+
 /// Where the URI goes in the arguments of a tool.
 const URI: &str = "$uri";
 
@@ -110,6 +113,8 @@ impl Reads {
 pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut running = options.target.start().await?;
     running.list_all(options.target.expect).await?;
+    // What it does once after its start, such as to index what it lists, is measured elsewhere.
+    process::rest(running.id()?, MAX_BUSY).await;
     let reads = Reads::new(options)?;
     for &concurrency in &options.concurrency {
         print(&at(options, &mut running, &reads, concurrency).await?)?;

@@ -1,11 +1,17 @@
 //! What the kernel says about a process: time used, memory held, children started.
 
 use std::fs;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
 /// The length of a tick in `/proc`, the same on every Linux we run on.
 const TICK_MS: u64 = 10;
+
+/// How long a process that is at rest is looked at.
+const QUIET: Duration = Duration::from_secs(1);
+/// The milliseconds of processor time that it may use meanwhile.
+const AT_REST_MS: u64 = 20;
 
 /// Milliseconds of processor time.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,6 +48,20 @@ pub(super) fn cpu_time(id: u32) -> CpuTime {
         }
     }
     time
+}
+
+/// Waits until a process has nothing to do any more, or so long; says whether it has come
+/// to rest.
+pub(super) async fn rest(id: u32, limit: Duration) -> bool {
+    let deadline = Instant::now() + limit;
+    while Instant::now() < deadline {
+        let before = cpu_time(id).own;
+        tokio::time::sleep(QUIET).await;
+        if cpu_time(id).own - before <= AT_REST_MS {
+            return true;
+        }
+    }
+    false
 }
 
 /// A descendant by the name of its program.

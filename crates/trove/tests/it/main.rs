@@ -32,6 +32,7 @@ mod identity;
 mod limits;
 mod login;
 mod restart;
+mod small;
 
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod approval;
