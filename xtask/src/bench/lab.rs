@@ -181,14 +181,9 @@ impl Lab {
         let file = name.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
         let servers: serde_json::Map<String, Value> =
             upstreams.iter().map(|(id, upstream)| ((*id).to_owned(), entry(upstream))).collect();
-        // What may be kept only our own kind of file can say.
-        let is_ours = upstreams.iter().any(|(_, upstream)| matches!(upstream, Upstream::Cached(_)));
-        let (ending, text_of_it) = match is_ours {
-            true => ("toml", toml_of(&servers)),
-            false => ("json", json!({ "mcpServers": servers }).to_string()),
-        };
-        let config = self.folder.join(CONFIGS).join(format!("{file}.{ending}"));
-        fs::write(&config, text_of_it)?;
+        // Only our own kind of file can say what is indexed and what may be kept.
+        let config = self.folder.join(CONFIGS).join(format!("{file}.toml"));
+        fs::write(&config, toml_of(&servers))?;
         let mut command = vec![text(&self.trove), "serve".to_owned()];
         let mut url = None;
         match door {
@@ -312,7 +307,7 @@ fn entry(upstream: &Upstream) -> Value {
         Upstream::Command(command) => {
             json!({ "command": command[0], "args": command[1..], "index": "metadata" })
         }
-        Upstream::Url(url) => json!({ "type": "http", "url": url, "index": "metadata" }),
+        Upstream::Url(url) => json!({ "url": url, "index": "metadata" }),
         Upstream::Cached(command) => {
             // In the newer era the library itself says that nothing may be kept.
             let (program, args) = (&command[0], &command[1..]);
