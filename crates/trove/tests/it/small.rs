@@ -16,7 +16,8 @@ async fn at_rest_what_was_read_of_its_own_file_is_given_back() {
 
 /// The kilobytes of files that a Trove has in its memory.
 fn file_kib(trove: &Trove) -> u64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", trove.pid().as_raw_nonzero())).expect("it runs");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", trove.pid().as_raw_nonzero()))
+        .expect("it runs");
     let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"));
     line.and_then(|line| line.trim().strip_suffix(" kB")?.parse().ok()).expect("a number")
 }
