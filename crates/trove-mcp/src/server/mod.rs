@@ -64,7 +64,8 @@ impl Server {
         bounds: Bounds,
         kin: Arc<Kin>,
     ) -> Arc<Server> {
-        Arc::new(Server { gateway, tools, seal: Seal::new(), bounds, kin })
+        let seal = Seal::new(bounds.state_age);
+        Arc::new(Server { gateway, tools, seal, bounds, kin })
     }
 }
 
