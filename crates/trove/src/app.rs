@@ -29,8 +29,8 @@ mod index;
 mod parts;
 
 use index::attach_search;
-pub(crate) use parts::{access, open_flags, tool_settings};
-use parts::{attach_guide, audit_file, index_rules, open_audit};
+pub(crate) use parts::{access, open_audit, open_flags, tool_settings};
+use parts::{attach_guide, audit_file, index_rules};
 
 use crate::{
     approval::Admission,
@@ -190,6 +190,7 @@ impl App {
         })?;
         let address = listener.local_addr()?;
         let (guard, token) = door::guard(config, address, &self.state)?;
+        let guard = guard.noting(self.gateway.clone());
         let server = self.server(&config.bounds);
         let (page, figures) = web::open(web::Parts {
             gateway: self.gateway.clone(),

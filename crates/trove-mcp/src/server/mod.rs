@@ -18,6 +18,7 @@ mod limits;
 mod listen;
 mod measure;
 mod pretend;
+mod refusing;
 mod roots;
 mod seal;
 mod sessions;

@@ -69,7 +69,7 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
 }
 
 /// The record of who asked for what.
-pub(super) fn open_audit(config: &Config) -> Audit {
+pub(crate) fn open_audit(config: &Config) -> Audit {
     let audit = &config.audit;
     if !audit.enabled.value {
         return Audit::off();

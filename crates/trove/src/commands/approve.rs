@@ -5,7 +5,7 @@ use std::{fmt::Write as _, io::Write as _};
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, host, ls::plain};
+use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals};
 use crate::{
     approval::{Approval, ApprovalError, Approvals, Candidate, Hand, Invocation, Verdict, judge},
     borrow::borrow,
@@ -44,7 +44,9 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     let chosen = choose(&candidates, approve)?;
     let new: Vec<Approval> = chosen.iter().filter_map(|candidate| approval(candidate)).collect();
     if !new.is_empty() {
+        let ids: Vec<String> = new.iter().map(|approval| approval.server.clone()).collect();
         Approvals::add(state, new)?;
+        note_approvals(&loaded.config, &ids)?;
     }
     let is_listing = approve.ids.is_empty() && !approve.all;
     let shown: Vec<&Candidate<'_>> = if is_listing { candidates.iter().collect() } else { chosen };
