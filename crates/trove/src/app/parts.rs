@@ -1,6 +1,9 @@
 //! The parts, made as the configuration says.
 
 use std::{
+    fs::{self, DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -66,6 +69,20 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
         has_previews: config.discovery.has_previews.value,
         logs_queries: config.discovery.logs_queries.value,
     }
+}
+
+/// Makes the state folder, and those in it that hold what servers gave, for their owner alone. A
+/// state folder that is there already is left as it is: others may have reasons to look into it.
+pub(super) fn make_state(state: &Path) -> io::Result<()> {
+    let mut how = DirBuilder::new();
+    how.recursive(true).mode(0o700).create(state)?;
+    for inner in ["catalogue", "index"] {
+        let folder = state.join(inner);
+        how.create(&folder)?;
+        // Earlier versions let everybody on the machine look into them.
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
 }
 
 /// The record of who asked for what.
