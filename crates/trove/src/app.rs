@@ -33,7 +33,7 @@ pub(crate) use parts::{access, open_audit, open_flags, tool_settings};
 use parts::{attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
-    approval::Admission,
+    approval::{Admission, Words},
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest, stdio,
@@ -168,7 +168,7 @@ impl App {
         let upstreams = upstreams.within(config.bounds.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
-        let keeping = (state.clone(), is_waived);
+        let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
@@ -184,6 +184,7 @@ impl App {
             shown: Mutex::default(),
         });
         live.apply(loaded).await;
+        doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
         let settings = (is_semantic, limits.index_bytes);
