@@ -40,6 +40,8 @@ pub struct SourceStatus {
     pub stale_since: Option<Instant>,
     /// How many resources, templates, tools and prompts it lists.
     pub counts: Counts,
+    /// How many descriptions differ from those that were accepted.
+    pub changed: usize,
     /// What is missing from its listing, and why.
     pub omissions: Vec<String>,
     /// The process, where it is a child.
@@ -105,6 +107,7 @@ impl SourceStatus {
             connects: 0,
             stale_since: None,
             counts: Counts::default(),
+            changed: 0,
             omissions: Vec::new(),
             pid: None,
         }

@@ -46,6 +46,9 @@ pub const MAX_SESSIONS: usize = 10_000;
 pub const MAX_SESSIONS_PER_CALLER: usize = 100;
 /// How long an idle legacy session is kept.
 pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
+/// How long what a server gave a client to bring back with its answer is taken back. A person
+/// may have to be asked meanwhile.
+pub const MAX_STATE_AGE: Duration = Duration::from_secs(3600);
 /// The most resources one client may watch.
 pub const MAX_WATCHES_PER_CLIENT: usize = 1000;
 /// The most connections of the HTTP door.
@@ -125,6 +128,8 @@ pub struct Bounds {
     pub sessions_per_caller: usize,
     /// How long an idle one is kept.
     pub session_idle: Duration,
+    /// How long the state of an unfinished request is taken back from a client.
+    pub state_age: Duration,
     /// The most resources one client may watch.
     pub watches_per_client: usize,
     /// How often one caller may ask over HTTP; without it, as often as it likes.
@@ -161,6 +166,7 @@ impl Default for Bounds {
             sessions: MAX_SESSIONS,
             sessions_per_caller: MAX_SESSIONS_PER_CALLER,
             session_idle: SESSION_IDLE,
+            state_age: MAX_STATE_AGE,
             watches_per_client: MAX_WATCHES_PER_CLIENT,
             rate: None,
             concurrent_requests: MAX_CONCURRENT_UNNAMED,
@@ -196,6 +202,7 @@ impl Bounds {
             ("max_header_seconds", self.header_time.as_secs()),
             ("max_body_seconds", self.body_time.as_secs()),
             ("session_idle_seconds", self.session_idle.as_secs()),
+            ("max_request_state_seconds", self.state_age.as_secs()),
             ("max_connections", number(self.connections)),
             ("max_list_bytes", number(self.list_bytes)),
             ("max_templates_per_source", number(self.templates)),

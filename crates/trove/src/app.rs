@@ -29,11 +29,11 @@ mod index;
 mod parts;
 
 use index::attach_search;
-pub(crate) use parts::{access, open_flags, tool_settings};
-use parts::{attach_guide, audit_file, index_rules, open_audit};
+pub(crate) use parts::{access, open_audit, open_flags, tool_settings};
+use parts::{attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
-    approval::Admission,
+    approval::{Admission, Words},
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest, stdio,
@@ -54,6 +54,10 @@ pub struct Live {
     /// Whether this run finds by meaning; that is settled at the start.
     is_semantic: bool,
     pub(crate) admission: Admission,
+    /// The configuration of the start, of which limits, doors and audit hold until the end.
+    settled: Config,
+    /// The doors that are open.
+    doors: Mutex<Vec<&'static str>>,
     /// The configuration in force, as it may be shown.
     shown: Mutex<serde_json::Value>,
 }
@@ -89,11 +93,38 @@ impl Live {
             .set(config.discovery.max_content_bytes.value, config.discovery.parallel.value);
         self.gateway.crawl_settings.set_rules(index_rules(config));
         self.tools.configure(tool_settings(config));
-        let (server, security) = describe::settings(config, self.is_semantic);
-        self.gateway.publish_settings(server, security);
+        self.publish(config);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
         self.admission.apply(loaded).await;
+    }
+}
+
+impl Live {
+    /// Says what holds.
+    fn publish(&self, config: &Config) {
+        let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let (config_then, is_semantic) = (&self.settled, self.is_semantic);
+        let settled = describe::Settled { config: config_then, is_semantic, doors: &doors };
+        let (server, security) = describe::settings(config, &settled);
+        self.gateway.publish_settings(server, security);
+    }
+
+    fn open_door(&self, door: &'static str, config: &Config) {
+        self.doors.lock().unwrap_or_else(PoisonError::into_inner).push(door);
+        self.publish(config);
+    }
+
+    /// The sections of a configuration that differ from what was settled at the start.
+    pub(crate) fn unsettled(&self, config: &Config) -> Vec<&'static str> {
+        let then = &self.settled;
+        let all = [
+            ("limits", config.bounds != then.bounds),
+            ("http", config.http != then.http),
+            ("auth", config.tokens != then.tokens),
+            ("audit", config.audit != then.audit),
+        ];
+        all.into_iter().filter(|(_, differs)| *differs).map(|(section, _)| section).collect()
     }
 }
 
@@ -121,7 +152,7 @@ impl App {
         let stop = CancellationToken::new();
         let mut doors = JoinSet::new();
         let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace.clone()));
-        if let Err(error) = std::fs::create_dir_all(&state) {
+        if let Err(error) = make_state(&state) {
             warn!(%error, "the state folder cannot be made; nothing will be remembered");
         }
         let flags = Arc::new(open_flags(&state));
@@ -137,7 +168,7 @@ impl App {
         let upstreams = upstreams.within(config.bounds.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
-        let keeping = (state.clone(), is_waived);
+        let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
         let admission = Admission::new(upstreams.clone(), board, scope, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
@@ -148,9 +179,12 @@ impl App {
             folder: workspace,
             is_semantic,
             admission,
+            settled: config.clone(),
+            doors: Mutex::default(),
             shown: Mutex::default(),
         });
         live.apply(loaded).await;
+        doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
         let settings = (is_semantic, limits.index_bytes);
@@ -189,7 +223,9 @@ impl App {
             format!("cannot listen on {wanted}; is Trove running already? Use --http with another port, or port 0")
         })?;
         let address = listener.local_addr()?;
+        self.live.open_door("http", config);
         let (guard, token) = door::guard(config, address, &self.state)?;
+        let guard = guard.noting(self.gateway.clone());
         let server = self.server(&config.bounds);
         let (page, figures) = web::open(web::Parts {
             gateway: self.gateway.clone(),
@@ -210,6 +246,7 @@ impl App {
 
     /// Opens the door on stdin and stdout; when its client goes, so do we.
     pub fn open_stdio(&mut self, config: &Config) {
+        self.live.open_door("stdio", config);
         let server = self.server(&config.bounds);
         let stop = self.stop.clone();
         self.doors.spawn(async move {

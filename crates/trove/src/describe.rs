@@ -8,21 +8,30 @@ use trove_mcp::protocol_versions;
 
 use crate::config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _};
 
-/// What holds by this configuration, and whether this run finds by meaning.
-pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, SecuritySettings) {
-    let timeout = config.upstreams.iter().map(|upstream| upstream.timeout).max();
+/// What was settled when the program started, and holds until it ends: limits, doors and audit
+/// are not taken over from a changed file.
+pub(crate) struct Settled<'a> {
+    pub(crate) config: &'a Config,
+    /// Whether this run finds by meaning.
+    pub(crate) is_semantic: bool,
+    /// The doors that are open.
+    pub(crate) doors: &'a [&'static str],
+}
+
+/// What holds by this configuration and what was settled before.
+pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, SecuritySettings) {
+    let Settled { config, is_semantic, doors } = *settled;
+    let door = |kind: &'static str, auth| Transport { kind, auth, open: doors.contains(&kind) };
+    let timeout = now.upstreams.iter().map(|upstream| upstream.timeout).max();
     let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT).as_secs();
     let server = ServerSettings {
         default_timeout_seconds: DEFAULT_TIMEOUT.as_secs(),
-        mask_error_details: config.mask_error_details.value,
-        transport: vec![
-            Transport { kind: "stdio", auth: "none" },
-            Transport { kind: "http", auth: config.http.auth.as_str() },
-        ],
+        mask_error_details: now.mask_error_details.value,
+        transport: vec![door("stdio", "none"), door("http", config.http.auth.as_str())],
         protocol_versions: protocol_versions().to_vec(),
         // Whether there is an index, the gateway knows best.
         search: SearchSettings { semantic: is_semantic, ..SearchSettings::default() },
-        toolsets: config.toolsets.iter().map(|set| set.as_str()).collect(),
+        toolsets: now.toolsets.iter().map(|set| set.as_str()).collect(),
         ..ServerSettings::default()
     };
     let audit = [
@@ -35,7 +44,7 @@ pub(crate) fn settings(config: &Config, is_semantic: bool) -> (ServerSettings, S
         dangerous_builtins: vec!["*"],
         coverage_threshold: COVERAGE_THRESHOLD,
         max_resource_bytes: config.bounds.message_bytes,
-        max_response_bytes: config.max_answer_bytes.value,
+        max_response_bytes: now.max_answer_bytes.value,
         request_timeout_seconds: timeout,
         rate_limits: RateLimits {
             concurrent_requests_per_connection: config.bounds.stdio_requests,

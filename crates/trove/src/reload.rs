@@ -97,5 +97,10 @@ async fn take_over(followed: &Followed, live: &Live) {
     }
     let servers = loaded.config.upstreams.len() + loaded.borrowed.len();
     live.apply(&loaded).await;
+    let later = live.unsettled(&loaded.config);
+    if !later.is_empty() {
+        let sections = later.join(", ");
+        warn!(file, sections, "these sections are taken over by a restart only");
+    }
     info!(file, servers, "configuration taken over");
 }

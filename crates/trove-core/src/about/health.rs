@@ -151,9 +151,17 @@ pub struct SourceHealth {
     pub tools: usize,
     /// Prompts listed.
     pub prompts: usize,
+    /// How many descriptions of tools, prompts, templates and resources differ from those that
+    /// were approved; `trove approve` shows which.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub changed: usize,
     /// What is missing from the lists, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omissions: Vec<String>,
+}
+
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Health {
@@ -204,6 +212,7 @@ impl SourceHealth {
             templates: status.counts.templates,
             tools: status.counts.tools,
             prompts: status.counts.prompts,
+            changed: status.changed,
             omissions: status.omissions,
         }
     }

@@ -58,6 +58,10 @@ pub trait ToolBook: Send + Sync {
     fn names(&self) -> Vec<&'static str>;
     /// The whole document of one.
     fn document(&self, name: &str) -> Option<String>;
+    /// Whether tools of this group are offered now.
+    fn offers(&self, toolset: &str) -> bool;
+    /// The gateway's own prompts.
+    fn prompts(&self) -> Vec<Item>;
 }
 
 /// What the gateway serves.

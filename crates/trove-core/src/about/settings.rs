@@ -17,7 +17,7 @@ pub struct ServerSettings {
     pub default_timeout_seconds: u64,
     /// Whether failures leave out what only those who run the gateway should see.
     pub mask_error_details: bool,
-    /// The doors that are open.
+    /// The doors, and whether each is open.
     pub transport: Vec<Transport>,
     /// The protocol versions spoken.
     pub protocol_versions: Vec<&'static str>,
@@ -29,13 +29,15 @@ pub struct ServerSettings {
     pub toolsets: Vec<&'static str>,
 }
 
-/// A door that is open.
+/// A door.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Transport {
     /// `stdio` or `http`.
     pub kind: &'static str,
     /// How a client proves who it is: `none`, `token`, `jwt` or `oauth`.
     pub auth: &'static str,
+    /// Whether clients come in by it in this run.
+    pub open: bool,
 }
 
 /// How contents are kept.
@@ -128,7 +130,8 @@ pub struct RuleShown {
 pub struct CallerStatus {
     /// The door: `stdio`, `http` or `command line`.
     pub door: &'static str,
-    /// Whether the gateway knows who the caller is.
+    /// Whether the caller has proved to be allowed in: by having started the program, by
+    /// its token, or by one that an issuer signed.
     pub authenticated: bool,
     /// Who, where the door told.
     #[serde(skip_serializing_if = "Option::is_none")]

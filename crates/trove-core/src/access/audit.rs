@@ -9,6 +9,7 @@
 //! and then survives the end of the process; those of the last moment do not survive
 //! `kill -9`.
 
+mod knocks;
 mod line;
 mod log;
 #[cfg(test)]
@@ -22,13 +23,15 @@ use std::{
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
-    time::{Duration, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
 use crate::{caller::Via, source_id::SourceId};
+pub use knocks::Knock;
+use knocks::Knocks;
 use log::Log;
 use writer::{Message, Writer};
 
@@ -92,6 +95,8 @@ pub struct Entry {
     pub cache: Option<Cache>,
     /// How long it took.
     pub took: Option<Duration>,
+    /// How many times the same happened.
+    pub times: u64,
 }
 
 impl Entry {
@@ -110,6 +115,7 @@ impl Entry {
             given: None,
             cache: None,
             took: None,
+            times: 1,
         }
     }
 }
@@ -157,7 +163,11 @@ struct State {
     waiting: AtomicUsize,
     /// Bytes that wait to be digested.
     waiting_bytes: AtomicUsize,
+    /// What is recorded cannot be written now.
+    is_failing: AtomicBool,
     is_closing: AtomicBool,
+    /// Those who were not let in.
+    knocks: Knocks,
 }
 
 impl State {
@@ -180,7 +190,8 @@ impl Audit {
         Audit(None)
     }
 
-    /// Starts a log. A file that cannot be written is said once and tried again.
+    /// Starts a log. A file that cannot be written is said once, also before there is anything
+    /// to write, and tried again.
     pub fn start(config: AuditConfig) -> Audit {
         let (entries, waiting) = sync_channel(MAX_WAITING);
         let state = Arc::new(State::default());
@@ -192,6 +203,7 @@ impl Audit {
             let _ = end.send(());
         });
         // Without a thread nobody receives, and every entry is counted as dropped.
+        state.is_failing.store(thread.is_err(), Ordering::Relaxed);
         let thread = thread.ok().map(|thread| thread.thread().clone());
         Audit(Some(Arc::new(Open { entries, state, thread, ended: Mutex::new(Some(ended)) })))
     }
@@ -224,6 +236,20 @@ impl Audit {
         {
             thread.unpark();
         }
+    }
+
+    /// Records that somebody was not let in; many of the same kind become one line.
+    pub fn turn_away(&self, knock: Knock<'_>) {
+        let Some(open) = &self.0 else { return };
+        if let Some(entry) = open.state.knocks.note(knock, Instant::now(), SystemTime::now()) {
+            self.record(entry);
+        }
+    }
+
+    /// Whether the log cannot be written now. Entries wait meanwhile, and are dropped only when
+    /// there are too many of them.
+    pub fn is_failing(&self) -> bool {
+        self.0.as_ref().is_some_and(|open| open.state.is_failing.load(Ordering::Relaxed))
     }
 
     /// How many entries were dropped since the start.

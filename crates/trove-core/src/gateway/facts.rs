@@ -102,11 +102,13 @@ impl Facts for Gateway {
         let snapshot = view.snapshot();
         let own = self.tool_book().map(|book| book.summaries(caller)).unwrap_or_default();
         let theirs = snapshot.tools().iter().map(|t| named(&t.public, &t.entry));
+        let own_prompts = self.tool_book().map(|book| book.prompts()).unwrap_or_default();
+        let their_prompts = snapshot.prompts().iter().map(|p| named(&p.public, &p.entry));
         let resources = view.resources().map(|(r, _)| r).take(MAX_SHOWN);
         let templates = view.templates().map(|(t, _)| t).take(MAX_SHOWN);
         Capabilities {
             tools: own.into_iter().chain(theirs).collect(),
-            prompts: snapshot.prompts().iter().map(|p| named(&p.public, &p.entry)).collect(),
+            prompts: own_prompts.into_iter().chain(their_prompts).collect(),
             resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
             templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
             resources_total: view.resource_count(),
@@ -132,16 +134,19 @@ impl Facts for Gateway {
     fn standing(&self, caller: &Caller) -> CallerStatus {
         let access = self.access();
         let is_local = caller.door.is_local();
+        // Nobody comes in over HTTP without proof where one is asked for.
+        let needs_proof = self.settings.load().1.auth_required;
         let rules = access.policy.rules().iter();
         let closed = rules.filter(|rule| rule.standing(access.roles(caller)) == Standing::Shown);
         CallerStatus {
             door: caller.door.as_str(),
-            authenticated: is_local || caller.principal.is_some(),
+            authenticated: is_local || caller.principal.is_some() || needs_proof,
             principal: caller.principal.as_deref().map(ToOwned::to_owned),
             roles: access.roles(caller).to_vec(),
             roles_from: match (is_local, &caller.principal) {
                 (true, _) => "auth.local_roles of the configuration",
                 (false, Some(_)) => "the claims of your token",
+                (false, None) if needs_proof => "nothing: Trove's own token names nobody",
                 (false, None) => "nothing: this door gives no roles",
             },
             out_of_reach: closed.map(shown).collect(),
@@ -156,6 +161,9 @@ impl Facts for Gateway {
         };
         let mut settings = self.settings.load().0.clone();
         settings.search.enabled = self.search().is_some();
+        if let Some(book) = self.tool_book() {
+            settings.toolsets.retain(|toolset| book.offers(toolset));
+        }
         ServerSettings { version: self.version, cache, ..settings }
     }
 

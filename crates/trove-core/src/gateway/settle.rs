@@ -6,7 +6,7 @@ use tokio::time::Instant;
 
 use super::{AskError, Gateway, Reading};
 use crate::{
-    access::audit::{Cache, Entry, Outcome},
+    access::audit::{Cache, Entry, Knock, Outcome},
     caller::Caller,
     source::{Reply, SourceError, SourceId},
 };
@@ -76,6 +76,13 @@ impl Gateway {
                 (entry.source, entry.outcome) = ending(error);
             }
         });
+    }
+
+    /// Writes down that somebody was not let in at a door.
+    pub fn settle_turned_away(&self, knock: Knock<'_>) {
+        if let Some(audit) = self.audit.get() {
+            audit.turn_away(knock);
+        }
     }
 
     /// Writes down a tool or a prompt of ours: what it is called, and with what.

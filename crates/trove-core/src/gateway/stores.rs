@@ -20,8 +20,14 @@ impl Gateway {
             return StoreHealth::new("audit", "off");
         };
         let lost = audit.dropped();
-        let problem = (lost > 0).then_some("entries came faster than they could be written");
-        let state = if lost > 0 { "failing" } else { "ok" };
+        let (state, problem) = match (audit.is_failing(), lost) {
+            (true, 0) => {
+                ("failing", Some("it cannot be written; entries wait, while there is room"))
+            }
+            (true, _) => ("failing", Some("it cannot be written, and entries were lost")),
+            (false, 0) => ("ok", None),
+            (false, _) => ("failing", Some("entries came faster than they could be written")),
+        };
         StoreHealth { problem, lost: Some(lost), ..StoreHealth::new("audit", state) }
     }
 

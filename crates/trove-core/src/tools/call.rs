@@ -324,6 +324,24 @@ impl ToolBook for Tools {
         let tool = offered.tools.iter().find(|tool| tool.spec.name == name || tool.name == name);
         tool.map(|tool| describe::document(tool.spec))
     }
+
+    fn offers(&self, toolset: &str) -> bool {
+        let offered = self.offered.load();
+        let is_left_out = offered.leaves_out(self.has_guide());
+        offered
+            .tools
+            .iter()
+            .any(|tool| tool.spec.toolset.as_str() == toolset && !is_left_out(tool.spec.toolset))
+    }
+
+    fn prompts(&self) -> Vec<Item> {
+        let item = |entry: Json| Item {
+            name: entry.get_str("name"),
+            description: entry.get_str("description"),
+            ..Item::default()
+        };
+        Tools::prompts(self).into_iter().map(item).collect()
+    }
 }
 
 /// Parses, asks for consent, runs; a panic is one failure and ends nothing else.
@@ -358,11 +376,17 @@ impl Offered {
         has_guide: bool,
     ) -> impl Iterator<Item = &OfferedTool> + use<'_> {
         let need = offer::need(self.settings.bridge, caller);
-        let follows = self.settings.follows_guide && !has_guide;
-        self.tools.iter().filter(move |tool| match tool.spec.toolset {
-            Toolset::Guide | Toolset::Flags if follows => false,
-            _ => !tool.spec.is_bridge || need != Need::Nothing,
+        let is_left_out = self.leaves_out(has_guide);
+        self.tools.iter().filter(move |tool| {
+            !is_left_out(tool.spec.toolset) && (!tool.spec.is_bridge || need != Need::Nothing)
         })
+    }
+
+    /// Which groups are not offered though they are set: unless somebody wrote them down, those
+    /// of the guide go with it.
+    fn leaves_out(&self, has_guide: bool) -> impl Fn(Toolset) -> bool + use<> {
+        let follows = self.settings.follows_guide && !has_guide;
+        move |toolset| follows && matches!(toolset, Toolset::Guide | Toolset::Flags)
     }
 
     fn new(settings: Settings, table: &'static [ToolSpec]) -> Offered {

@@ -26,6 +26,8 @@ pub const KEY_HEADER: &str = "x-trove-key";
 /// How long a browser stays let in.
 const PASS_SECONDS: u32 = 30 * 24 * 3600;
 
+/// What the page and its API are called in the audit log.
+const PAGE: &str = "/";
 const NO_PASS: &str = "open the address that `trove up` prints";
 const NO_PAGE: &str = "the page is served to the holder of Trove's own token only, and here an issuer's are asked for";
 
@@ -66,10 +68,13 @@ pub fn behind(guard: &Guard, lock: Lock, routes: Router) -> Router {
 impl Guard {
     /// What a browser gets for the token; nothing for anything else.
     pub fn exchange(&self, given: &str) -> Option<Pass> {
-        let Identity::Token(token) = &self.identity else { return None };
-        if !is_same(given.as_bytes(), token.as_bytes()) {
-            return None;
-        }
+        let token = match &self.identity {
+            Identity::Token(token) if is_same(given.as_bytes(), token.as_bytes()) => token,
+            _ => {
+                self.note(&Refusal::new(StatusCode::UNAUTHORIZED, NO_PASS), PAGE);
+                return None;
+            }
+        };
         // `Path` keeps it from the MCP door, `HttpOnly` from every script.
         let cookie = format!(
             "{}={}; Path=/api; HttpOnly; SameSite=Strict; Max-Age={PASS_SECONDS}",
@@ -81,7 +86,11 @@ impl Guard {
 
     /// Lets a browser in, or says with which status to turn it away.
     fn admit_browser(&self, lock: Lock, headers: &HeaderMap) -> Result<(), Refusal> {
-        self.admit_place(headers)?;
+        self.check_browser(lock, headers).inspect_err(|refusal| self.note(refusal, PAGE))
+    }
+
+    fn check_browser(&self, lock: Lock, headers: &HeaderMap) -> Result<(), Refusal> {
+        self.check_place(headers)?;
         if lock == Lock::Open {
             return Ok(());
         }
@@ -210,7 +219,7 @@ mod tests {
         let mut headers = HeaderMap::from_iter([(header::HOST, "localhost".parse().unwrap())]);
         headers.insert(header::COOKIE, cookie.parse().unwrap());
         headers.insert(KEY_HEADER, key.parse().unwrap());
-        let admitted = futures_util::FutureExt::now_or_never(guard().admit(&headers));
+        let admitted = futures_util::FutureExt::now_or_never(guard().admit(&headers, "/mcp"));
         assert!(admitted.unwrap().is_err());
     }
 

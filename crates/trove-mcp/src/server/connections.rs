@@ -20,6 +20,10 @@ use std::{
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
+use http::{
+    HeaderMap, HeaderValue, StatusCode,
+    header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
+};
 use hyper::{
     Response,
     body::{Frame, Incoming, SizeHint},
@@ -38,6 +42,7 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 use tracing::{debug, warn};
 
+use super::refusing::refuse;
 use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 
 /// How often it is looked whether a connection has anything to do.
@@ -47,6 +52,9 @@ const ACCEPT_REST: Duration = Duration::from_millis(100);
 /// What one connection too many is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
 Content-Type: text/plain\r\nContent-Length: 42\r\n\r\ntoo many connections; try again in a while";
+
+/// What a request with two ends is told.
+const TWO_LENGTHS: &str = "Content-Length and Transfer-Encoding do not go together";
 
 /// Serves until `stop`, then lets what is under way finish.
 pub async fn serve(
@@ -148,14 +156,48 @@ fn answering(
 > + Unpin {
     service_fn(move |request: hyper::Request<Incoming>| -> Answering {
         asked.begin();
-        let work = router.clone().call(request.map(Body::new));
         let under_way = UnderWay(asked.clone());
+        let framing = Framing::of(request.headers());
+        let work = match framing {
+            Framing::Ambiguous => None,
+            Framing::Chunks | Framing::Plain => Some(router.clone().call(request.map(Body::new))),
+        };
         Box::pin(async move {
-            let answer = work.await?;
+            let mut answer = match work {
+                Some(work) => work.await?,
+                None => refuse(StatusCode::BAD_REQUEST, TWO_LENGTHS),
+            };
+            if framing != Framing::Plain {
+                answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+            }
             under_way.0.is_answering.store(false, Ordering::Release);
             Ok(answer.map(|body| Answer { body, _under_way: under_way }))
         })
     })
+}
+
+/// How a request says where its body ends. Something between a client and us may have read
+/// another end than we do, and what we take for the next request would then be one that
+/// nobody sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Framing {
+    /// By a length, or it has none.
+    Plain,
+    /// By chunks. A length may have stood beside them without our being told, so it is
+    /// the last request of its connection.
+    Chunks,
+    /// By both.
+    Ambiguous,
+}
+
+impl Framing {
+    fn of(headers: &HeaderMap) -> Framing {
+        match (headers.contains_key(TRANSFER_ENCODING), headers.contains_key(CONTENT_LENGTH)) {
+            (false, _) => Framing::Plain,
+            (true, false) => Framing::Chunks,
+            (true, true) => Framing::Ambiguous,
+        }
+    }
 }
 
 /// An answer on its way: until its last byte is written its connection has something to do.

@@ -9,7 +9,7 @@ use std::{
 use aws_lc_rs::constant_time;
 use http::{HeaderMap, StatusCode, header};
 use tokio::time::Instant;
-use trove_core::{Caller, caller::Door};
+use trove_core::{Caller, Gateway, access::audit::Knock, caller::Door};
 
 use super::{
     identity::{NotTaken, SignedTokens},
@@ -36,6 +36,8 @@ pub struct Guard {
     names: Arc<[String]>,
     /// Pages beside those of this machine whose scripts may ask.
     origins: Arc<[String]>,
+    /// Where it is written down who was turned away.
+    gateway: Option<Arc<Gateway>>,
 }
 
 /// With which status a request is turned away, and in which words.
@@ -47,6 +49,8 @@ pub struct Refusal {
     pub why: String,
     /// What the client must bring to be let in: `WWW-Authenticate`.
     pub challenge: Option<String>,
+    /// Who was turned away, where the guard found that out.
+    pub principal: Option<Arc<str>>,
 }
 
 /// Who was let in.
@@ -63,14 +67,19 @@ pub struct Admitted {
 impl Refusal {
     /// No more to say than this.
     pub fn new(status: StatusCode, why: impl Into<String>) -> Refusal {
-        Refusal { status, why: why.into(), challenge: None }
+        Refusal { status, why: why.into(), challenge: None, principal: None }
     }
 }
 
 impl Guard {
     /// A guard for a door bound to `address`.
     pub fn new(identity: Identity, address: SocketAddr) -> Guard {
-        Guard { identity, address, names: Arc::default(), origins: Arc::default() }
+        Guard { identity, address, names: Arc::default(), origins: Arc::default(), gateway: None }
+    }
+
+    /// The same, and whom it turns away is written down in this gateway's audit log.
+    pub fn noting(self, gateway: Arc<Gateway>) -> Guard {
+        Guard { gateway: Some(gateway), ..self }
     }
 
     /// The same, also asked under these names and by pages of these origins.
@@ -80,15 +89,46 @@ impl Guard {
         Guard { names: lower(names), origins: lower(origins), ..self }
     }
 
-    /// Lets a request in, or says why not.
-    pub async fn admit(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
-        self.admit_place(headers)?;
-        self.identify(headers).await
+    /// Lets a request in that wants to `place`, or says why not.
+    pub async fn admit(
+        &self,
+        headers: &HeaderMap,
+        place: &'static str,
+    ) -> Result<Admitted, Refusal> {
+        let admitted = match self.check_place(headers) {
+            Ok(()) => self.identify(headers).await,
+            Err(refusal) => Err(refusal),
+        };
+        admitted.inspect_err(|refusal| self.note(refusal, place))
     }
 
     /// Lets in whoever asks under our own name and from a page that may; for what is
     /// nobody's secret.
-    pub fn admit_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+    pub fn admit_place(&self, headers: &HeaderMap, place: &'static str) -> Result<(), Refusal> {
+        self.check_place(headers).inspect_err(|refusal| self.note(refusal, place))
+    }
+
+    /// Writes down that somebody was turned away.
+    pub(super) fn note(&self, refusal: &Refusal, place: &'static str) {
+        let caller = Caller { principal: refusal.principal.clone(), ..Caller::behind(Door::Http) };
+        self.note_caller(&caller, refusal.status, place);
+    }
+
+    /// The same for a caller who is known. Other reasons than these are faults of requests,
+    /// not of those who ask.
+    pub(super) fn note_caller(&self, caller: &Caller, status: StatusCode, place: &'static str) {
+        let class = match status {
+            StatusCode::UNAUTHORIZED => "Unauthenticated",
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
+            _ => return,
+        };
+        if let Some(gateway) = &self.gateway {
+            gateway.settle_turned_away(Knock { caller, place, class });
+        }
+    }
+
+    pub(super) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         let Some(host) = text(headers, header::HOST) else {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "no Host header"));
         };
@@ -105,12 +145,15 @@ impl Guard {
 
     /// Lets in who only wants to know whether we are there. Beyond this machine that too
     /// takes a token.
-    pub(super) async fn admit_probe(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        self.admit_place(headers)?;
-        if self.address.ip().is_loopback() {
-            return Ok(());
+    pub(super) async fn admit_probe(
+        &self,
+        headers: &HeaderMap,
+        place: &'static str,
+    ) -> Result<(), Refusal> {
+        match self.address.ip().is_loopback() {
+            true => self.admit_place(headers, place),
+            false => self.admit(headers, place).await.map(drop),
         }
-        self.identify(headers).await.map(drop)
     }
 
     /// Who asks, by the token alone.
@@ -169,14 +212,15 @@ pub(super) fn has_token(headers: &HeaderMap, token: &str) -> bool {
 }
 
 fn turned_away(tokens: &SignedTokens, why: &NotTaken) -> Refusal {
-    let status = match why {
-        NotTaken::Missing | NotTaken::Invalid(_) => StatusCode::UNAUTHORIZED,
-        NotTaken::InsufficientScope => StatusCode::FORBIDDEN,
+    let (status, principal) = match why {
+        NotTaken::Missing | NotTaken::Invalid(_) => (StatusCode::UNAUTHORIZED, None),
+        NotTaken::InsufficientScope(who) => (StatusCode::FORBIDDEN, Some(who.clone())),
         NotTaken::NoKeys => {
             return Refusal::new(StatusCode::SERVICE_UNAVAILABLE, why.to_string());
         }
     };
-    Refusal { challenge: Some(tokens.challenge(why)), ..Refusal::new(status, why.to_string()) }
+    let challenge = Some(tokens.challenge(why));
+    Refusal { challenge, principal, ..Refusal::new(status, why.to_string()) }
 }
 
 /// A moment of the clock that does not jump, by one of the clock that may.
@@ -228,7 +272,7 @@ mod tests {
     use super::*;
 
     fn status(guard: &Guard, headers: &HeaderMap) -> u16 {
-        let admitted = futures_util::FutureExt::now_or_never(guard.admit(headers));
+        let admitted = futures_util::FutureExt::now_or_never(guard.admit(headers, "/mcp"));
         admitted.unwrap().map_or_else(|refusal| refusal.status.as_u16(), |_| 200)
     }
 

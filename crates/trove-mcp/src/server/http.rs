@@ -30,6 +30,7 @@ use super::{
     legacy::Session,
     limits::{Limits, Place, TooMuch},
     listen::listen,
+    refusing::{bad_request, refuse, respond, slow_down, too_much_error, turn_away},
     sessions::{self, HttpSession, Sessions},
     stdio::client_name,
 };
@@ -44,6 +45,10 @@ use crate::{
 const MAX_UNHEARD: usize = 256;
 /// How often something is said on a silent stream, so that nobody takes it for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+/// The places of this door, as the audit log calls them.
+const MCP: &str = "/mcp";
+const METRICS: &str = "/metrics";
 
 /// The role that may see the figures.
 const ADMIN: &str = "admin";
@@ -76,16 +81,16 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
         }
     });
     Router::new()
-        .route("/mcp", post(handle).get(handle).delete(handle))
+        .route(MCP, post(handle).get(handle).delete(handle))
         .route(METADATA_PATH, get(metadata))
         .route(&format!("{METADATA_PATH}/mcp"), get(metadata))
-        .route("/metrics", get(metrics))
+        .route(METRICS, get(metrics))
         .route("/healthz", get(healthz))
         .with_state(door)
 }
 
 async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    let mut admitted = match door.guard.admit(request.headers()).await {
+    let mut admitted = match door.guard.admit(request.headers(), MCP).await {
         Ok(admitted) => admitted,
         Err(refusal) => return turn_away(refusal),
     };
@@ -94,7 +99,7 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
             // Before the body: what many slow ones hold is bounded too.
             match door.limits.begin(&admitted.caller) {
                 Ok(place) => admitted.place = Some(Arc::new(place)),
-                Err(too_much) => return slow_down(None, &too_much),
+                Err(too_much) => return door.hold_back(&admitted.caller, None, &too_much),
             }
             door.post(request, admitted).await
         }
@@ -106,7 +111,7 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
 
 /// Whether the program is there. It tells nothing else, for it asks nobody who he is.
 async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    match door.guard.admit_probe(request.headers()).await {
+    match door.guard.admit_probe(request.headers(), "/healthz").await {
         Ok(()) => respond(StatusCode::OK, Some(Body::from(r#"{"status":"ok"}"#))),
         Err(refusal) => turn_away(refusal),
     }
@@ -114,12 +119,13 @@ async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
 
 /// What is counted, for Prometheus.
 async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    let caller = match door.guard.admit(request.headers()).await {
+    let caller = match door.guard.admit(request.headers(), METRICS).await {
         Ok(admitted) => admitted.caller,
         Err(refusal) => return turn_away(refusal),
     };
     // The figures name every Source. Where callers have names, not everybody may know them.
     if caller.principal.is_some() && !caller.roles.as_slice().iter().any(|role| role == ADMIN) {
+        door.guard.note_caller(&caller, StatusCode::FORBIDDEN, METRICS);
         return refuse(StatusCode::FORBIDDEN, "the figures are for the role `admin`");
     }
     let mut response = Response::new(Body::from(door.server.gateway.figures()));
@@ -131,7 +137,7 @@ async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
 
 /// What OAuth clients are told of us before they have a token.
 async fn metadata(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
-    if let Err(refusal) = door.guard.admit_place(request.headers()) {
+    if let Err(refusal) = door.guard.admit_place(request.headers(), METADATA_PATH) {
         return turn_away(refusal);
     }
     let document = match &door.guard.identity {
@@ -145,6 +151,16 @@ async fn metadata(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Re
 }
 
 impl HttpDoor {
+    /// Tells a caller who asks too much to wait, and writes it down.
+    fn hold_back(&self, caller: &Caller, id: Option<&Json>, too_much: &TooMuch) -> Response {
+        self.note_held_back(caller);
+        slow_down(id, too_much)
+    }
+
+    fn note_held_back(&self, caller: &Caller) {
+        self.guard.note_caller(caller, StatusCode::TOO_MANY_REQUESTS, MCP);
+    }
+
     async fn post(self: Arc<Self>, request: HttpRequest, admitted: Admitted) -> Response {
         let (head, body) = request.into_parts();
         let is_json = head
@@ -185,7 +201,7 @@ impl HttpDoor {
         match wire::parse_request(&body, self.server.bounds.json_depth) {
             Ok(Message::Request(request)) => {
                 if let Err(too_much) = self.limits.spend(&admitted.caller) {
-                    return slow_down(Some(&request.id), &too_much);
+                    return self.hold_back(&admitted.caller, Some(&request.id), &too_much);
                 }
                 let meta = meta_of(request.params.as_ref());
                 let has_session = headers.contains_key(headers::SESSION);
@@ -237,7 +253,10 @@ impl HttpDoor {
                         Ok(()) => {
                             session.session.answer(&self.server, request, &asking, None).await
                         }
-                        Err(too_much) => Err(too_much_error(&too_much)),
+                        Err(too_much) => {
+                            self.note_held_back(&admitted.caller);
+                            Err(too_much_error(&too_much))
+                        }
                     };
                     answers
                         .push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
@@ -392,7 +411,7 @@ impl HttpDoor {
         };
         let place = match self.limits.listen(&admitted.caller) {
             Ok(place) => place,
-            Err(too_much) => return slow_down(None, &too_much),
+            Err(too_much) => return self.hold_back(&admitted.caller, None, &too_much),
         };
         let Some((receiver, taken_over)) = session.listen().await else {
             return refuse(StatusCode::CONFLICT, "this session is listening already");
@@ -414,7 +433,9 @@ impl HttpDoor {
     ) -> Response {
         let place = match self.limits.listen(&asking.caller) {
             Ok(place) => place,
-            Err(too_much) => return slow_down(Some(&request.id), &too_much),
+            Err(too_much) => {
+                return self.hold_back(&asking.caller, Some(&request.id), &too_much);
+            }
         };
         let (out, messages) = mpsc::channel(MAX_UNHEARD);
         let stop = self.stop.clone();
@@ -541,55 +562,4 @@ fn status_of(outcome: &Result<Json, RpcError>) -> StatusCode {
         },
         Ok(_) => StatusCode::OK,
     }
-}
-
-fn respond(status: StatusCode, body: Option<Body>) -> Response {
-    let has_body = body.is_some();
-    let mut response = Response::new(body.unwrap_or_default());
-    *response.status_mut() = status;
-    if has_body {
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    }
-    response
-}
-
-fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
-    respond(StatusCode::BAD_REQUEST, Some(Body::from(wire::error_response(id, error))))
-}
-
-/// Tells a caller who asks too much when to come back, in the words of HTTP and in ours.
-fn slow_down(id: Option<&Json>, too_much: &TooMuch) -> Response {
-    let body = wire::error_response(id, &too_much_error(too_much));
-    let mut response = respond(StatusCode::TOO_MANY_REQUESTS, Some(Body::from(body)));
-    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(too_much.seconds()));
-    response
-}
-
-fn too_much_error(too_much: &TooMuch) -> RpcError {
-    let wait = too_much.retry_after.as_millis().max(1);
-    let text = format!("{}; try again in {wait} ms", too_much.why);
-    let error = RpcError::new(code::TOO_MUCH, text);
-    match Json::parse(format!("{{\"retryAfterMs\":{wait}}}")) {
-        Ok(data) => error.with_data(data),
-        Err(_) => error,
-    }
-}
-
-/// Turns a request away before it is known to be JSON-RPC, in words.
-fn refuse(status: StatusCode, why: &'static str) -> Response {
-    turn_away(Refusal::new(status, why))
-}
-
-/// The same, in the words of the guard.
-fn turn_away(refusal: Refusal) -> Response {
-    let error = RpcError::new(code::INVALID_REQUEST, refusal.why);
-    let body = Body::from(wire::error_response(None, &error));
-    let mut response = respond(refusal.status, Some(body));
-    let challenge = refusal.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
-    if let Some(challenge) = challenge {
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
-    }
-    response
 }

@@ -18,6 +18,7 @@ mod limits;
 mod listen;
 mod measure;
 mod pretend;
+mod refusing;
 mod roots;
 mod seal;
 mod sessions;
@@ -64,7 +65,8 @@ impl Server {
         bounds: Bounds,
         kin: Arc<Kin>,
     ) -> Arc<Server> {
-        Arc::new(Server { gateway, tools, seal: Seal::new(), bounds, kin })
+        let seal = Seal::new(bounds.state_age);
+        Arc::new(Server { gateway, tools, seal, bounds, kin })
     }
 }
 

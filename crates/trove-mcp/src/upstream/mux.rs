@@ -3,6 +3,9 @@
 //! A reader calls [`Mux::deliver`] for each message, in order, so that progress keeps
 //! its order; a writer drains the outbox.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError},

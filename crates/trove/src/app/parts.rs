@@ -1,6 +1,9 @@
 //! The parts, made as the configuration says.
 
 use std::{
+    fs::{self, DirBuilder, Permissions},
+    io,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -68,8 +71,22 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
     }
 }
 
+/// Makes the state folder, and those in it that hold what servers gave, for their owner alone. A
+/// state folder that is there already is left as it is: others may have reasons to look into it.
+pub(super) fn make_state(state: &Path) -> io::Result<()> {
+    let mut how = DirBuilder::new();
+    how.recursive(true).mode(0o700).create(state)?;
+    for inner in ["catalogue", "index"] {
+        let folder = state.join(inner);
+        how.create(&folder)?;
+        // Earlier versions let everybody on the machine look into them.
+        fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
+    }
+    Ok(())
+}
+
 /// The record of who asked for what.
-pub(super) fn open_audit(config: &Config) -> Audit {
+pub(crate) fn open_audit(config: &Config) -> Audit {
     let audit = &config.audit;
     if !audit.enabled.value {
         return Audit::off();

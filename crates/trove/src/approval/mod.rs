@@ -12,6 +12,7 @@ mod invocation;
 mod store;
 #[cfg(test)]
 mod tests;
+mod words;
 
 use std::{
     collections::BTreeSet,
@@ -26,6 +27,7 @@ use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 pub(crate) use invocation::Invocation;
 use store::FILE_NAME;
 pub(crate) use store::{Approval, ApprovalError, Approvals};
+pub(crate) use words::{Difference, Listener, Words};
 
 use crate::config::{Borrowed, Found, Loaded};
 
@@ -134,6 +136,8 @@ pub struct Admission {
     board: Arc<StatusBoard>,
     scope: Arc<dyn Scope>,
     state: PathBuf,
+    /// Hears what those who run say of themselves.
+    listener: Arc<Listener>,
     /// The user said that everything may run, this time.
     is_waived: bool,
     /// Those who are on the board only because they wait.
@@ -145,9 +149,17 @@ impl Admission {
         upstreams: Arc<Upstreams>,
         board: Arc<StatusBoard>,
         scope: Arc<dyn Scope>,
-        (state, is_waived): (PathBuf, bool),
+        (words, is_waived): (Words, bool),
     ) -> Admission {
-        Admission { upstreams, board, scope, state, is_waived, waiting: Mutex::default() }
+        let state = words.state().to_owned();
+        let listener = Arc::new(Listener::new(words, board.clone()));
+        let waiting = Mutex::default();
+        Admission { upstreams, board, scope, state, listener, is_waived, waiting }
+    }
+
+    /// Who hears what servers say of themselves; to be followed by whoever runs them.
+    pub(crate) fn listener(&self) -> &Arc<Listener> {
+        &self.listener
     }
 
     /// The file whose change may let more servers in.
@@ -183,6 +195,7 @@ impl Admission {
         for id in self.replace_waiting(waiting.clone()) {
             self.board.remove(&id);
         }
+        self.listener.set_running(&run);
         self.upstreams.replace(run).await;
         for id in &waiting {
             let how = format!("waiting for approval: run `trove approve {id}`");

@@ -120,16 +120,22 @@ impl Approvals {
     }
 
     fn save(&self, path: &Path) -> io::Result<()> {
-        let draft = path.with_extension("draft");
-        let _ = fs::remove_file(&draft);
-        let mut file = private().create_new(true).open(&draft)?;
-        serde_json::to_writer_pretty(&mut file, self)?;
-        file.write_all(b"\n")?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
-        // The new name must survive the machine as well as the file does.
-        File::open(path.parent().unwrap_or(path))?.sync_all()
+        let mut text = serde_json::to_vec_pretty(self)?;
+        text.push(b'\n');
+        replace(path, &text)
     }
+}
+
+/// Puts a file for its owner alone in the place of another: a reader finds the old or the new one.
+pub(super) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    let _ = fs::remove_file(&draft);
+    let mut file = private().create_new(true).open(&draft)?;
+    file.write_all(text)?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    // The new name must survive the machine as well as the file does.
+    File::open(path.parent().unwrap_or(path))?.sync_all()
 }
 
 fn private() -> OpenOptions {
@@ -138,7 +144,7 @@ fn private() -> OpenOptions {
     how
 }
 
-fn lock(state: &Path) -> Result<File, ApprovalError> {
+pub(super) fn lock(state: &Path) -> Result<File, ApprovalError> {
     let path = state.join("approvals.lock");
     let unusable = |error| ApprovalError::Unusable { path: path.clone(), error };
     let file = private().create(true).truncate(false).open(&path).map_err(unusable)?;

@@ -18,8 +18,8 @@ use trove_mcp::{
 };
 
 use crate::{
-    app::{access, tool_settings},
-    approval::Admission,
+    app::{access, memory_of, tool_settings},
+    approval::{Admission, Words},
     commands::GUARDIAN,
     config::{Config, HostScope, Loaded, ProcessEnv},
 };
@@ -52,7 +52,9 @@ impl Side {
 
     /// Starts the servers of a configuration that may run.
     async fn admit(&self, loaded: &Loaded, scope: Arc<dyn Scope>, is_waived: bool) {
-        let keeping = (loaded.config.state_dir.value.clone(), is_waived);
+        // Nobody listens to what they say: only a gateway that serves does.
+        let words = Words::of(&loaded.config.state_dir.value, &memory_of(loaded));
+        let keeping = (words, is_waived);
         let board = self.gateway.board().clone();
         Admission::new(self.upstreams.clone(), board, scope, keeping).apply(loaded).await;
         // Until then whoever asks for a list waits in case more is to come.

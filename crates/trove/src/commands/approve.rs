@@ -1,13 +1,17 @@
 //! `trove approve`: show what would be run, and let it.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, host, ls::plain};
+use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals};
 use crate::{
-    approval::{Approval, ApprovalError, Approvals, Candidate, Hand, Invocation, Verdict, judge},
+    app::memory_of,
+    approval::{
+        Approval, ApprovalError, Approvals, Candidate, Difference, Hand, Invocation, Verdict,
+        Words, judge,
+    },
     borrow::borrow,
     cli::{Approve, Global},
     config::{HostScope, Loaded, Overrides, ProcessEnv, masked_args, masked_url},
@@ -44,14 +48,26 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     let chosen = choose(&candidates, approve)?;
     let new: Vec<Approval> = chosen.iter().filter_map(|candidate| approval(candidate)).collect();
     if !new.is_empty() {
+        let ids: Vec<String> = new.iter().map(|approval| approval.server.clone()).collect();
         Approvals::add(state, new)?;
+        note_approvals(&loaded.config, &ids)?;
+    }
+    let words = Words::of(state, &memory_of(&loaded));
+    let differences = words.differences(candidates.iter().map(|one| one.upstream.id.as_str()));
+    let is_meant = |id: &&String| approve.all || approve.ids.contains(*id);
+    let accepted: Vec<String> = differences.keys().filter(is_meant).cloned().collect();
+    if !accepted.is_empty() {
+        words.accept(accepted.iter())?;
+        note_approvals(&loaded.config, &accepted)?;
+        // A Trove that runs follows this file.
+        Approvals::add(state, Vec::new())?;
     }
     let is_listing = approve.ids.is_empty() && !approve.all;
     let shown: Vec<&Candidate<'_>> = if is_listing { candidates.iter().collect() } else { chosen };
     let text = if approve.output.json {
-        format!("{}\n", as_json(&loaded, &shown, is_listing))
+        format!("{}\n", as_json(&loaded, &shown, (is_listing, &differences)))
     } else {
-        as_text(&loaded, &shown, is_listing)
+        as_text(&loaded, &shown, (is_listing, &differences))
     };
     // A reader that has seen enough, such as `head`, is no fault.
     let _ = std::io::stdout().write_all(text.as_bytes());
@@ -86,7 +102,14 @@ pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
     })
 }
 
-fn as_text(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> String {
+/// What servers say otherwise of themselves now, by id.
+type Differences = BTreeMap<String, Vec<Difference>>;
+
+fn as_text(
+    loaded: &Loaded,
+    shown: &[&Candidate<'_>],
+    (is_listing, differences): (bool, &Differences),
+) -> String {
     let mut text = String::new();
     let file = loaded.origin.as_ref().map(|file| file.display().to_string());
     // Writing to a String cannot fail.
@@ -103,6 +126,12 @@ fn as_text(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Strin
     };
     for candidate in shown {
         describe(candidate, is_listing, &mut text);
+        if let Some(differences) = differences.get(candidate.upstream.id.as_str()) {
+            describe_words(differences, is_listing, &mut text);
+        }
+    }
+    if is_listing && !differences.is_empty() {
+        text.push_str("\nTo accept what is described otherwise now: `trove approve ID...`\n");
     }
     if is_listing && shown.iter().any(|one| !one.verdict.may_run()) {
         text.push_str("\nTo let them run: `trove approve ID...`, or `trove approve --all`\n");
@@ -127,6 +156,19 @@ fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
     if let Verdict::Changed(differences) = &candidate.verdict {
         for difference in differences {
             let _ = writeln!(text, "  {}", plain(difference));
+        }
+    }
+}
+
+/// What a server says otherwise of itself than when it was approved.
+fn describe_words(differences: &[Difference], is_listing: bool, text: &mut String) {
+    let word = if is_listing { "described otherwise since" } else { "now accepted" };
+    for difference in differences {
+        let _ = writeln!(text, "  {word}: {}", plain(&difference.about));
+        for (mark, words) in [('-', &difference.was), ('+', &difference.is)] {
+            for line in words.lines().filter(|line| !line.is_empty()) {
+                let _ = writeln!(text, "    {mark} {}", plain(line));
+            }
         }
     }
 }
@@ -189,7 +231,11 @@ fn variable(name: &str, value: &Text) -> String {
     format!("{}={}", plain(name), plain(value.masked()))
 }
 
-fn as_json(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Value {
+fn as_json(
+    loaded: &Loaded,
+    shown: &[&Candidate<'_>],
+    (is_listing, changed): (bool, &Differences),
+) -> Value {
     let server = |candidate: &&Candidate<'_>| {
         let state = match &candidate.verdict {
             Verdict::New | Verdict::Changed(_) if !is_listing => "approved",
@@ -216,6 +262,9 @@ fn as_json(loaded: &Loaded, shown: &[&Candidate<'_>], is_listing: bool) -> Value
         }
         if let Verdict::Changed(differences) = &candidate.verdict {
             server["differences"] = json!(differences);
+        }
+        if let Some(changed) = changed.get(candidate.upstream.id.as_str()) {
+            server["descriptions"] = json!(changed);
         }
         server
     };

@@ -6,10 +6,16 @@ use std::{fmt::Write as _, io::Write as _};
 use serde_json::{Map, Value, json};
 use trove_core::{
     ProjectName,
+    access::audit::Outcome,
     flags::{FlagError, FlagValue, Flags, Listed, Origin, Plain, Resolved, Written},
 };
 
-use super::{Failed, configure, exit, ls::plain, runtime};
+use super::{
+    Failed, configure, exit,
+    ls::plain,
+    noted::{Deed, note},
+    runtime,
+};
 use crate::{
     app::open_flags,
     cli::{FlagCommand, FlagPlace, Global},
@@ -33,6 +39,15 @@ pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed>
         let project = project.as_ref().map(|project| (project, &written));
         let text = perform(&flags, project, command).await;
         flags.close().await;
+        if let Some(action) = command.change() {
+            let target = project.map_or_else(
+                || command.name().to_owned(),
+                |(project, _)| format!("{}/{}", project.as_str(), command.name()),
+            );
+            // The value may be anything; that it was changed is what counts.
+            let outcome = text.as_ref().map_or_else(ending, |_| Outcome::Done);
+            note(&loaded.config, Deed { action, targets: &[target], outcome }).await;
+        }
         text
     })?;
     // A reader that has seen enough, such as `head`, is no fault.
@@ -48,6 +63,31 @@ impl FlagCommand {
             | FlagCommand::List { place, .. }
             | FlagCommand::Unset { place, .. } => place,
         }
+    }
+
+    /// What the audit log calls it; nothing for what changes nothing.
+    fn change(&self) -> Option<&'static str> {
+        match self {
+            FlagCommand::Set { .. } => Some("set_flag"),
+            FlagCommand::Unset { .. } => Some("unset_flag"),
+            FlagCommand::Get { .. } | FlagCommand::List { .. } => None,
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            FlagCommand::Get { name, .. }
+            | FlagCommand::Set { name, .. }
+            | FlagCommand::Unset { name, .. } => name,
+            FlagCommand::List { .. } => "",
+        }
+    }
+}
+
+fn ending(failed: &Failed) -> Outcome {
+    match failed.code == exit::CONFIG {
+        true => Outcome::Failed("Store"),
+        false => Outcome::Failed("InvalidArguments"),
     }
 }
 

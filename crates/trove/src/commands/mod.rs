@@ -16,6 +16,7 @@ mod install;
 mod logs;
 mod ls;
 mod man;
+mod noted;
 mod read;
 mod search;
 mod serve;

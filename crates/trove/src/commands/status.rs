@@ -51,6 +51,12 @@ fn table(health: &str, stderr: &Value, paint: Paint) -> String {
         for omission in source["omissions"].as_array().into_iter().flatten() {
             let _ = writeln!(text, "  listing is not whole: {}", word(omission));
         }
+        if let Some(count) = source["changed"].as_u64() {
+            let _ = writeln!(
+                text,
+                "  {count} descriptions differ from those that were approved: `trove approve` shows them"
+            );
+        }
         if let Some(warning) = source["warning"].as_str() {
             let _ = writeln!(text, "  note: {}", plain(warning));
         }

@@ -17,6 +17,7 @@ use super::{
     approve::{approval, describe_reach},
     configure, host,
     ls::plain,
+    noted::note_approvals,
     say,
     serve::{Doors, Opening, open, overrides},
 };
@@ -76,7 +77,9 @@ fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
     })?;
     if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
         let new: Vec<Approval> = waiting.iter().filter_map(|one| approval(one)).collect();
+        let ids: Vec<String> = new.iter().map(|approval| approval.server.clone()).collect();
         Approvals::add(state, new)?;
+        note_approvals(&loaded.config, &ids)?;
     } else {
         eprintln!("None was started. `trove approve ID...` lets some of them run.");
     }

@@ -387,6 +387,9 @@ section! {
         /// How long an idle one is kept, in milliseconds.
         #[schemars(extend("default" = 3600000, "minimum" = 1))]
         session_idle_ms: Key<u64>,
+        /// How long the state of an unfinished request is taken back from a client, in milliseconds.
+        #[schemars(extend("default" = 3600000, "minimum" = 1))]
+        request_state_ms: Key<u64>,
         /// The most resources one client may watch.
         #[schemars(extend("default" = 1000, "minimum" = 1))]
         watches_per_client: Key<u64>,

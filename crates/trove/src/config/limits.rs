@@ -51,6 +51,7 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     time(&file.body_timeout_ms, &mut bounds.body_time);
     time(&file.list_timeout_ms, &mut bounds.list_time);
     time(&file.session_idle_ms, &mut bounds.session_idle);
+    time(&file.request_state_ms, &mut bounds.state_age);
     time(&file.startup_timeout_ms, &mut bounds.startup_time);
     bounds
 }
@@ -130,6 +131,7 @@ pub(super) fn shown(bounds: &Bounds) -> Value {
         "sessions": bounds.sessions,
         "sessions_per_caller": bounds.sessions_per_caller,
         "session_idle_ms": ms(bounds.session_idle),
+        "request_state_ms": ms(bounds.state_age),
         "watches_per_client": bounds.watches_per_client,
         "watches": bounds.gateway.watches,
         "list_bytes": bounds.list_bytes,

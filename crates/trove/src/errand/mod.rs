@@ -34,7 +34,7 @@ const LOOK: Duration = Duration::from_millis(10);
 /// The most names that are given to complete one.
 const MAX_NAMES: usize = 2_000;
 /// What the audit calls the command line.
-const CLIENT: &str = "trove-cli";
+pub(crate) const CLIENT: &str = "trove-cli";
 
 /// What is asked, and how many seconds servers are waited for.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -199,3 +199,52 @@ async fn a_url_that_would_be_sent_values_of_this_machine_waits_too() {
     let ran = folder.run(&["approve"]).await;
     assert!(ran.text().contains("+ url: ") && ran.text().contains("mcp?***"), "{ran:?}");
 }
+
+#[tokio::test]
+async fn t17_descriptions_that_change_after_approval_are_flagged_and_shown_until_accepted() {
+    let folder = Folder::project("");
+    let toy = crate::peers::processes::sibling_program("toymcp");
+    // The same command says something else after the file beside it was changed.
+    let script = format!("exec {} --name \"$(cat \"$1\")\" --resources 1\n", toy.display());
+    folder.put("server.sh", &script);
+    folder.put("name", "helpful");
+    let (script, name) = (folder.path().join("server.sh"), folder.path().join("name"));
+    folder.write(&format!(
+        "[servers.fs]\ncommand = 'sh'\nargs = [{script:?}, {name:?}]\nindex = 'metadata'\nexpose = 'all'\n"
+    ));
+    folder.run(&["approve", "fs"]).await;
+    let kept = || {
+        let all = std::fs::read_dir(folder.home().join("words")).into_iter().flatten().flatten();
+        all.into_iter().any(|configuration| configuration.path().join("fs.json").exists())
+    };
+    {
+        let trove = Trove::start_in(&folder).await;
+        let source = trove.source("fs", |source| source["resources"] != 0).await;
+        assert!(source["changed"].is_null(), "{source}");
+        until("what it says to be kept", async || kept()).await;
+    }
+    let ran = folder.run(&["approve"]).await;
+    assert!(!ran.text().contains("described otherwise"), "{ran:?}");
+
+    folder.put("name", "\u{1b}[2Jhostile");
+    let trove = Trove::start_in(&folder).await;
+    let source = trove.source("fs", |source| source["changed"].as_u64() > Some(0)).await;
+    assert_eq!(source["state"], "ready", "it is flagged, not held back");
+    let ran = folder.run(&["status"]).await;
+    assert!(ran.text().contains("descriptions differ from those"), "{ran:?}");
+    let ran = folder.run(&["approve"]).await;
+    let text = ran.text();
+    assert!(text.contains("described otherwise since: resource toy://item/0"), "{text}");
+    assert!(text.contains("    - item-0, from helpful\n"), "{text}");
+    assert!(text.contains(r"hostile") && !text.contains('\u{1b}'), "{text}");
+    assert!(text.contains("To accept what is described otherwise now"), "{text}");
+    let ran = folder.run(&["approve", "--json"]).await.json();
+    let descriptions = ran["servers"][0]["descriptions"].to_string();
+    assert!(descriptions.contains("item-0, from helpful"), "{ran}");
+
+    let ran = folder.run(&["approve", "fs"]).await;
+    assert!(ran.code == Some(0) && ran.text().contains("now accepted"), "{ran:?}");
+    trove.source("fs", |source| source["changed"].is_null()).await;
+    let ran = folder.run(&["approve"]).await;
+    assert!(!ran.text().contains("described otherwise"), "{ran:?}");
+}

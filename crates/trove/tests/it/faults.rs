@@ -12,6 +12,8 @@ mod reach;
 mod survival;
 mod text;
 
+use std::time::Duration;
+
 use rustix::process::Pid;
 
 /// The process of this id, as the kernel describes it in one of its files.
@@ -26,6 +28,19 @@ fn peak_memory(pid: Pid) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|rest| rest.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
     kib.expect("the kernel counts memory") * 1024
+}
+
+/// What the kernel counts processor time in, for every program that asks it.
+const TICKS_PER_SECOND: u32 = 100;
+
+/// The processor time that a process and the children it has seen end have used.
+fn processor_time(pid: Pid) -> Duration {
+    let stat = proc_file(pid, "stat");
+    // The name of the program may hold anything, but nothing after it holds a bracket.
+    let figures = stat.rsplit(')').next().unwrap_or_default();
+    let ticks = figures.split_whitespace().skip(11).take(4);
+    let ticks: u64 = ticks.map(|ticks| ticks.parse::<u64>().expect("a number of ticks")).sum();
+    Duration::from_secs(ticks) / TICKS_PER_SECOND
 }
 
 /// How many descriptors a process has open.

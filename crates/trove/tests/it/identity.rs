@@ -338,5 +338,7 @@ async fn a_door_behind_a_proxy_is_asked_under_its_public_name() {
     assert_eq!(security["allowed_origins"], json!(["https://app.example"]));
     assert_eq!(security["auth_required"], true);
     let server = it.document(&token, "config://server").await;
-    assert_eq!(server["transport"][1], json!({ "kind": "http", "auth": "oauth" }));
+    let http = json!({ "kind": "http", "auth": "oauth", "open": true });
+    assert_eq!(server["transport"][1], http);
+    assert_eq!(server["transport"][0]["open"], false, "nobody comes in over stdio");
 }

@@ -258,6 +258,7 @@ async fn every_limit_that_is_set_is_published() {
         ("sessions", 63, "/rate_limits/sessions"),
         ("sessions_per_caller", 64, "/rate_limits/sessions_per_caller"),
         ("session_idle_ms", 65_000, "/limits/session_idle_seconds"),
+        ("request_state_ms", 81_000, "/limits/max_request_state_seconds"),
         ("watches_per_client", 66, "/rate_limits/subscriptions_per_client"),
         ("watches", 67, "/limits/max_watches"),
         ("list_bytes", 68_000, "/limits/max_list_bytes"),

@@ -33,6 +33,7 @@ mod limits;
 mod login;
 mod restart;
 mod small;
+mod turned_away;
 
 // What a person at a terminal sees, and what becomes of other clients' files.
 mod approval;

@@ -3,8 +3,9 @@
 
 use serde_json::{Value, json};
 
+use crate::kit::client::MODERN;
 use crate::kit::toy::toy;
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, Trove, until};
 
 async fn document(config: &str, uri: &str) -> Value {
     Folder::with(config).run(&["read", uri]).await.json()
@@ -88,4 +89,73 @@ async fn settings_are_published_as_they_hold() {
         (&security["code_size_bytes"], &security["memory_limit_mb"]),
         (&json!(0), &json!(0))
     );
+}
+
+#[tokio::test]
+async fn doors_are_published_as_they_are_open_and_toolsets_as_they_are_offered() {
+    let closed = document("", "config://server").await;
+    for door in [0, 1] {
+        assert_eq!(closed["transport"][door]["open"], false, "a command opens no door: {closed}");
+    }
+    let trove = Trove::start("").await;
+    let client = trove.any_client().await;
+    let server = async || -> Value {
+        serde_json::from_str(&client.text("config://server").await).expect("JSON")
+    };
+    assert_eq!(server().await["transport"][0]["open"], true);
+    assert_eq!(server().await["transport"][1]["open"], true);
+    // Those of the guide are offered where there is one.
+    assert_eq!(server().await["toolsets"], json!(["resources", "health"]));
+    trove.folder.put("guide/lang/rust.md", "# Rust\n");
+    let all = json!(["resources", "health", "guide", "flags"]);
+    until("the guide to be seen", async || server().await["toolsets"] == all).await;
+    let prompts = client.list("prompts/list", "prompts").await;
+    let capabilities: Value =
+        serde_json::from_str(&client.text("info://capabilities").await).expect("JSON");
+    let names = |list: &Value| -> Vec<Value> {
+        list.as_array().into_iter().flatten().map(|one| one["name"].clone()).collect()
+    };
+    assert!(!prompts.is_empty());
+    assert_eq!(names(&capabilities["prompts"]), names(&Value::Array(prompts)));
+}
+
+#[tokio::test]
+async fn what_needs_a_restart_is_published_as_it_holds_until_then_and_said() {
+    let trove = Trove::start("limits.list_pages = 77\ntools.mask_error_details = false\n").await;
+    let client = trove.any_client().await;
+    let read =
+        async |uri: &str| -> Value { serde_json::from_str(&client.text(uri).await).expect("JSON") };
+    assert_eq!(read("config://security").await["limits"]["max_list_pages"], 77);
+    trove.folder.write("limits.list_pages = 99\ntools.mask_error_details = true\n");
+    until("the new file to be in force", async || {
+        read("config://server").await["mask_error_details"] == true
+    })
+    .await;
+    assert_eq!(read("config://security").await["limits"]["max_list_pages"], 77, "not yet 99");
+    let is_said = |line: &Value| {
+        line["fields"]["sections"] == "limits" || line.to_string().contains("restart only")
+    };
+    trove.log.first(0, is_said, "which sections wait").await;
+}
+
+#[tokio::test]
+async fn whoever_has_the_token_is_told_that_it_was_taken() {
+    let folder = Folder::with("");
+    let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+    let token = std::fs::read_to_string(folder.home().join("token")).expect("there is a token");
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": MODERN,
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let params = json!({ "uri": "auth://status", "_meta": meta });
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params });
+    let post = reqwest::Client::new().post(&trove.url).header("Content-Type", "application/json");
+    let post = post.header("MCP-Protocol-Version", MODERN).header("Mcp-Method", "resources/read");
+    let post = post.header("Mcp-Name", "auth://status").bearer_auth(token.trim());
+    let answer: Value =
+        post.body(body.to_string()).send().await.expect("an answer").json().await.expect("JSON");
+    let text = answer["result"]["contents"][0]["text"].as_str().expect("a text");
+    let status: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!((&status["authenticated"], &status["door"]), (&json!(true), &json!("http")));
+    assert!(status["principal"].is_null() && status["roles"] == json!([]), "{status}");
 }

@@ -89,3 +89,18 @@ async fn a_server_that_is_no_longer_configured_is_not_remembered() {
     assert!(listed.iter().all(|uri| !uri.starts_with("toy://")), "{listed:?}");
     client.read("toy://item/0").await.expect_err("nobody serves it");
 }
+
+#[tokio::test]
+async fn what_servers_gave_is_kept_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = Folder::with(&config(&[toy("one", "--resources 3")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let mode = |name: &str| {
+        let place = folder.home().join(name);
+        std::fs::metadata(&place).map_or(0, |data| data.permissions().mode() & 0o777)
+    };
+    for name in ["", "catalogue", "index"] {
+        assert_eq!(mode(name), 0o700, "{name:?}");
+    }
+}

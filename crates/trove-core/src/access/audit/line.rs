@@ -41,6 +41,8 @@ struct Line<'a> {
     cache: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ms: Option<f64>,
+    #[serde(skip_serializing_if = "is_one")]
+    times: u64,
 }
 
 /// What is written in place of entries that were not.
@@ -53,6 +55,10 @@ struct Gap<'a> {
 
 fn is_false(is_so: &bool) -> bool {
     !is_so
+}
+
+fn is_one(times: &u64) -> bool {
+    *times == 1
 }
 
 /// Writes an entry; `given` is what it says was given, if it may be digested, and `bytes`
@@ -82,6 +88,7 @@ pub(super) fn write(entry: &Entry, bytes: Option<usize>, given: Option<&Bytes>, 
         sha256: given.map(|given| hex(digest(&SHA256, given).as_ref())),
         cache: entry.cache.map(Cache::as_str),
         ms: entry.took.map(|took| (took.as_secs_f64() * 1e6).round() / 1e3),
+        times: entry.times,
     };
     put(&line, out);
 }

@@ -43,9 +43,19 @@ impl Log {
         Ok(())
     }
 
+    /// Whether lines could be appended, as far as that is known without one.
+    pub(super) fn check(&mut self) -> io::Result<()> {
+        self.open = Some(self.current()?);
+        Ok(())
+    }
+
     /// Sees to it that what was written survives the machine, too.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.open.as_ref().map_or(Ok(()), File::sync_data)
+        match self.open.as_ref().map_or(Ok(()), File::sync_data) {
+            // A pipe or a device, which keeps nothing anyway.
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
+            synced => synced,
+        }
     }
 
     /// The file to append to: the one of that name, and not full.

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use super::*;
+use crate::caller::{Caller, Door};
 
 fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_785_240_000 + seconds)
@@ -86,6 +87,7 @@ async fn an_entry_says_who_what_when_and_how_it_ended() {
         given: Some(Bytes::from_static(b"abc")),
         cache: Some(Cache::Hit),
         took: Some(Duration::from_micros(1500)),
+        times: 1,
     });
     let denied = Entry::new(at(61), "stdio", Via::Search, "search");
     audit.record(Entry { outcome: Outcome::Refused("Unauthorized"), ..denied });
@@ -267,6 +269,62 @@ async fn a_short_outage_loses_nothing_and_the_log_goes_on_by_itself() {
     audit.record(read_of("doc://after"));
     audit.close().await;
     assert_eq!((counts(&lab.file), audit.dropped()), ((101, 0), 0));
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let wait = async {
+        while !is_so() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), wait).await.expect(what);
+}
+
+#[tokio::test]
+async fn a_log_that_cannot_be_written_says_so_before_it_loses_anything() {
+    let lab = Lab::new();
+    // A file where its folder should be: known before there is anything to write.
+    fs::write(lab.file.parent().unwrap(), "").unwrap();
+    let audit = lab.start();
+    until("the start to say so", || audit.is_failing()).await;
+    fs::remove_file(lab.file.parent().unwrap()).unwrap();
+    until("it to be well by itself", || !audit.is_failing()).await;
+    // And one that is full, which shows when something is written.
+    fs::remove_file(&lab.file).unwrap();
+    fill(&lab);
+    audit.record(read_of("doc://a"));
+    until("the first failure to say so", || audit.is_failing()).await;
+    assert_eq!(audit.dropped(), 0);
+    fs::remove_file(&lab.file).unwrap();
+    until("it to be written again", || !audit.is_failing()).await;
+    audit.close().await;
+    assert_eq!((counts(&lab.file), audit.dropped()), ((1, 0), 0));
+}
+
+#[tokio::test]
+async fn those_who_were_not_let_in_are_two_lines_whatever_their_number() {
+    let lab = Lab::new();
+    let audit = lab.start();
+    let caller = Caller::behind(Door::Http);
+    for _ in 0..1000 {
+        audit.turn_away(Knock { caller: &caller, place: "/mcp", class: "Unauthenticated" });
+    }
+    audit.close().await;
+    let mut lines = lines(&lab.file);
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("at").expect("a time");
+    }
+    let expected = [
+        json!({
+            "door": "http", "via": "native", "action": "enter", "target": "/mcp",
+            "outcome": "refused", "error": "Unauthenticated",
+        }),
+        json!({
+            "door": "http", "via": "native", "action": "enter", "times": 999,
+            "outcome": "refused", "error": "Unauthenticated",
+        }),
+    ];
+    assert_eq!(lines, expected);
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! The one thread that writes the log.
 
 use std::{
+    io,
     sync::{
         Arc,
         atomic::Ordering,
@@ -58,18 +59,30 @@ pub(super) struct Writer {
     /// When the newest entry was; what happens to the log itself is dated by it.
     last: SystemTime,
     is_failing: bool,
+    /// The disk did not keep what was written.
+    is_unkept: bool,
     /// When the disk is to be asked to keep what was written.
     sync_at: Option<Instant>,
 }
 
 impl Writer {
     pub(super) fn new(log: Log, state: Arc<State>) -> Writer {
-        let last = SystemTime::UNIX_EPOCH;
-        Writer { log, state, pending: Vec::new(), last, is_failing: false, sync_at: None }
+        Writer {
+            log,
+            state,
+            pending: Vec::new(),
+            last: SystemTime::UNIX_EPOCH,
+            is_failing: false,
+            is_unkept: false,
+            sync_at: None,
+        }
     }
 
     /// Works until it is told to end or nobody is left who could record.
     pub(super) fn run(mut self, entries: &Receiver<Message>) {
+        // Whoever looks should know that it cannot be written before there is anything to lose.
+        let checked = self.log.check();
+        self.note(checked);
         loop {
             let is_over = if self.is_failing {
                 // Nothing more is taken in: the queue holds what comes, up to its bound.
@@ -81,6 +94,8 @@ impl Writer {
             self.write(entries);
             // Asked only now: what wakes us for the end may have been taken in just before.
             if is_over || self.state.is_closing.load(Ordering::Acquire) {
+                let knocks = self.state.knocks.all();
+                self.write_all(&knocks);
                 self.write(entries);
                 return self.end(entries);
             }
@@ -119,22 +134,48 @@ impl Writer {
             if dropped > 0 {
                 line::write_gap(self.last, dropped, &mut self.pending);
             }
+            let knocks = self.state.knocks.due(Instant::now());
+            self.write_all(&knocks);
             self.sync_in_time();
             if self.pending.is_empty() {
-                return;
-            }
-            if let Err(error) = self.log.append(&mut self.pending) {
-                if !self.is_failing {
-                    warn!(%error, "the audit log cannot be written; entries are kept while there is room, then dropped and counted");
+                if self.is_failing {
+                    let checked = self.log.check();
+                    self.note(checked);
                 }
-                self.is_failing = true;
                 return;
             }
-            if self.is_failing {
-                info!("the audit log is written again");
-                self.is_failing = false;
+            let written = self.log.append(&mut self.pending);
+            let is_written = written.is_ok();
+            self.note(written);
+            if !is_written {
+                return;
             }
             self.sync_at.get_or_insert_with(|| Instant::now() + INTERVAL);
+        }
+    }
+
+    /// Takes in how the disk did, and says when that has changed.
+    fn note(&mut self, done: io::Result<()>) {
+        match &done {
+            Err(error) if !self.is_failing => {
+                warn!(%error, "the audit log cannot be written; entries are kept while there is room, then dropped and counted");
+            }
+            Ok(()) if self.is_failing => info!("the audit log is written again"),
+            _ => {}
+        }
+        self.is_failing = done.is_err();
+        self.publish();
+    }
+
+    fn publish(&self) {
+        self.state.is_failing.store(self.is_failing || self.is_unkept, Ordering::Relaxed);
+    }
+
+    /// What holds nothing that must be digested.
+    fn write_all(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            self.last = self.last.max(entry.at);
+            line::write(entry, None, None, &mut self.pending);
         }
     }
 
@@ -151,8 +192,14 @@ impl Writer {
     fn sync_in_time(&mut self) {
         if self.sync_at.is_some_and(|at| at <= Instant::now()) {
             self.sync_at = None;
-            // The next write will say what is wrong.
-            let _ = self.log.sync();
+            let synced = self.log.sync();
+            if let Err(error) = &synced
+                && !self.is_unkept
+            {
+                warn!(%error, "the disk may not keep the audit log");
+            }
+            self.is_unkept = synced.is_err();
+            self.publish();
         }
     }
 

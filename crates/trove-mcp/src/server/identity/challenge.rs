@@ -20,7 +20,7 @@ impl SignedTokens {
                 add("error", "invalid_token");
                 add("error_description", &error.to_string());
             }
-            NotTaken::InsufficientScope => {
+            NotTaken::InsufficientScope(_) => {
                 add("error", "insufficient_scope");
                 add("error_description", &why.to_string());
             }

@@ -73,7 +73,7 @@ pub(super) enum NotTaken {
     #[error(transparent)]
     Invalid(#[from] TokenError),
     #[error("the token lacks a scope")]
-    InsufficientScope,
+    InsufficientScope(Arc<str>),
     #[error("the keys of the issuer cannot be fetched now; try again in a moment")]
     NoKeys,
 }
@@ -96,7 +96,7 @@ impl SignedTokens {
         let claims = verify::verify(token, &key, &self.rules)?;
         let scopes = claims.scopes();
         if !self.rules.required_scopes.iter().all(|needed| scopes.contains(needed)) {
-            return Err(NotTaken::InsufficientScope);
+            return Err(NotTaken::InsufficientScope(claims.principal()?.into()));
         }
         let until = claims.expires().saturating_add(self.rules.leeway.as_secs());
         let roles = self.roles(&claims, &scopes);

@@ -209,6 +209,7 @@ waiting_requests = 1024
 sessions = 10000
 sessions_per_caller = 100
 session_idle_ms = 3600000
+request_state_ms = 3600000
 watches_per_client = 1000
 watches = 10000
 list_bytes = 1073741824

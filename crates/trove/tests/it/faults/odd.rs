@@ -1,13 +1,19 @@
 //! Servers that flood, drip, crash again and again, or write what is hardly JSON.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use super::peak_memory;
+use super::{peak_memory, processor_time};
 use crate::kit::client::Kind;
 use crate::kit::toy::{Remote, config, toy};
-use crate::kit::{Trove, is_ready};
+use crate::kit::{Trove, is_ready, until};
 
 const MIB: u64 = 1024 * 1024;
+/// How long nothing may be done before nothing is going on.
+const SETTLED: Duration = Duration::from_millis(500);
+/// How long a server that is tried rarely is watched.
+const WATCHED: Duration = Duration::from_secs(5);
 
 #[tokio::test]
 async fn t03_a_server_that_crashes_again_and_again_is_tried_rarely_and_said_to_be() {
@@ -20,6 +26,24 @@ async fn t03_a_server_that_crashes_again_and_again_is_tried_rarely_and_said_to_b
     assert_eq!(doctor.code, Some(1), "{doctor:?}");
     let findings = doctor.json()["findings"].to_string();
     assert!(findings.contains("\"crashing\"") && findings.contains("crashed, as told"));
+}
+
+#[tokio::test]
+async fn t03_a_server_that_is_tried_rarely_takes_next_to_no_processor_time() {
+    let trove = Trove::start(&config(&[toy("crashing", "--fault crash:init")])).await;
+    trove.source("crashing", |source| source["state"] == "circuit-open").await;
+    // What was asked and listed until now is still being put in order.
+    until("the start to be over", async || {
+        let before = processor_time(trove.pid());
+        tokio::time::sleep(SETTLED).await;
+        processor_time(trove.pid()) == before
+    })
+    .await;
+    let (before, began) = (processor_time(trove.pid()), Instant::now());
+    tokio::time::sleep(WATCHED).await;
+    let used = processor_time(trove.pid()) - before;
+    let share = used.as_secs_f64() / began.elapsed().as_secs_f64();
+    assert!(share < 0.02, "{used:?} of processor time, {:.1} %", share * 100.0);
 }
 
 #[tokio::test]

@@ -1,0 +1,59 @@
+//! How a request over HTTP is answered that is not let in, or is none.
+
+use axum::{body::Body, response::Response};
+use http::{HeaderValue, StatusCode, header};
+use trove_core::Json;
+
+use super::{guard::Refusal, limits::TooMuch};
+use crate::wire::{self, RpcError, code};
+
+pub(super) fn respond(status: StatusCode, body: Option<Body>) -> Response {
+    let has_body = body.is_some();
+    let mut response = Response::new(body.unwrap_or_default());
+    *response.status_mut() = status;
+    if has_body {
+        response
+            .headers_mut()
+            .insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    }
+    response
+}
+
+pub(super) fn bad_request(id: Option<&Json>, error: &RpcError) -> Response {
+    respond(StatusCode::BAD_REQUEST, Some(Body::from(wire::error_response(id, error))))
+}
+
+/// Tells a caller who asks too much when to come back, in the words of HTTP and in ours.
+pub(super) fn slow_down(id: Option<&Json>, too_much: &TooMuch) -> Response {
+    let body = wire::error_response(id, &too_much_error(too_much));
+    let mut response = respond(StatusCode::TOO_MANY_REQUESTS, Some(Body::from(body)));
+    response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(too_much.seconds()));
+    response
+}
+
+pub(super) fn too_much_error(too_much: &TooMuch) -> RpcError {
+    let wait = too_much.retry_after.as_millis().max(1);
+    let text = format!("{}; try again in {wait} ms", too_much.why);
+    let error = RpcError::new(code::TOO_MUCH, text);
+    match Json::parse(format!("{{\"retryAfterMs\":{wait}}}")) {
+        Ok(data) => error.with_data(data),
+        Err(_) => error,
+    }
+}
+
+/// Turns a request away before it is known to be JSON-RPC, in words.
+pub(super) fn refuse(status: StatusCode, why: &'static str) -> Response {
+    turn_away(Refusal::new(status, why))
+}
+
+/// The same, in the words of the guard.
+pub(super) fn turn_away(refusal: Refusal) -> Response {
+    let error = RpcError::new(code::INVALID_REQUEST, refusal.why);
+    let body = Body::from(wire::error_response(None, &error));
+    let mut response = respond(refusal.status, Some(body));
+    let challenge = refusal.challenge.and_then(|text| HeaderValue::from_str(&text).ok());
+    if let Some(challenge) = challenge {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
+    }
+    response
+}

@@ -1,0 +1,351 @@
+//! What servers said of themselves when they were approved, to tell when that has changed.
+//!
+//! A server that was harmless when somebody looked at it may describe its tools otherwise later,
+//! and what models do depends on it. The first listing of a server is kept; what is described
+//! otherwise later is flagged and shown with the difference until somebody accepts it. Nothing
+//! is held back: contents and lists change for good reasons, too.
+//!
+//! Files are replaced whole, under the lock of the approvals, and read anew each time, so that
+//! the command line and a Trove that runs do not undo each other.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    io,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use aws_lc_rs::digest::{SHA256, digest};
+use serde::{Deserialize, Serialize};
+use tokio::sync::{Notify, broadcast::error::RecvError};
+use tokio_util::sync::CancellationToken;
+use tracing::warn;
+use trove_core::{
+    Gateway, Json, SourceId, catalogue::Snapshot, resource::Listing, status::StatusBoard,
+};
+use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
+
+use super::store::{ApprovalError, lock, replace};
+
+/// The most descriptions of one server that are kept; tools come first.
+const MAX_WORDS: usize = 1000;
+/// The longest description that is kept whole; of a longer one, its beginning and a digest.
+const MAX_TEXT_BYTES: usize = 4096;
+/// The largest file that is read.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Listings that come together are looked at together.
+const GATHERING: Duration = Duration::from_millis(200);
+
+/// What one server said, by what it is about (`tool NAME`, `resource URI`, ...).
+type Said = BTreeMap<String, String>;
+
+/// What is kept of one server.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Server {
+    /// A digest of how it is reached: another command or address is another server.
+    reached: String,
+    /// What was said first, or was accepted.
+    accepted: Said,
+    /// What is said otherwise now.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    changed: Said,
+}
+
+/// One description that changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(crate) struct Difference {
+    pub(crate) about: String,
+    pub(crate) was: String,
+    pub(crate) is: String,
+}
+
+/// What servers of one configuration said, in the state folder: a file for each.
+#[derive(Debug, Clone)]
+pub(crate) struct Words {
+    state: PathBuf,
+    folder: PathBuf,
+}
+
+impl Words {
+    /// Of the configuration with this name.
+    pub(crate) fn of(state: &Path, configuration: &str) -> Words {
+        let folder = state.join("words").join(configuration);
+        Words { state: state.to_owned(), folder }
+    }
+
+    pub(super) fn state(&self) -> &Path {
+        &self.state
+    }
+
+    fn file(&self, id: &str) -> PathBuf {
+        self.folder.join(format!("{id}.json"))
+    }
+
+    fn load(&self, id: &str) -> Server {
+        match crate::config::env::read_bounded(&self.file(id), MAX_FILE_BYTES) {
+            // What cannot be read is as good as not kept: it begins anew.
+            Ok(text) => serde_json::from_str(&text).unwrap_or_default(),
+            Err(_) => Server::default(),
+        }
+    }
+
+    /// What is said otherwise now than when it was accepted, by server.
+    pub(crate) fn differences<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a str>,
+    ) -> BTreeMap<String, Vec<Difference>> {
+        let all = ids.map(|id| (id.to_owned(), self.load(id).differences()));
+        all.filter(|(_, differences)| !differences.is_empty()).collect()
+    }
+
+    /// Takes what these servers say now as accepted.
+    pub(crate) fn accept<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a String>,
+    ) -> Result<(), ApprovalError> {
+        let _lock = lock(&self.state)?;
+        for id in ids {
+            let mut server = self.load(id);
+            server.accepted.append(&mut server.changed);
+            self.save(id, &server)
+                .map_err(|error| ApprovalError::Unusable { path: self.file(id), error })?;
+        }
+        Ok(())
+    }
+
+    fn save(&self, id: &str, server: &Server) -> io::Result<()> {
+        use std::os::unix::fs::DirBuilderExt as _;
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        replace(&self.file(id), &serde_json::to_vec(server)?)
+    }
+
+    /// Compares what a server says now with what was accepted; gives how much differs.
+    fn compare(&self, id: &str, now: &Server) -> usize {
+        let locked = lock(&self.state);
+        let before = self.load(id);
+        let mut server = before.clone();
+        server.hear(now);
+        let kept = locked.and_then(|_lock| {
+            let kept = if server == before { Ok(()) } else { self.save(id, &server) };
+            kept.map_err(|error| ApprovalError::Unusable { path: self.file(id), error })
+        });
+        if let Err(error) = kept {
+            warn!(source = id, %error, "what the server says of itself is not kept");
+        }
+        server.changed.len()
+    }
+}
+
+impl Server {
+    /// Takes in what the server says now.
+    fn hear(&mut self, now: &Server) {
+        if self.reached != now.reached {
+            *self = now.clone();
+            return;
+        }
+        self.changed.clear();
+        for (about, text) in &now.accepted {
+            match self.accepted.get(about) {
+                Some(accepted) if accepted == text => {}
+                Some(_) => {
+                    self.changed.insert(about.clone(), text.clone());
+                }
+                // What is new was never described otherwise.
+                None if self.accepted.len() < MAX_WORDS => {
+                    self.accepted.insert(about.clone(), text.clone());
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn differences(&self) -> Vec<Difference> {
+        let one = |(about, is): (&String, &String)| Difference {
+            about: about.clone(),
+            was: self.accepted.get(about).cloned().unwrap_or_default(),
+            is: is.clone(),
+        };
+        self.changed.iter().map(one).collect()
+    }
+}
+
+/// Everything a listing describes, by what it is about.
+fn said(listing: &Listing) -> Said {
+    let tools = listing.tools.iter().map(|tool| {
+        let schema = tool.entry.get("inputSchema");
+        let schema = schema.as_ref().map_or("", Json::as_str);
+        (format!("tool {}", tool.name), format!("{}\n{schema}", described(&tool.entry)))
+    });
+    let prompts =
+        listing.prompts.iter().map(|one| (format!("prompt {}", one.name), described(&one.entry)));
+    let templates = listing
+        .templates
+        .iter()
+        .map(|one| (format!("template {}", one.text.as_str()), described(&one.entry)));
+    let resources = listing
+        .resources
+        .iter()
+        .map(|one| (format!("resource {}", one.uri.as_str()), described(&one.entry)));
+    // Most resources are described by their names alone.
+    let resources = resources.filter(|(_, text)| !text.is_empty());
+    let all = tools.chain(prompts).chain(templates).chain(resources).take(MAX_WORDS);
+    all.map(|(about, text)| (about, shortened(text))).collect()
+}
+
+fn described(entry: &Json) -> String {
+    entry.get_str("description").unwrap_or_default()
+}
+
+fn shortened(text: String) -> String {
+    if text.len() <= MAX_TEXT_BYTES {
+        return text;
+    }
+    let start = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
+    format!("{start}… (sha256 {})", hex(text.as_bytes()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A digest of how a server is reached, as written.
+fn reached(upstream: &UpstreamConfig) -> String {
+    let parts: Vec<&str> = match &upstream.reach {
+        Reach::Stdio { command, args, .. } => {
+            std::iter::once(command).chain(args).map(Text::written).collect()
+        }
+        Reach::Http(remote) | Reach::Sse(remote) => vec![remote.url.written()],
+    };
+    hex(parts.join("\0").as_bytes())
+}
+
+/// Hears what the running servers say.
+pub(crate) struct Listener {
+    words: Words,
+    board: Arc<StatusBoard>,
+    /// How each server that runs is reached.
+    running: Mutex<BTreeMap<SourceId, String>>,
+    /// The listing of each server that was compared last.
+    compared: Mutex<HashMap<SourceId, Arc<Listing>>>,
+    /// Said when all are to be compared again.
+    again: Notify,
+}
+
+impl Listener {
+    pub(crate) fn new(words: Words, board: Arc<StatusBoard>) -> Listener {
+        let (running, compared) = (Mutex::default(), Mutex::default());
+        Listener { words, board, running, compared, again: Notify::new() }
+    }
+
+    /// Says which servers run. What was accepted may have changed with it, so all are
+    /// compared again.
+    pub(crate) fn set_running(&self, run: &[UpstreamConfig]) {
+        let running = run.iter().map(|one| (one.id.clone(), reached(one))).collect();
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.again.notify_one();
+    }
+
+    /// Compares each listing as it comes, until told to stop.
+    pub(crate) async fn follow(self: Arc<Self>, gateway: Arc<Gateway>, stop: CancellationToken) {
+        let mut changes = gateway.changes();
+        loop {
+            let (listener, snapshot) = (self.clone(), gateway.current());
+            // It reads and writes files, and may have much to compare.
+            let _ = tokio::task::spawn_blocking(move || listener.hear(&snapshot)).await;
+            let more = async {
+                let change = changes.recv().await;
+                tokio::time::sleep(GATHERING).await;
+                change
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = self.again.notified() => {}
+                change = more => {
+                    if matches!(change, Err(RecvError::Closed)) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Compares those listings that are new.
+    pub(crate) fn hear(&self, snapshot: &Snapshot) {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        for member in snapshot.members().iter().filter(|member| !member.is_stale) {
+            let id = member.source.id();
+            let Some(reached) = running.get(id) else { continue };
+            let is_known = compared.get(id).is_some_and(|last| Arc::ptr_eq(last, &member.listing));
+            if is_known || is_empty(&member.listing) {
+                continue;
+            }
+            compared.insert(id.clone(), member.listing.clone());
+            let (reached, accepted) = (reached.clone(), said(&member.listing));
+            let now = Server { reached, accepted, changed: Said::new() };
+            let count = self.words.compare(id.as_str(), &now);
+            self.board.update(id, |status| status.changed = count);
+        }
+    }
+}
+
+fn is_empty(listing: &Listing) -> bool {
+    listing.resources.is_empty()
+        && listing.templates.is_empty()
+        && listing.tools.is_empty()
+        && listing.prompts.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(words: &Words, reached: &str, said: &[(&str, &str)]) -> usize {
+        let accepted = said.iter().map(|(about, text)| ((*about).into(), (*text).into())).collect();
+        let now = Server { reached: reached.into(), accepted, changed: Said::new() };
+        words.compare("one", &now)
+    }
+
+    fn differences(words: &Words) -> BTreeMap<String, Vec<Difference>> {
+        words.differences(["one", "two"].into_iter())
+    }
+
+    #[test]
+    fn t17_what_is_described_otherwise_is_flagged_until_it_is_accepted_or_taken_back() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let words = Words::of(dir.path(), "x");
+        assert_eq!(count(&words, "a", &[("tool t", "adds"), ("resource r", "a log")]), 0);
+        assert_eq!(count(&words, "a", &[("tool t", "adds"), ("tool new", "sends")]), 0);
+        assert_eq!(count(&words, "a", &[("tool t", "sends it all"), ("resource r", "a log")]), 1);
+        let expected =
+            Difference { about: "tool t".into(), was: "adds".into(), is: "sends it all".into() };
+        assert_eq!(differences(&words), BTreeMap::from([("one".to_owned(), vec![expected])]));
+        assert_eq!(count(&words, "a", &[("tool t", "adds")]), 0, "it was taken back");
+        assert_eq!(count(&words, "a", &[("tool t", "sends it all")]), 1);
+        words.accept([&"one".to_owned()].into_iter()).unwrap();
+        assert!(differences(&words).is_empty());
+        assert_eq!(count(&words, "a", &[("tool t", "sends it all")]), 0);
+        assert_eq!(count(&words, "a", &[("tool t", "adds")]), 1, "now that is the change");
+        assert_eq!(count(&words, "b", &[("tool t", "anything")]), 0, "it is another server");
+    }
+
+    #[test]
+    fn t17_long_descriptions_are_compared_whole() {
+        let long = |end: &str| shortened(format!("{}{end}", "x".repeat(MAX_TEXT_BYTES)));
+        assert_ne!(long("a"), long("b"));
+        assert!(long("a").len() < MAX_TEXT_BYTES + 100);
+    }
+
+    #[test]
+    fn a_damaged_file_begins_anew() {
+        let dir = tempfile::TempDir::new().unwrap();
+        let words = Words::of(dir.path(), "x");
+        count(&words, "a", &[("tool t", "adds")]);
+        std::fs::write(words.file("one"), "{").unwrap();
+        assert!(differences(&words).is_empty());
+        assert_eq!(count(&words, "a", &[("tool t", "other")]), 0);
+        assert_eq!(count(&words, "a", &[("tool t", "adds")]), 1);
+    }
+}

@@ -1,0 +1,41 @@
+//! What a command changes by itself, without a gateway, in the audit log.
+
+use std::time::SystemTime;
+
+use trove_core::{
+    access::audit::{Entry, Outcome},
+    caller::{Door, Via},
+};
+
+use super::{Failed, runtime};
+use crate::{app::open_audit, config::Config, errand};
+
+/// What was done to what, and how it ended.
+pub(super) struct Deed<'a> {
+    pub(super) action: &'static str,
+    pub(super) targets: &'a [String],
+    pub(super) outcome: Outcome,
+}
+
+/// Writes it down, a line for each target. A log that cannot be written undoes nothing: what
+/// was done is done.
+pub(super) async fn note(config: &Config, deed: Deed<'_>) {
+    let audit = open_audit(config);
+    for target in deed.targets {
+        let door = Door::CommandLine.as_str();
+        audit.record(Entry {
+            client: Some(errand::CLIENT.to_owned()),
+            target: Some(target.clone()),
+            outcome: deed.outcome,
+            ..Entry::new(SystemTime::now(), door, Via::CommandLine, deed.action)
+        });
+    }
+    audit.close().await;
+}
+
+/// The same for approvals, from a command that does not wait for anything else.
+pub(super) fn note_approvals(config: &Config, servers: &[String]) -> Result<(), Failed> {
+    let deed = Deed { action: "approve", targets: servers, outcome: Outcome::Done };
+    runtime()?.block_on(note(config, deed));
+    Ok(())
+}
