@@ -72,9 +72,9 @@ fn groups(task: &Task, text: &mut String) {
         let about = category.description().map(|about| format!(": {about}")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "- `{}` ({} documents){about}",
+            "- `{}` ({}){about}",
             category.name(),
-            category.shown(&task.visible).count()
+            counted(category.shown(&task.visible).count())
         );
     }
     let more = view.categories().count().saturating_sub(MAX_SHOWN);
@@ -104,6 +104,10 @@ fn groups(task: &Task, text: &mut String) {
     for (uri, skill) in skills().take(MAX_SHOWN) {
         let _ = writeln!(text, "- `{uri}`: {}", skill.description);
     }
+}
+
+fn counted(documents: usize) -> String {
+    if documents == 1 { "1 document".to_owned() } else { format!("{documents} documents") }
 }
 
 /// What the guide's own `help.md` says, without front matter.
