@@ -45,6 +45,7 @@ mod doctor;
 mod flags;
 mod manual;
 mod running;
+mod scripts;
 mod servers;
 mod up;
 
