@@ -43,6 +43,7 @@ mod cli;
 mod clients;
 mod doctor;
 mod flags;
+mod image;
 mod manual;
 mod running;
 mod scripts;
