@@ -11,6 +11,7 @@ use std::{
 use super::{
     Picks,
     address::{self, Address},
+    help,
     index::Index,
     scan::Scan,
     select::View,
@@ -63,6 +64,20 @@ impl Edition {
             Some(paths) => paths.iter().flat_map(|path| self.names_at(path)).collect(),
             None => self.names_at(&path).collect(),
         }
+    }
+
+    /// The files that have no name at all, because they lie in no category; but not the
+    /// guide's own help.
+    pub(super) fn nameless(&self) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .index
+            .files
+            .keys()
+            .filter(|path| &***path != help::OWN && self.names_at(path).next().is_none())
+            .map(ToString::to_string)
+            .collect();
+        all.sort_unstable();
+        all
     }
 
     /// Whether what is listed under this URI is among what a project picks. A skill is if a

@@ -31,6 +31,16 @@ pub(crate) async fn check_guide(config: &Config, folder: &Path) -> Vec<Finding> 
         findings.push(Finding::new(Level::Warning, ("guide", &root), problem, fix));
     }
     findings.extend(check_templates(&knowledge).await);
+    let unserved = knowledge.unserved().await;
+    if let Some(first) = unserved.first() {
+        let message = match unserved.len() {
+            1 => format!("{first} lies in no category, so it is not served"),
+            count => format!("{count} files lie in no category and are not served, as {first}"),
+        };
+        let fix =
+            "move it into a folder of the guide, or write a category with its folder as `dir`";
+        findings.push(Finding::new(Level::Note, ("guide", &root), message, fix));
+    }
     findings
 }
 

@@ -53,6 +53,8 @@ async fn documents_that_are_not_served_as_they_were_meant_are_told() {
     let report = doctor(&folder, &["--json"]).await.json();
     let missing = finding(&report, "guide");
     assert!(missing["message"].to_string().contains("is not there"), "{missing}");
+    folder.put("guide/help.md", "Ask us.\n");
+    folder.put("guide/loose.md", "# Loose\n");
     folder.put("guide/lang/good.md", "---\ntitle: Good\n---\n# Good\n");
     folder.put("guide/lang/bad.md", "---\ntitle: [\n---\n# Bad\n");
     folder.put("guide/lang/broken.md.j2", "one\n{{ projct.name }}\n");
@@ -69,6 +71,9 @@ async fn documents_that_are_not_served_as_they_were_meant_are_told() {
         (&told("lang/bad.md")["level"], &told("lang/bad.md")["area"]),
         (&"warning".into(), &"guide".into())
     );
+    let loose = told("loose.md");
+    assert_eq!(loose["level"], "note");
+    assert!(!loose["message"].to_string().contains("help.md"), "{loose}");
     let broken = finding(&report, "lang/broken.md.j2");
     assert!(broken["message"].to_string().contains("line 2"), "{broken}");
     assert!(!report.to_string().contains("good.md") && !report.to_string().contains("fine.md"));
