@@ -188,8 +188,12 @@ fn project(
         }
         Some((name.value, value.value.0))
     });
+    // A working directory is told without links, and a client tells what it was given.
+    let real_root = root.as_ref().and_then(|root| root.canonicalize().ok());
+    let real_root = real_root.filter(|real| Some(real) != root.as_ref());
     ProjectSettings {
         root,
+        real_root,
         categories: written.categories.take(),
         collections: written.collections.take(),
         flags: flags.collect(),
