@@ -6,6 +6,7 @@
 mod bundle;
 mod debian;
 mod npm;
+mod registry;
 mod smoke;
 mod wheel;
 
@@ -32,6 +33,9 @@ pub(crate) struct Options {
     /// The profile to build with
     #[arg(long, default_value = "dist")]
     profile: String,
+    /// The name in the MCP registry, as in io.github.you/trove; its first part must be yours
+    #[arg(long, value_name = "NAME", default_value = registry::NAME)]
+    registry_name: String,
 }
 
 pub(crate) fn dist(options: &Options) -> anyhow::Result<()> {
@@ -48,9 +52,14 @@ pub(crate) fn dist(options: &Options) -> anyhow::Result<()> {
     let goods = Goods::gather(&binary, &packages.join("goods"))?;
     let mut made = vec![debian::pack(&goods, &packages)?];
     debian::try_out(&made[0], &packages.join("try-debian"))?;
-    let archives = npm::pack(&goods, &packages)?;
-    npm::try_out(&archives, &packages.join("try-npm"))?;
+    let archives = npm::pack(&goods, &options.registry_name, &packages)?;
+    let installed = packages.join("try-npm");
+    npm::try_out(&archives, &installed)?;
     made.extend(archives);
+    let server = registry::write(&options.registry_name, &packages)?;
+    let manifest = installed.join("node_modules").join(npm::ROOT).join("package.json");
+    registry::check_package(&server, &manifest)?;
+    made.push(server);
     let wheel = wheel::pack(&goods, &packages)?;
     wheel::try_out(&wheel, &packages.join("try-wheel"))?;
     let bundle = bundle::pack(&goods, &packages)?;

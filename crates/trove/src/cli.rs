@@ -16,7 +16,7 @@ use clap_complete::engine::ArgValueCompleter;
 pub use asking::{Bench, Find, Grouping, Hits, Logs, Read, Search, SearchIn, Summary, Wait};
 pub use clients::{EntryOf, Import, Install, Uninstall};
 pub use servers::{Add, Approve, AuthCommand, Remove};
-pub use serving::{Http, Serve, ToolFlags};
+pub use serving::{Http, Serve, ToolFlags, Up};
 pub use settings::{
     ConfigCommand, FlagCommand, FlagPlace, GuideCommand, Show, Tools, ToolsCommand,
 };
@@ -75,7 +75,7 @@ pub enum Command {
     /// Write a configuration and a small guide to start from
     Init(Output),
     /// Start with what is there, and say how to connect a client
-    Up(Http),
+    Up(Up),
     /// Serve MCP on stdin and stdout, over HTTP, or both
     Serve(Serve),
     /// List every resource and template

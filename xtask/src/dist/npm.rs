@@ -13,10 +13,15 @@ use serde_json::{Value, json};
 use super::{Goods, VERSION, architecture, put, smoke};
 use crate::steps;
 
-const ROOT: &str = "trove-mcp";
+/// The package that everybody installs.
+pub(super) const ROOT: &str = "trove-mcp";
 
 /// Packs both; gives the archives, the root package first.
-pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn pack(
+    goods: &Goods,
+    registry_name: &str,
+    packages: &Path,
+) -> anyhow::Result<Vec<PathBuf>> {
     let (_, cpu) = architecture()?;
     let platform = format!("{ROOT}-linux-{cpu}");
     let top = steps::root();
@@ -26,6 +31,8 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<Vec<PathBuf
     let manifest = json!({
         "name": ROOT,
         "version": VERSION,
+        // Which server of the MCP registry it is.
+        "mcpName": registry_name,
         "description": "One door to every MCP resource: many MCP servers, one catalogue.",
         "license": "Apache-2.0 OR MIT",
         "bin": { "trove": "bin/trove.js" },

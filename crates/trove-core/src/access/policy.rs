@@ -2,7 +2,7 @@
 //!
 //! A rule is tried on every spelling a server might take for the same thing: as
 //! written, percent-decoded, with `..` resolved, without regard to case, and under its
-//! qualified name. Where spellings fall under different rules the strictest holds, so
+//! qualified name; and its pattern is read percent-decoded too. Where spellings fall under different rules the strictest holds, so
 //! that another spelling never opens what a rule closes.
 
 use globset::{GlobBuilder, GlobMatcher};
@@ -20,7 +20,10 @@ const MAX_DECODINGS: usize = 3;
 #[derive(Debug, Clone)]
 pub struct Rule {
     pattern: String,
-    matcher: GlobMatcher,
+    /// The pattern as written and, where that is another one, percent-decoded.
+    matchers: Vec<GlobMatcher>,
+    /// What everything it matches begins with, in lower case.
+    literal: String,
     /// The roles of which a caller needs one; `*` is everybody, none is nobody.
     pub roles: Vec<String>,
     /// Whether callers without the role see that the resource exists.
@@ -49,11 +52,23 @@ pub struct Policy(Vec<Rule>);
 impl Rule {
     /// A rule over the URIs that `pattern` matches; `*` stands for anything.
     pub fn new(pattern: &str, roles: Vec<String>, visible: bool) -> Result<Rule, BadPattern> {
-        let mut glob = GlobBuilder::new(pattern);
-        let glob = glob.case_insensitive(true).literal_separator(false).build();
-        let matcher =
-            glob.map_err(|e| BadPattern::new(pattern, &e.kind().to_string()))?.compile_matcher();
-        Ok(Rule { pattern: pattern.to_owned(), matcher, roles, visible })
+        let compile = |text: &str| {
+            let mut glob = GlobBuilder::new(text);
+            let glob = glob.case_insensitive(true).literal_separator(false).build();
+            let glob = glob.map_err(|e| BadPattern::new(pattern, &e.kind().to_string()))?;
+            Ok(glob.compile_matcher())
+        };
+        let mut matchers = vec![compile(pattern)?];
+        if let Some(decoded) = decode_pattern(pattern) {
+            matchers.push(compile(&decoded)?);
+        }
+        let end = pattern.find(['*', '?', '[', ']', '{', '}', '\\', '%']).unwrap_or(pattern.len());
+        let literal = plain_start(&pattern[..end]);
+        Ok(Rule { pattern: pattern.to_owned(), matchers, literal, roles, visible })
+    }
+
+    fn is_on(&self, uri: &str) -> bool {
+        self.matchers.iter().any(|matcher| matcher.is_match(uri))
     }
 
     /// The URIs it is about, as written.
@@ -101,9 +116,8 @@ impl Policy {
         let mut found: Option<usize> = None;
         for spelling in spellings(local) {
             let qualified = format!("{id}+{spelling}");
-            let first = self.0.iter().position(|rule| {
-                rule.matcher.is_match(&spelling) || rule.matcher.is_match(&qualified)
-            });
+            let first =
+                self.0.iter().position(|rule| rule.is_on(&spelling) || rule.is_on(&qualified));
             // An exception for one spelling must not open another.
             found = match (found, first) {
                 (Some(a), Some(b)) => Some(self.stricter(a, b)),
@@ -111,6 +125,19 @@ impl Policy {
             };
         }
         found
+    }
+
+    /// Whether one of the first `before` rules may be on a name of the Source `id` that
+    /// begins with `start`. No is certain; yes is worth a closer look.
+    pub fn may_begin(&self, id: &str, start: &str, before: usize) -> bool {
+        let decoded = decode(start);
+        let plain = plain_start(decoded.as_deref().unwrap_or(start));
+        let qualified = format!("{id}+{plain}");
+        self.0.iter().take(before).any(|rule| {
+            let fits =
+                |start: &str| start.starts_with(&rule.literal) || rule.literal.starts_with(start);
+            fits(&plain) || fits(&qualified)
+        })
     }
 
     fn stricter(&self, a: usize, b: usize) -> usize {
@@ -156,6 +183,51 @@ fn decode(text: &str) -> Option<String> {
     }
     let decoded = String::from_utf8_lossy(&out).into_owned();
     (decoded != text).then_some(decoded)
+}
+
+/// What a text begins with, in lower case, as far as case is a plain thing.
+fn plain_start(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_ascii()).unwrap_or(text.len());
+    text[..end].to_ascii_lowercase()
+}
+
+/// A pattern with its percent-encoding decoded; what is decoded stands for itself. Nothing
+/// when there is nothing to decode.
+fn decode_pattern(pattern: &str) -> Option<String> {
+    let mut decoded = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    let mut is_other = false;
+    while let Some(at) = rest.find('%') {
+        decoded.push_str(&rest[..at]);
+        // A letter may be several bytes, each encoded.
+        let end = (at..rest.len()).step_by(3).find(|n| !is_encoded(&rest.as_bytes()[*n..]));
+        let end = end.unwrap_or(rest.len());
+        match decode(&rest[at..end]).filter(|_| end > at) {
+            Some(text) => {
+                is_other = true;
+                text.chars().for_each(|c| push_literal(&mut decoded, c));
+                rest = &rest[end..];
+            }
+            None => {
+                decoded.push('%');
+                rest = &rest[at + 1..];
+            }
+        }
+    }
+    decoded.push_str(rest);
+    is_other.then_some(decoded)
+}
+
+fn is_encoded(bytes: &[u8]) -> bool {
+    matches!(bytes, [b'%', a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
+}
+
+fn push_literal(pattern: &mut String, c: char) {
+    match c {
+        '*' | '?' | '[' | ']' | '{' | '}' => pattern.extend(['[', c, ']']),
+        '\\' => pattern.push_str("\\\\"),
+        c => pattern.push(c),
+    }
 }
 
 /// The path with `.`, `..` and doubled slashes resolved; nothing when it has none.
@@ -212,6 +284,35 @@ mod tests {
             assert_eq!(policy.index_for("a", uri), Some(1), "{uri}");
         }
         assert_eq!(policy.index_for("a", "docs://public/a"), Some(0));
+    }
+
+    #[test]
+    fn a_rule_that_is_written_encoded_is_on_the_plain_name_too() {
+        let policy = policy(&[
+            ("docs://%73ecret/*", &["admin"]),
+            ("docs://a%20b%2a%c3%A9", &["admin"]),
+            ("docs://50%/*", &["admin"]),
+        ]);
+        assert_eq!(policy.index_for("a", "docs://secret/a"), Some(0));
+        assert_eq!(policy.index_for("a", "docs://%73ecret/a"), Some(0));
+        for uri in ["docs://a b*é", "docs://a%20b*%C3%A9", "docs://a%20b%2a%c3%A9"] {
+            assert_eq!(policy.index_for("a", uri), Some(1), "{uri}");
+        }
+        assert_eq!(policy.index_for("a", "docs://a bxé"), None);
+        assert_eq!(policy.index_for("a", "docs://50%/x"), Some(2));
+    }
+
+    #[test]
+    fn rules_that_cannot_be_on_a_name_are_known_by_its_beginning() {
+        let policy = policy(&[("guide://Document/review/x*", &["a"]), ("docs://*", &["a"])]);
+        assert!(policy.may_begin("guide", "guide://document/review/", 2));
+        assert!(!policy.may_begin("guide", "guide://document/review/", 0));
+        assert!(!policy.may_begin("guide", "guide://document/other/", 2));
+        assert!(policy.may_begin("guide", "docs://x", 2));
+        for broad in ["*", "guide+guide://*", "g*", "guide://*/review/*", "guide://document/%72*"] {
+            let policy = super::tests::policy(&[(broad, &["a"])]);
+            assert!(policy.may_begin("guide", "guide://document/review/", 1), "{broad}");
+        }
     }
 
     #[test]

@@ -51,6 +51,19 @@ pub fn is_reserved(uri: &str) -> bool {
     scheme(uri).is_some_and(|s| RESERVED_SCHEMES.iter().any(|r| r.eq_ignore_ascii_case(s)))
 }
 
+/// The usual spelling of a URI of ours whose scheme or authority is in another case;
+/// nothing if it is that already, or not ours. Both are alike in every case (RFC 3986).
+pub fn usual_spelling(uri: &str) -> Option<String> {
+    if !is_reserved(uri) {
+        return None;
+    }
+    let authority = uri.find("://")? + "://".len();
+    let path = uri[authority..].find(['/', '?', '#']).map_or(uri.len(), |at| authority + at);
+    let (head, rest) = uri.split_at(path);
+    let is_other = head.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_other.then(|| format!("{}{rest}", head.to_ascii_lowercase()))
+}
+
 /// Whether clients may fetch `uri` without us, so that it means something to them even
 /// when no Source lists it.
 pub fn is_web(uri: &str) -> bool {
@@ -144,6 +157,20 @@ mod tests {
         }
         for uri in ["file:///info", "information://x", "skill://x", "info", "x+info://y"] {
             assert!(!is_reserved(uri), "{uri}");
+        }
+    }
+
+    #[test]
+    fn our_own_names_have_one_usual_spelling() {
+        let check = |uri: &str, expect: Option<&str>| {
+            assert_eq!(usual_spelling(uri).as_deref(), expect, "{uri}");
+        };
+        check("GUIDE://help", Some("guide://help"));
+        check("Guide://Document/Lang/A.md", Some("guide://document/Lang/A.md"));
+        check("info://HEALTH?X", Some("info://health?X"));
+        for uri in ["guide://document/Lang", "config:Y", "File:///A", "Skill://x", "x+INFO://Y", ""]
+        {
+            check(uri, None);
         }
     }
 

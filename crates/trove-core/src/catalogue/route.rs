@@ -140,9 +140,16 @@ impl Snapshot {
             let entry = &self.resources[n as usize];
             return Ok(self.route_to(entry.member, entry.local.clone(), RoutedBy::Listing));
         }
+        if let Some(usual) = naming::usual_spelling(uri) {
+            // So that whatever is said of a name of ours, rules too, is said of this one.
+            return self.route(&usual);
+        }
         if let Some((id, local)) = naming::split_qualified(uri)
             && let Some(&member) = self.by_id.get(&id)
         {
+            let usual = naming::usual_spelling(local.as_str());
+            let usual = usual.filter(|_| self.owner(member).is_builtin());
+            let local = usual.map_or(local, LocalUri::new);
             return Ok(self.route_to(member, local, RoutedBy::Qualifier));
         }
         if let Some(owners) = self.contested.get(uri) {
@@ -155,6 +162,9 @@ impl Snapshot {
     pub fn route_template(&self, text: &str) -> Result<Route, RouteError> {
         if text.len() > MAX_URI_BYTES {
             return Err(RouteError::TooLong { limit: MAX_URI_BYTES });
+        }
+        if let Some(usual) = naming::usual_spelling(text) {
+            return self.route_template(&usual);
         }
         if let Some(entry) = self.templates.iter().find(|t| t.public.as_str() == text) {
             let local = entry.template.text.clone();

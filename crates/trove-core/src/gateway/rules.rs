@@ -1,7 +1,7 @@
 //! The rules in force, applied to every name a resource has.
 //!
 //! A document of the guide may have several names: in categories that share a folder, in
-//! a skill, by a link. Whatever hides it under one of them hides it under all.
+//! a skill, in collections, by a link. Whatever hides it under one of them hides it under all.
 
 use std::{
     collections::HashMap,
@@ -94,14 +94,22 @@ impl Rules {
         let policy = &self.access.policy;
         let mut rules: Vec<usize> = policy.index_for(id, local).into_iter().collect();
         let mut is_listed = false;
-        for names in self.guide.iter().flat_map(|guide| guide.names(local)) {
+        let all = self
+            .guide
+            .iter()
+            .flat_map(|guide| guide.names(local).into_iter().map(move |n| (guide, n)));
+        for (guide, names) in all {
             is_listed |= names.listed == local;
             let listed = policy.index_for(id, &names.listed);
             rules.extend(listed);
             // A rule on another way to ask for it counts unless an earlier one is on the
             // listed name: that is an exception, and the way to ask follows it.
-            let also = names.also.iter().filter_map(|name| policy.index_for(id, name));
-            rules.extend(also.filter(|also| listed.is_none_or(|listed| *also < listed)));
+            let before = listed.unwrap_or(policy.rules().len());
+            let in_collections =
+                guide.in_collections(&names, |start| policy.may_begin(id, start, before));
+            let also = names.also.iter().chain(&in_collections);
+            let also = also.filter_map(|name| policy.index_for(id, name));
+            rules.extend(also.filter(|also| *also < before));
         }
         rules.sort_unstable();
         rules.dedup();

@@ -38,6 +38,8 @@ impl Address {
         };
         let decoded =
             |text: &str| decode_once(text).ok_or_else(|| bad("its percent-encoding is broken"));
+        // An authority is alike in every case, and decoded like the rest.
+        let kind = decoded(kind)?.to_ascii_lowercase();
         let (first, second) = (decoded(first)?, second.map(decoded).transpose()?);
         if first.contains(['/', '\\', '\0']) {
             return Err(bad("a name of a category or collection holds no slash or NUL"));
@@ -47,7 +49,7 @@ impl Address {
         if let Some(path) = &second {
             name::safe(path).map_err(bad)?;
         }
-        match (kind, first.is_empty(), second) {
+        match (kind.as_str(), first.is_empty(), second) {
             ("help", true, None) => Ok(Address::Help),
             ("collection", false, None) => Ok(Address::Collection(first)),
             ("category", false, None) => Ok(Address::Category(first)),
@@ -113,6 +115,9 @@ mod tests {
             |uri: &str, expect: Address| assert_eq!(Address::parse(uri), Ok(expect), "{uri}");
         check("guide://help", Address::Help);
         check("GUIDE://help/", Address::Help);
+        check("Guide://HELP", Address::Help);
+        check("guide://Category/Lang", Address::Category("Lang".into()));
+        check("guide://%64ocument/a/B.md", Address::Document("a".into(), "B.md".into()));
         check("guide://collection/review", Address::Collection("review".into()));
         check("guide://category/lang", Address::Category("lang".into()));
         check("guide://category/lang/", Address::Category("lang".into()));

@@ -9,7 +9,7 @@ const MAX_SHOWN: usize = 50;
 /// The largest help of the guide's own.
 const MAX_OWN: u64 = 256 * 1024;
 /// Where the guide's own help lies.
-const OWN: &str = "help.md";
+pub(super) const OWN: &str = "help.md";
 
 pub(super) fn text(task: &Task) -> String {
     let view = task.view();
@@ -72,9 +72,9 @@ fn groups(task: &Task, text: &mut String) {
         let about = category.description().map(|about| format!(": {about}")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "- `{}` ({} documents){about}",
+            "- `{}` ({}){about}",
             category.name(),
-            category.shown(&task.visible).count()
+            counted(category.shown(&task.visible).count())
         );
     }
     let more = view.categories().count().saturating_sub(MAX_SHOWN);
@@ -104,6 +104,19 @@ fn groups(task: &Task, text: &mut String) {
     for (uri, skill) in skills().take(MAX_SHOWN) {
         let _ = writeln!(text, "- `{uri}`: {}", skill.description);
     }
+}
+
+fn counted(documents: usize) -> String {
+    if documents == 1 { "1 document".to_owned() } else { format!("{documents} documents") }
+}
+
+/// What of the help no rule can be on: the guide's own `help.md`, unless it is a document too.
+pub(super) fn unruled(task: &Task) -> String {
+    let mut text = String::new();
+    if Edition::new(task.index.clone()).names_at(OWN).next().is_none() {
+        own(task, &mut text);
+    }
+    text
 }
 
 /// What the guide's own `help.md` says, without front matter.

@@ -264,6 +264,11 @@ impl Knowledge {
         self.indexed().await.problems.clone()
     }
 
+    /// The files below the root that nobody can ask for, because they lie in no category.
+    pub async fn unserved(&self) -> Vec<String> {
+        Edition::new(self.indexed().await).nameless()
+    }
+
     /// What exists, once it has been looked at.
     async fn indexed(&self) -> Arc<Index> {
         let index = self.index.load_full();

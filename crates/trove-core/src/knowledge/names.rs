@@ -3,11 +3,15 @@
 //!
 //! Rules on who may read what are about files, whatever they are called.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{Arc, OnceLock},
+};
 
 use super::{
     Picks,
     address::{self, Address},
+    help,
     index::Index,
     scan::Scan,
     select::View,
@@ -15,9 +19,16 @@ use super::{
 };
 use crate::source::Visible;
 
+/// The collections each file is in, by its path.
+type Members = HashMap<Arc<str>, Vec<Arc<str>>>;
+
 /// The guide at one moment.
 #[derive(Debug, Clone)]
-pub struct Edition(Arc<Index>);
+pub struct Edition {
+    index: Arc<Index>,
+    /// The collections each file is in, once somebody wanted to know.
+    collections: Arc<OnceLock<Members>>,
+}
 
 /// One listed name of a file, and other ways to ask for it there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,27 +37,47 @@ pub struct Names {
     pub listed: String,
     /// As it may be asked for too.
     pub also: Vec<String>,
+    /// The category it is listed in; nothing for a file of a skill.
+    category: Option<Arc<str>>,
+    /// Where it lies from the root, and how it may be called in its category.
+    path: Arc<str>,
+    spellings: Vec<String>,
 }
 
 impl Edition {
     pub(super) fn new(index: Arc<Index>) -> Edition {
-        Edition(index)
+        Edition { index, collections: Arc::default() }
     }
 
     /// Whether nothing was looked at between the two.
     pub fn is_same(&self, other: &Edition) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
+        Arc::ptr_eq(&self.index, &other.index)
     }
 
     /// All names of the file that `local` is one of, whether it is there or could be; none if
     /// it names no single file.
     pub fn names(&self, local: &str) -> Vec<Names> {
         let Some(path) = self.path(local) else { return Vec::new() };
-        let linked = self.0.files.get(&*path).and_then(|file| self.0.links.get(&file.stamp.inode));
+        let linked =
+            self.index.files.get(&*path).and_then(|file| self.index.links.get(&file.stamp.inode));
         match linked {
             Some(paths) => paths.iter().flat_map(|path| self.names_at(path)).collect(),
             None => self.names_at(&path).collect(),
         }
+    }
+
+    /// The files that have no name at all, because they lie in no category; but not the
+    /// guide's own help.
+    pub(super) fn nameless(&self) -> Vec<String> {
+        let mut all: Vec<String> = self
+            .index
+            .files
+            .keys()
+            .filter(|path| &***path != help::OWN && self.names_at(path).next().is_none())
+            .map(ToString::to_string)
+            .collect();
+        all.sort_unstable();
+        all
     }
 
     /// Whether what is listed under this URI is among what a project picks. A skill is if a
@@ -64,13 +95,13 @@ impl Edition {
     fn path(&self, local: &str) -> Option<Arc<str>> {
         let all = Visible::ALL;
         if local.starts_with(skills::PREFIX) {
-            return match skills::place(&self.0.skills, local, &all)? {
+            return match skills::place(&self.index.skills, local, &all)? {
                 Place::File(file) => Some(file.path.clone()),
                 Place::Folder(..) => None,
             };
         }
         let Ok(Address::Document(context, id)) = Address::parse(local) else { return None };
-        let view = View { index: &self.0, project: None, visible: &all };
+        let view = View { index: &self.index, project: None, visible: &all };
         if let Ok(document) = view.document(&context, &id) {
             return Some(document.file.path.clone());
         }
@@ -81,14 +112,20 @@ impl Edition {
 
     pub(super) fn names_at(&self, path: &str) -> impl Iterator<Item = Names> {
         let in_skills = skills_above(path).filter_map(|(folder, below)| {
-            let skill = self.0.skills.get(self.0.skill_folders.get(folder)?)?;
-            Some(Names { listed: skill.uri(below), also: Vec::new() })
+            let skill = self.index.skills.get(self.index.skill_folders.get(folder)?)?;
+            Some(Names {
+                listed: skill.uri(below),
+                also: Vec::new(),
+                category: None,
+                path: path.into(),
+                spellings: Vec::new(),
+            })
         });
         self.documents_at(path).chain(in_skills)
     }
 
     fn documents_at(&self, path: &str) -> impl Iterator<Item = Names> {
-        self.0.categories.values().filter_map(move |category| {
+        self.index.categories.values().filter_map(move |category| {
             let below = match category.dir.trim_end_matches('/') {
                 "." | "" => path,
                 dir => path.strip_prefix(dir)?.strip_prefix('/')?,
@@ -96,13 +133,56 @@ impl Edition {
             let name = &category.name;
             let matching =
                 |path: &str| format!("{}/{}", address::category(name), address::encode(path, true));
-            let mut also = vec![matching(below)];
-            if let Some(stem) = super::document::stem(below) {
-                also.extend([matching(stem), address::document(name, stem)]);
-            }
-            Some(Names { listed: address::document(name, below), also })
+            let spellings: Vec<String> = spellings(below).map(str::to_owned).collect();
+            let mut also: Vec<String> = spellings.iter().map(|path| matching(path)).collect();
+            also.extend(spellings.iter().skip(1).map(|path| address::document(name, path)));
+            Some(Names {
+                listed: address::document(name, below),
+                also,
+                category: Some(name.clone()),
+                path: path.into(),
+                spellings,
+            })
         })
     }
+
+    /// The ways to ask for a document as one of a collection it is in. `is_wanted` is asked
+    /// with what they all begin with, so that what nobody asks about is not made.
+    pub fn in_collections(&self, names: &Names, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
+        let Some(category) = &names.category else { return Vec::new() };
+        let collections = self.collections.get_or_init(|| members(&self.index));
+        let mut all = Vec::new();
+        for collection in collections.get(&names.path).into_iter().flatten() {
+            if !is_wanted(&address::document(collection, "")) {
+                continue;
+            }
+            for path in &names.spellings {
+                all.push(address::document(collection, path));
+                all.push(address::document(collection, &format!("{category}/{path}")));
+            }
+        }
+        all
+    }
+}
+
+/// A path, and what it may be called without some or all of its extensions.
+fn spellings(path: &str) -> impl Iterator<Item = &str> {
+    let from = path.rfind('/').map_or(0, |slash| slash + 1);
+    let dots = path[from..].rmatch_indices('.').map(move |(at, _)| from + at);
+    std::iter::once(path).chain(dots.filter(move |at| *at > from).map(|at| &path[..at]))
+}
+
+fn members(index: &Index) -> Members {
+    let view = View { index, project: None, visible: &Visible::ALL };
+    let mut members = Members::new();
+    for name in index.collections.keys() {
+        // One that cannot be followed gives nothing to anybody.
+        let found = view.address(&Address::Collection(name.to_string())).unwrap_or_default();
+        for document in found.documents {
+            members.entry(document.file.path.clone()).or_default().push(name.clone());
+        }
+    }
+    members
 }
 
 /// The folders a file lies in, with what is left of its path there.

@@ -135,6 +135,10 @@ fn partial(store: &Store, dir: &str, name: &str) -> Result<Option<String>, Error
 fn bound_output(env: &mut Environment<'_>) {
     let written = AtomicUsize::new(0);
     env.set_formatter(move |out, state, value| {
+        // No project, no description, a flag that nobody set: nothing to write.
+        if value.is_none() {
+            return Ok(());
+        }
         let mut measure = Measure { left: limit().saturating_sub(written.load(Ordering::Relaxed)) };
         let before = measure.left;
         if std::fmt::write(&mut measure, format_args!("{value}")).is_err() {

@@ -293,7 +293,7 @@ impl<'a> View<'a> {
         let collection = self.find_collection(context).ok_or_else(|| self.no_context(context))?;
         let mut whole = Selection::default();
         self.follow(collection, &[], &mut whole)?;
-        for is_it in [Document::is_at, Document::is_alike] {
+        for is_it in [Document::is_at, Document::is_alike, Document::is_in_another_case] {
             let found: Vec<&Arc<Document>> =
                 whole.documents.iter().filter(|d| is_it(d, id)).collect();
             match found[..] {
@@ -340,6 +340,17 @@ impl Document {
                 || id
                     .strip_prefix(&*self.category)
                     .is_some_and(|rest| rest.strip_prefix('/').is_some_and(|rest| rest == stem))
+        })
+    }
+
+    /// Whether it is called so but for the case of letters, and perhaps for its extension.
+    fn is_in_another_case(&self, id: &str) -> bool {
+        let wanted = id.to_lowercase();
+        let path = self.path.to_lowercase();
+        let whole = format!("{}/{path}", self.category.to_lowercase());
+        [path.as_str(), &whole].into_iter().any(|path| {
+            let rest = path.strip_prefix(&*wanted);
+            rest.is_some_and(|rest| matches!(rest, "" | ".md" | ".md.j2"))
         })
     }
 }

@@ -13,6 +13,7 @@ use super::{
     task::{Format, Task},
 };
 use crate::{
+    caller::Via,
     json::Json,
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
     source::{Abilities, Ask, Operation, Reply, Source, SourceError, SourceId, Visible},
@@ -110,7 +111,12 @@ impl Source for Knowledge {
 impl Knowledge {
     async fn read(&self, uri: &str, ask: Ask) -> Result<Json, SourceError> {
         let asked = uri.to_owned();
-        let done = self.work(sight(ask), move |task| answer(task, &asked)).await;
+        let is_for_index = ask.caller.via == Via::Search;
+        let done = self.work(sight(ask), move |task| match is_for_index {
+            true => answer_for_index(task, &asked),
+            false => answer(task, &asked),
+        });
+        let done = done.await;
         done.map_err(|error| error.for_uri(uri))
     }
 
@@ -221,6 +227,25 @@ fn answer(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
     let selection = task.view().address(&address)?;
     let content = task.gather(selection)?;
     Ok(contents(written(uri, &content, task.format())))
+}
+
+/// The same for a search that reads ahead. Of what is made of several documents it gets
+/// nothing: each is found by itself, and what one asker may not see of the whole would be in
+/// the index for all until the whole changes.
+fn answer_for_index(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
+    if uri.starts_with(skills::PREFIX) {
+        return answer(task, uri);
+    }
+    match Address::parse(uri)? {
+        Address::Document(..) => answer(task, uri),
+        Address::Help => {
+            let text = help::unruled(task);
+            Ok(contents(vec![one(uri, "text/markdown", &Body::Text(text), None)]))
+        }
+        Address::Collection(_) | Address::Category(_) | Address::Matching(..) => {
+            Ok(contents(Vec::new()))
+        }
+    }
 }
 
 fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {

@@ -63,6 +63,8 @@ pub struct CollectionSettings {
 pub struct ProjectSettings {
     /// The folder in which it is worked on, absolute.
     pub root: Option<PathBuf>,
+    /// The same where it is a link: as the system calls what it leads to.
+    pub real_root: Option<PathBuf>,
     /// Its categories; nothing: all.
     pub categories: Option<Vec<String>>,
     /// Its collections; nothing: all.
@@ -100,8 +102,9 @@ impl Groups {
     /// The project that is worked on in `folder`: the one with the nearest root above it.
     pub fn project_at(&self, folder: &std::path::Path) -> Option<&str> {
         let at = |project: &ProjectSettings| {
-            let root = project.root.as_ref().filter(|root| folder.starts_with(root))?;
-            Some(root.components().count())
+            let roots = [&project.root, &project.real_root].into_iter().flatten();
+            let at = roots.filter(|root| folder.starts_with(root));
+            at.map(|root| root.components().count()).max()
         };
         let found = self.projects.iter().filter_map(|(name, project)| Some((at(project)?, name)));
         found.max_by_key(|(depth, _)| *depth).map(|(_, name)| name.as_str())

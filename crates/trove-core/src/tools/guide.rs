@@ -104,13 +104,13 @@ impl Tool for CategoryList {
         let sight = call.gateway.sight_of_guide(call.caller);
         let categories = knowledge(call)?.categories(sight).await;
         let one = |(category, documents): &(Arc<Category>, usize)| {
-            json!({
+            known(json!({
                 "name": category.name(),
                 "description": category.description(),
                 "dir": category.dir(),
                 "patterns": category.patterns(),
                 "documents": documents,
-            })
+            }))
         };
         Ok(Outcome::ok(json!({ "categories": categories.iter().map(one).collect::<Vec<_>>() })))
     }
@@ -129,12 +129,12 @@ impl Tool for CollectionList {
         let all: Vec<Value> = collections
             .into_iter()
             .map(|collection| {
-                json!({
+                known(json!({
                     "name": collection.name,
                     "description": collection.description,
                     "members": collection.members,
                     "problem": collection.problem,
-                })
+                }))
             })
             .collect();
         Ok(Outcome::ok(json!({ "collections": all })))
@@ -179,7 +179,7 @@ pub(super) fn project<'a>(call: &'a Call<'_>) -> Option<&'a str> {
 
 /// A document as lists show it.
 pub(super) fn described(document: &Document) -> Value {
-    let mut described = json!({
+    known(json!({
         "uri": document.uri(),
         "category": document.category(),
         "path": document.path(),
@@ -188,14 +188,17 @@ pub(super) fn described(document: &Document) -> Value {
         "mimeType": document.media(),
         "size": document.size(),
         "lastModified": document.modified(),
-    });
-    // What it says about itself, where it does.
-    for (key, said) in [("type", document.kind()), ("instruction", document.instruction())] {
-        if let Some(said) = said {
-            described[key] = json!(said);
-        }
+        "type": document.kind(),
+        "instruction": document.instruction(),
+    }))
+}
+
+/// What is not known is not told, rather than told to be null.
+fn known(mut entry: Value) -> Value {
+    if let Some(members) = entry.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
     }
-    described
+    entry
 }
 
 /// What documents tell whoever reads them to do, each once. They are the user's own words;

@@ -103,6 +103,20 @@ async fn get_content_gives_what_an_expression_means() {
 }
 
 #[tokio::test]
+async fn what_is_not_known_is_absent_and_never_null() {
+    let guide = guide().await;
+    for (tool, arguments) in [
+        ("guide_get_content", json!({ "expression": "lang/rust" })),
+        ("guide_category_list", json!({})),
+        ("guide_collection_list", json!({})),
+        ("guide_category_list_files", json!({ "name": "lang" })),
+    ] {
+        let told = value(&guide, tool, arguments).await;
+        assert!(!told.to_string().contains("null"), "{tool}: {told}");
+    }
+}
+
+#[tokio::test]
 async fn what_cannot_be_got_is_told_with_its_class_and_what_to_do() {
     let guide = guide().await;
     let check = async |arguments: Value, class: &str, words: &str| {

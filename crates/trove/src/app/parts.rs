@@ -124,8 +124,10 @@ pub(super) async fn attach_guide(
         ledger: Some(ledger),
     };
     let (knowledge, mut events) = Knowledge::new(loaded.config.guide(folder), givens);
-    // What the first client is told of our abilities depends on what there is.
-    let _ = tokio::time::timeout(FIRST_LOOK, knowledge.exists()).await;
+    // What the first client is told of our abilities depends on what there is, and what a
+    // document says on the flags that are set.
+    let looks = async { tokio::join!(knowledge.exists(), flags.view(None)) };
+    let _ = tokio::time::timeout(FIRST_LOOK, looks).await;
     gateway.attach_builtin(knowledge.clone()).await;
     gateway.adopt_knowledge(knowledge.clone());
     tasks.spawn(knowledge.clone().follow(stop.clone()));

@@ -47,15 +47,32 @@ pub enum AuthCommand {
     /// Print the address at which to log in to a server, and wait until you have
     Login {
         /// The server, by its id
+        #[arg(add = servers())]
         server: String,
+        #[command(flatten)]
+        output: Output,
     },
     /// Show to which servers you are logged in
     Status(Output),
     /// Forget the tokens of a server
     Logout {
         /// The server, by its id
+        #[arg(add = servers())]
         server: String,
+        #[command(flatten)]
+        output: Output,
     },
+}
+
+impl AuthCommand {
+    /// How to print what it says.
+    pub fn output(&self) -> Output {
+        match self {
+            AuthCommand::Login { output, .. }
+            | AuthCommand::Status(output)
+            | AuthCommand::Logout { output, .. } => *output,
+        }
+    }
 }
 
 /// `trove approve`.

@@ -4,7 +4,17 @@ use std::net::SocketAddr;
 
 use clap::Args;
 
+use super::Output;
 use crate::config::{BridgeMode, Toolset, Word};
+
+/// `trove up`.
+#[derive(Debug, Clone, Args)]
+pub struct Up {
+    #[command(flatten)]
+    pub http: Http,
+    #[command(flatten)]
+    pub output: Output,
+}
 
 /// Where and to whom HTTP is served.
 #[derive(Debug, Clone, Args)]
@@ -39,8 +49,10 @@ fn word<T: Word>(text: &str) -> Result<T, String> {
 #[derive(Debug, Clone, Args)]
 pub struct Serve {
     /// Speak MCP on stdin and stdout
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     pub stdio: bool,
     #[command(flatten)]
     pub http: Http,
+    #[command(flatten)]
+    pub output: Output,
 }

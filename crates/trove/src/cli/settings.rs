@@ -102,7 +102,7 @@ pub enum ConfigCommand {
     /// Show the settings in force, secrets masked
     Show(Show),
     /// Print the JSON Schema of trove.toml
-    Schema,
+    Schema(Output),
 }
 
 /// `trove config show`.

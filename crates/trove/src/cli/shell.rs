@@ -4,12 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::Output;
+
 /// `trove completions`.
 #[derive(Debug, Clone, Args)]
 pub struct Completions {
     /// The shell
     #[arg(value_parser = ["bash", "elvish", "fish", "powershell", "zsh"])]
     pub shell: String,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// `trove man`.
@@ -21,4 +25,6 @@ pub struct Man {
     /// All commands on one page of Markdown
     #[arg(long)]
     pub markdown: bool,
+    #[command(flatten)]
+    pub output: Output,
 }

@@ -36,7 +36,7 @@ pub(super) fn auth(global: &Global, command: &AuthCommand) -> Result<(), Failed>
     telemetry::start(global, "warn");
     let credentials = Credentials::in_folder(&loaded.config.state_dir);
     match command {
-        AuthCommand::Login { server } => {
+        AuthCommand::Login { server, output } => {
             let (remote, scope) = (remote(&loaded, server)?, HostScope::new(ProcessEnv, cwd));
             let expand = |text: &trove_mcp::upstream::Text| {
                 text.expand(&scope).map_err(|error| {
@@ -52,10 +52,16 @@ pub(super) fn auth(global: &Global, command: &AuthCommand) -> Result<(), Failed>
                 scopes: oauth.scopes.clone(),
                 redirect: String::new(),
             };
-            let grant = runtime()?.block_on(login(wish)).map_err(not_logged_in)?;
+            let work = login(wish, output.json);
+            let grant = runtime()?.block_on(work).map_err(not_logged_in)?;
             let issuer = grant.issuer.clone();
+            let mut told = shown(&grant);
+            told["success"] = json!(true);
             credentials.keep(grant).map_err(not_kept)?;
-            say(&format!("Logged in to {server} by {}\n", escape_line(&issuer)));
+            match output.json {
+                true => say(&format!("{told}\n")),
+                false => say(&format!("Logged in to {server} by {}\n", escape_line(&issuer))),
+            }
             Ok(())
         }
         AuthCommand::Status(output) => {
@@ -67,9 +73,14 @@ pub(super) fn auth(global: &Global, command: &AuthCommand) -> Result<(), Failed>
             }
             Ok(())
         }
-        AuthCommand::Logout { server } => {
+        AuthCommand::Logout { server, output } => {
             let was_in = credentials.forget(server).map_err(not_kept)?;
-            say(if was_in { "Logged out\n" } else { "There was nothing to forget\n" });
+            let told = json!({ "success": true, "server": server, "was_logged_in": was_in });
+            match (output.json, was_in) {
+                (true, _) => say(&format!("{told}\n")),
+                (false, true) => say("Logged out\n"),
+                (false, false) => say("There was nothing to forget\n"),
+            }
             Ok(())
         }
     }
@@ -94,11 +105,15 @@ fn remote<'a>(loaded: &'a Loaded, server: &str) -> Result<&'a Remote, Failed> {
 }
 
 /// Prints the address to open and waits for the browser to come back.
-async fn login(mut wish: Wish) -> Result<Grant, OauthError> {
+async fn login(mut wish: Wish, as_json: bool) -> Result<Grant, OauthError> {
     let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
     wish.redirect = format!("http://{}{CALLBACK}", listener.local_addr()?);
+    let server = wish.server.clone();
     let login = Login::begin(wish).await?;
-    say(&format!("Open this address to log in:\n{}\n", login.address));
+    match as_json {
+        true => say(&format!("{}\n", json!({ "server": server, "open": login.address }))),
+        false => say(&format!("Open this address to log in:\n{}\n", login.address)),
+    }
     let _ = std::io::stdout().flush();
     let answered = async {
         loop {

@@ -1,27 +1,38 @@
 //! `trove completions`: what makes a shell ask this program how a line may go on.
 
 use clap_complete::env::Shells;
+use serde_json::json;
 
 use super::{Failed, exit, say};
 use crate::cli::Completions;
 
 pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
+    let script = script(&completions.shell)?;
+    match completions.output.json {
+        true => {
+            let told = json!({ "success": true, "shell": completions.shell, "script": script });
+            say(&format!("{told}\n"));
+        }
+        false => say(&script),
+    }
+    Ok(())
+}
+
+fn script(shell: &str) -> Result<String, Failed> {
     let broken = |error: &dyn std::fmt::Display| {
         Failed::new(exit::USAGE, "Usage", format!("no completions for this shell: {error}"))
     };
-    if completions.shell == "bash" {
-        say(BASH);
-        return Ok(());
+    if shell == "bash" {
+        return Ok(BASH.to_owned());
     }
     let shells = Shells::builtins();
-    let shell = shells.completer(&completions.shell).ok_or_else(|| broken(&completions.shell))?;
+    let shell = shells.completer(shell).ok_or_else(|| broken(&shell))?;
     let mut script = Vec::new();
     // By its name: the program may move, and the script stays.
     shell
         .write_registration("COMPLETE", "trove", "trove", "trove", &mut script)
         .map_err(|error| broken(&error))?;
-    say(&String::from_utf8_lossy(&script));
-    Ok(())
+    Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
 /// Bash takes a line apart at colons, which every URI has: the words are put together again

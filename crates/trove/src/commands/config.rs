@@ -30,7 +30,7 @@ pub(super) fn config(global: &Global, command: ConfigCommand) -> Result<(), Fail
                 config::show_text(&loaded.config)
             }
         }
-        ConfigCommand::Schema => format!("{:#}\n", config::schema()),
+        ConfigCommand::Schema(_) => format!("{:#}\n", config::schema()),
     };
     say(&text);
     Ok(())

@@ -10,8 +10,8 @@ use crate::{
     cli::{Global, Wait},
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
-        Finding, Level, check_clients, check_config, check_ends, check_http, check_kept,
-        check_running, check_servers, check_state, check_trials, settle,
+        Finding, Level, check_clients, check_config, check_ends, check_guide, check_http,
+        check_kept, check_running, check_servers, check_state, check_trials, settle,
     },
     telemetry,
 };
@@ -27,6 +27,9 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     findings.extend(check_http(config.http.addr.value));
     findings.extend(at_rest);
     let is_used = config.state_dir.value.join("store.db").exists();
+    if loaded.is_usable() {
+        findings.extend(runtime()?.block_on(check_guide(config, &host.cwd)));
+    }
     if loaded.is_usable() && (is_used || !config.upstreams.is_empty()) {
         telemetry::start(global, "error");
         let running = runtime()?.block_on(ask(&loaded, wait, &findings, &host.cwd));

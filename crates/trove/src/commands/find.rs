@@ -103,7 +103,9 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
         let _ = writeln!(text, "note: {}: {}", word(&error["server"]), word(&error["error"]));
     }
     if let Some(message) = found["message"].as_str() {
-        let _ = writeln!(text, "note: {}", plain(message));
+        // The tool speaks of its arguments, and here is a command line.
+        let message = message.replace("relevanceThreshold 0", "--threshold 0");
+        let _ = writeln!(text, "note: {}", plain(&message));
     }
     if let Some(cursor) = found["cursor"].as_str() {
         let total = &found["totalFound"];
@@ -169,6 +171,14 @@ mod tests {
         assert!(plain.contains("note: x: gone\\u{7}\n") && plain.contains("--cursor 1"));
         assert!(plain.contains("\n      two\nnote: "), "one piece alone: {plain}");
         assert!(as_text(&found, &[], true, Paint::none()).contains("\n      two\n      o ne\n"));
+    }
+
+    #[test]
+    fn a_note_of_the_tool_speaks_of_the_command_line() {
+        let message = "3 more are less so: ask with relevanceThreshold 0, or in other words.";
+        let found = json!({ "resources": [], "message": message });
+        let shown = as_text(&found, &[], false, Paint::none());
+        assert!(shown.contains("ask with --threshold 0, or"), "{shown}");
     }
 
     #[test]

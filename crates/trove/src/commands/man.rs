@@ -1,8 +1,13 @@
 //! `trove man`: the manual, made of the same words as the help.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::{
+    fmt::Write as _,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use clap::{Arg, Command, CommandFactory as _};
+use serde_json::json;
 
 use super::{Failed, exit, say};
 use crate::{
@@ -13,37 +18,49 @@ use crate::{
 pub(super) fn man(man: &Man) -> Result<(), Failed> {
     let mut command = Cli::command();
     command.build();
+    let as_json = man.output.json;
+    let print = |key: &str, page: String| match as_json {
+        true => say(&format!("{}\n", json!({ "success": true, key: page }))),
+        false => say(&page),
+    };
     match &man.to {
-        _ if man.markdown => say(&markdown(&command)),
+        _ if man.markdown => print("markdown", markdown(&command)),
         Some(folder) => {
-            let written = fs::create_dir_all(folder).and_then(|()| write(&command, folder));
-            let count = written.map_err(|error| {
+            let mut files = Vec::new();
+            let written =
+                fs::create_dir_all(folder).and_then(|()| write(&command, folder, &mut files));
+            written.map_err(|error| {
                 let message = format!("{}: {error}", folder.display());
                 Failed::new(exit::USAGE, "Usage", message)
             })?;
-            say(&format!("{count} pages in {}\n", folder.display()));
+            let told = json!({ "success": true, "files": files });
+            match as_json {
+                true => say(&format!("{told}\n")),
+                false => say(&format!("{} pages in {}\n", files.len(), folder.display())),
+            }
         }
         None => {
             let mut page = Vec::new();
             // Writing to memory cannot fail.
             let _ = clap_mangen::Man::new(command).render(&mut page);
-            say(&String::from_utf8_lossy(&page));
+            print("page", String::from_utf8_lossy(&page).into_owned());
         }
     }
     Ok(())
 }
 
-/// A page for the command and for each below it; gives how many.
-fn write(command: &Command, folder: &Path) -> io::Result<usize> {
+/// A page for the command and for each below it, noted in `files`.
+fn write(command: &Command, folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     let name = command.get_display_name().unwrap_or(command.get_name()).to_owned();
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).title(name.as_str()).render(&mut page)?;
-    fs::write(folder.join(format!("{name}.1")), page)?;
-    let mut count = 1;
+    let file = folder.join(format!("{name}.1"));
+    fs::write(&file, page)?;
+    files.push(file);
     for inner in shown(command) {
-        count += write(inner, folder)?;
+        write(inner, folder, files)?;
     }
-    Ok(count)
+    Ok(())
 }
 
 fn shown(command: &Command) -> impl Iterator<Item = &Command> {

@@ -66,7 +66,7 @@ pub fn run(cli: Cli) -> ExitCode {
     let wants_json = cli.command.wants_json();
     let outcome = match cli.command {
         Command::Init(output) => init::init(output),
-        Command::Up(http) => up::up(&cli.global, &http),
+        Command::Up(command) => up::up(&cli.global, &command),
         Command::Serve(serve) => serve::serve(&cli.global, &serve),
         Command::Ls(wait) => ls::ls(&cli.global, wait),
         Command::Read(read) => read::read(&cli.global, &read),
@@ -103,11 +103,13 @@ pub fn run(cli: Cli) -> ExitCode {
 
 impl Command {
     fn wants_json(&self) -> bool {
-        use crate::cli::{AuthCommand, ConfigCommand};
+        use crate::cli::ConfigCommand;
         match self {
             Command::Ls(wait) | Command::Status(wait) | Command::Doctor(wait) => wait.output.json,
             Command::Config(ConfigCommand::Show(command)) => command.output.json,
-            Command::Config(ConfigCommand::Check(output)) => output.json,
+            Command::Config(ConfigCommand::Check(output) | ConfigCommand::Schema(output)) => {
+                output.json
+            }
             Command::Read(read) => read.wait.output.json,
             Command::Find(find) => find.hits.wait.output.json,
             Command::Search(search) => search.hits.wait.output.json,
@@ -124,14 +126,12 @@ impl Command {
             Command::Import(import) => import.output.json,
             Command::Install(Install { entry, .. })
             | Command::Uninstall(Uninstall { entry, .. }) => entry.output.json,
-            Command::Auth(AuthCommand::Status(output)) => output.json,
+            Command::Auth(command) => command.output().json,
             Command::Init(output) => output.json,
-            Command::Auth(_)
-            | Command::Up(_)
-            | Command::Serve(_)
-            | Command::Completions(_)
-            | Command::Man(_)
-            | Command::Config(ConfigCommand::Schema) => false,
+            Command::Up(up) => up.output.json,
+            Command::Serve(serve) => serve.output.json,
+            Command::Completions(completions) => completions.output.json,
+            Command::Man(man) => man.output.json,
         }
     }
 }

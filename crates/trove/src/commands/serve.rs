@@ -4,14 +4,16 @@ use std::{net::SocketAddr, path::PathBuf};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use super::{Failed, configure, exit, host, runtime};
+use serde_json::{Value, json};
+
+use super::{Failed, configure, exit, host, runtime, say};
 use crate::{
     app::{App, Signals},
     borrow::{Extras, Lends},
     cli::{Global, Http, Serve},
     config::{Loaded, Overrides},
     reload::Followed,
-    telemetry,
+    telemetry, token,
 };
 
 /// Serves on the doors that were asked for; over HTTP if none was.
@@ -22,7 +24,47 @@ pub(super) fn serve(global: &Global, serve: &Serve) -> Result<(), Failed> {
     let extras = Extras::new(Lends::Approved);
     extras.add_to(&mut loaded, &host()?);
     let doors = Doors { stdio: serve.stdio, http: serve.http.http.is_some() || !serve.stdio };
-    open(global, Opening { loaded, cwd, flags, extras, doors }, |_, _, _, _| {})
+    let wants_json = serve.output.json;
+    open(global, Opening { loaded, cwd, flags, extras, doors }, |app, loaded, address, token| {
+        if wants_json {
+            say(&format!("{}\n", started(app, loaded, address, token)));
+        }
+    })
+}
+
+/// What a script needs to know of a Trove that has begun to serve: where it is, where its token
+/// lies (never the token), and which servers it has.
+pub(super) fn started(
+    app: &App,
+    loaded: &Loaded,
+    address: SocketAddr,
+    token: Option<&str>,
+) -> Value {
+    let waiting = app.admission().waiting();
+    let mut servers: Vec<Value> = Vec::new();
+    let borrowed = loaded.borrowed.iter().map(|one| &one.upstream);
+    for upstream in loaded.config.upstreams.iter().chain(borrowed) {
+        let is_started = !waiting.contains(&upstream.id);
+        servers.push(json!({ "id": upstream.id.as_str(), "started": is_started }));
+    }
+    let state = &loaded.config.state_dir.value;
+    let mut told = json!({
+        "success": true,
+        "mcp": format!("http://{address}/mcp"),
+        "page": format!("http://{address}/"),
+        "auth": loaded.config.http.auth.value.as_str(),
+        "pid": std::process::id(),
+        "state": state.display().to_string(),
+        "guide": loaded.config.guide_root.value.display().to_string(),
+        "servers": servers,
+    });
+    if let Some(file) = &loaded.origin {
+        told["config"] = json!(file.display().to_string());
+    }
+    if token.is_some() {
+        told["token_file"] = json!(token::path(state).display().to_string());
+    }
+    told
 }
 
 /// What the command line decides.

@@ -19,13 +19,13 @@ use super::{
     ls::plain,
     noted::note_approvals,
     say,
-    serve::{Doors, Opening, open, overrides},
+    serve::{Doors, Opening, open, overrides, started},
 };
 use crate::{
     app::App,
     approval::{Approval, Approvals, Candidate, judge},
     borrow::{Extras, Lends, not_taken_over},
-    cli::{Global, Http},
+    cli::{Global, Up},
     clients::{Host, Standing, survey},
     config::{HostScope, Loaded, ProcessEnv},
     machine::to_type,
@@ -34,8 +34,8 @@ use crate::{
 };
 
 /// Serves HTTP and tells a person what to do next.
-pub(super) fn up(global: &Global, http: &Http) -> Result<(), Failed> {
-    let flags = overrides(http);
+pub(super) fn up(global: &Global, up: &Up) -> Result<(), Failed> {
+    let flags = overrides(&up.http);
     let (mut loaded, cwd) = configure(global, flags.clone())?;
     let is_watched = io::stderr().is_terminal();
     // What is going on is drawn there; the log would run through it.
@@ -44,14 +44,20 @@ pub(super) fn up(global: &Global, http: &Http) -> Result<(), Failed> {
     let mut extras = Extras::new(Lends::All);
     let found = extras.add_to(&mut loaded, &host);
     let has_starter = extras.begin(&mut loaded);
-    if !global.yes && is_watched && io::stdin().is_terminal() {
+    let wants_json = up.output.json;
+    // A script is asked nothing.
+    if !global.yes && !wants_json && is_watched && io::stdin().is_terminal() {
         ask(&loaded, &cwd)?;
     }
     let draws = is_watched && !global.quiet;
     let doors = Doors { stdio: false, http: true };
     open(global, Opening { loaded, cwd, flags, extras, doors }, |app, loaded, address, token| {
-        let greeting = Greeting { app, loaded, host: &host, found, has_starter };
-        say(&greeting.text(address, token));
+        if wants_json {
+            say(&format!("{}\n", started(app, loaded, address, token)));
+        } else {
+            let greeting = Greeting { app, loaded, host: &host, found, has_starter };
+            say(&greeting.text(address, token));
+        }
         if draws {
             app.show_progress(Paint::of(&io::stderr()));
         }

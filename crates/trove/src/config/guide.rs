@@ -1,6 +1,10 @@
 //! `[guide]`: categories, collections and projects of local knowledge.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{
+    borrow::Cow,
+    collections::BTreeMap,
+    path::{Component, Path, PathBuf},
+};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -174,7 +178,8 @@ fn project(
     let root = written
         .root
         .get()
-        .and_then(|root| around.path(root.at, &Text::new(&root.value, Dialect::Trove), problems));
+        .and_then(|root| around.path(root.at, &Text::new(&root.value, Dialect::Trove), problems))
+        .map(|root| without_parents(&root));
     let flags = written.flags.0.into_iter();
     let flags = flags.filter_map(|(name, value)| {
         if let Err(error) = check_written(KNOWN, &name.value, &value.value.0) {
@@ -183,13 +188,30 @@ fn project(
         }
         Some((name.value, value.value.0))
     });
+    // A working directory is told without links, and a client tells what it was given.
+    let real_root = root.as_ref().and_then(|root| root.canonicalize().ok());
+    let real_root = real_root.filter(|real| Some(real) != root.as_ref());
     ProjectSettings {
         root,
+        real_root,
         categories: written.categories.take(),
         collections: written.collections.take(),
         flags: flags.collect(),
         description: written.description.take(),
     }
+}
+
+/// The path without `..`: a folder somebody works in is compared with it by name, and has none.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            // Above the top there is only the top.
+            Component::ParentDir => drop(plain.pop()),
+            other => plain.push(other),
+        }
+    }
+    plain
 }
 
 /// `[guide]` as it is in force.

@@ -3,6 +3,7 @@
 //! Every check gives findings and changes nothing. A finding says what is so and how to
 //! mend it; none repeats a secret.
 
+mod guide;
 mod kept;
 mod machine;
 mod running;
@@ -11,6 +12,7 @@ mod trial;
 
 use serde::Serialize;
 
+pub(crate) use guide::check_guide;
 pub(crate) use kept::check_kept;
 pub(crate) use machine::{check_clients, check_http, check_state};
 pub(crate) use running::check_running;
@@ -35,7 +37,7 @@ pub(crate) enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
-    /// What was looked at: `config`, `server`, `names`, `http`, `state` or `client`.
+    /// What was looked at: `config`, `server`, `names`, `guide`, `http`, `state` or `client`.
     pub(crate) area: &'static str,
     /// Which one of them.
     pub(crate) subject: String,

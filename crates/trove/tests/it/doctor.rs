@@ -48,6 +48,38 @@ async fn a_sound_installation_is_well() {
 }
 
 #[tokio::test]
+async fn documents_that_are_not_served_as_they_were_meant_are_told() {
+    let folder = with_free_port("[guide]\nroot = \"guide\"");
+    let report = doctor(&folder, &["--json"]).await.json();
+    let missing = finding(&report, "guide");
+    assert!(missing["message"].to_string().contains("is not there"), "{missing}");
+    folder.put("guide/help.md", "Ask us.\n");
+    folder.put("guide/loose.md", "# Loose\n");
+    folder.put("guide/lang/good.md", "---\ntitle: Good\n---\n# Good\n");
+    folder.put("guide/lang/bad.md", "---\ntitle: [\n---\n# Bad\n");
+    folder.put("guide/lang/broken.md.j2", "one\n{{ projct.name }}\n");
+    folder.put("guide/lang/fine.md.j2", "{{ project.name }}{{ flags.unset }}\n");
+    let ran = doctor(&folder, &["--json"]).await;
+    let report = ran.json();
+    assert_eq!((ran.code, &report["ok"]), (Some(1), &false.into()));
+    let all = report["findings"].as_array().expect("findings");
+    let told = |words: &str| {
+        let found = all.iter().find(|f| f["message"].as_str().is_some_and(|m| m.contains(words)));
+        found.unwrap_or_else(|| panic!("nothing on {words}: {report}"))
+    };
+    assert_eq!(
+        (&told("lang/bad.md")["level"], &told("lang/bad.md")["area"]),
+        (&"warning".into(), &"guide".into())
+    );
+    let loose = told("loose.md");
+    assert_eq!(loose["level"], "note");
+    assert!(!loose["message"].to_string().contains("help.md"), "{loose}");
+    let broken = finding(&report, "lang/broken.md.j2");
+    assert!(broken["message"].to_string().contains("line 2"), "{broken}");
+    assert!(!report.to_string().contains("good.md") && !report.to_string().contains("fine.md"));
+}
+
+#[tokio::test]
 async fn servers_that_cannot_start_are_told_apart() {
     let folder = with_free_port(
         "[servers.lost]\ncommand = \"no-such-program\"\n\

@@ -10,6 +10,18 @@ const CONFIG: Option<i32> = Some(2);
 const NOT_THERE: Option<i32> = Some(5);
 
 #[tokio::test]
+async fn what_was_set_holds_for_the_next_command_from_its_first_moment() {
+    let folder = Folder::with("");
+    folder.put("guide/lang/flow.md", "---\nrequires: { workflow: true }\n---\n# Flow\n");
+    let flow = ["read", "guide://document/lang/flow"];
+    assert_eq!(folder.run(&flow).await.code, Some(5));
+    assert_eq!(folder.run(&["flag", "set", "workflow", "true"]).await.code, Some(0));
+    assert_eq!(folder.run(&flow).await.text(), "# Flow\n");
+    assert_eq!(folder.run(&["flag", "unset", "workflow"]).await.code, Some(0));
+    assert_eq!(folder.run(&flow).await.code, Some(5));
+}
+
+#[tokio::test]
 async fn a_flag_is_set_read_listed_and_removed() {
     let folder = Folder::with("");
     let run = async |args: &[&str]| {

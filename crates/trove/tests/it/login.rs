@@ -43,14 +43,30 @@ impl World {
 
     /// Logs in with a browser that does something of its own with the address.
     async fn login_by(&self, browse: impl AsyncFn(String)) -> (Option<i32>, String) {
+        self.login_with(&[], browse).await
+    }
+
+    /// The same with more on the command line.
+    async fn login_with(
+        &self,
+        more: &[&str],
+        browse: impl AsyncFn(String),
+    ) -> (Option<i32>, String) {
         let mut command = self.folder.command();
-        command.args(["auth", "login", "far"]).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+            .args(["auth", "login", "far"])
+            .args(more)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().expect("trove can be started");
         let mut lines = BufReader::new(child.stdout.take().expect("stdout is a pipe")).lines();
         let mut said = String::new();
         while let Some(line) = within(LIMIT, "a line", lines.next_line()).await.expect("text") {
-            if line.starts_with("http") {
-                browse(line.clone()).await;
+            let told: Value = serde_json::from_str(&line).unwrap_or_default();
+            if let Some(address) =
+                told["open"].as_str().or(line.starts_with("http").then_some(&*line))
+            {
+                browse(address.to_owned()).await;
             }
             said.push_str(&line);
             said.push('\n');
@@ -107,6 +123,27 @@ async fn a_server_that_asks_is_logged_in_to_and_read() {
     assert_eq!(world.kept()["grants"], json!([]));
     let again = world.folder.run(&["auth", "logout", "far"]).await;
     assert_eq!(again.text(), "There was nothing to forget\n");
+}
+
+#[tokio::test]
+async fn a_script_is_told_the_address_and_then_who_granted_what() {
+    let world = World::start("").await;
+    let browse = async |address: String| {
+        let page = reqwest::get(&address).await.expect("the browser is sent back");
+        assert_eq!(page.status(), 200);
+    };
+    let (code, said) = world.login_with(&["--json"], browse).await;
+    assert_eq!(code, Some(0), "{said}");
+    let lines: Vec<Value> =
+        said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let [first, last] = &lines[..] else { panic!("two objects: {said}") };
+    assert_eq!(first["server"], "far");
+    assert_eq!((&last["success"], &last["logged_in"]), (&json!(true), &json!(true)));
+    assert_eq!(last["issuer"], world.authority.issuer());
+    let token = world.kept()["grants"][0]["access_token"].clone();
+    assert!(!said.contains(token.as_str().expect("a token")), "a token is printed");
+    let out = world.folder.run(&["auth", "logout", "far", "--json"]).await.json();
+    assert_eq!(out, json!({ "success": true, "server": "far", "was_logged_in": true }));
 }
 
 #[tokio::test]

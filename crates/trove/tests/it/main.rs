@@ -44,8 +44,10 @@ mod cli;
 mod clients;
 mod doctor;
 mod flags;
+mod image;
 mod manual;
 mod running;
+mod scripts;
 mod servers;
 mod up;
 

@@ -127,6 +127,40 @@ async fn without_folders_of_the_client_the_working_directory_decides_then_the_se
 }
 
 #[tokio::test]
+async fn a_root_that_is_written_with_dots_is_the_folder_it_leads_to() {
+    let folder = guide("");
+    let config = std::fs::read_to_string(folder.config()).expect("the configuration");
+    folder.write(&config.replace("root = \"shop\"", "root = \"./guide/../shop/.\""));
+    std::fs::create_dir_all(folder.path().join("shop/src")).expect("the folder can be made");
+    let mut command = folder.command();
+    command
+        .current_dir(folder.path().join("shop/src"))
+        .args(["read", "guide://document/lang/flow"]);
+    let output = command.output().await.expect("trove runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "# Flow\n", "{output:?}");
+}
+
+#[tokio::test]
+async fn a_root_that_is_a_link_is_the_folder_it_leads_to_and_itself() {
+    let folder = guide("");
+    let config = std::fs::read_to_string(folder.config()).expect("the configuration");
+    folder.write(&config.replace("root = \"shop\"", "root = \"link\""));
+    std::fs::create_dir_all(folder.path().join("shop/src")).expect("the folder can be made");
+    std::os::unix::fs::symlink("shop", folder.path().join("link")).expect("a link");
+    let mut command = folder.command();
+    command.current_dir(folder.path().join("link/src"));
+    command.args(["read", "guide://document/lang/flow"]);
+    let output = command.output().await.expect("trove runs");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "# Flow\n", "{output:?}");
+    // A client names the link.
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client_with(json!({ "roots": {} }), Kind::STDIO_LEGACY).await;
+    let asked = client.hear("roots/list").await;
+    client.reply(&asked, roots(&folder, "link")).await;
+    until("the project of the client", async || listed(&client).await == (true, false)).await;
+}
+
+#[tokio::test]
 async fn flags_of_a_project_in_the_settings_count_before_those_for_all_and_after_its_own() {
     let folder = guide("[guide]\nproject = \"desk\"");
     folder.put("guide/docs/more.md", "# More\n");

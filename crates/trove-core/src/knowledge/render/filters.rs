@@ -6,15 +6,15 @@ use minijinja::{Environment, Error, ErrorKind, Value, filters, functions, tests}
 const MAX_TEXT: usize = 1 << 20;
 
 pub(super) fn install(env: &mut Environment<'_>) {
-    env.add_filter("lower", filters::lower);
-    env.add_filter("upper", filters::upper);
-    env.add_filter("title", filters::title);
-    env.add_filter("capitalize", filters::capitalize);
-    env.add_filter("trim", filters::trim);
+    env.add_filter("lower", |value: Value| written(&value).map(|text| text.to_lowercase()));
+    env.add_filter("upper", |value: Value| written(&value).map(|text| text.to_uppercase()));
+    env.add_filter("title", |value: Value| written(&value).map(|t| filters::title(t.into())));
+    env.add_filter("capitalize", |value: Value| written(&value).map(|text| capitalize(&text)));
+    env.add_filter("trim", trim);
     env.add_filter("length", filters::length);
     env.add_filter("count", filters::length);
-    env.add_filter("default", filters::default);
-    env.add_filter("d", filters::default);
+    env.add_filter("default", default);
+    env.add_filter("d", default);
     env.add_filter("first", filters::first);
     env.add_filter("last", filters::last);
     env.add_filter("sort", filters::sort);
@@ -38,17 +38,52 @@ fn too_long() -> Error {
     Error::new(ErrorKind::InvalidOperation, format!("a text longer than {MAX_TEXT} bytes"))
 }
 
+/// A value as it would be written: of nothing, nothing.
+fn written(value: &Value) -> Result<String, Error> {
+    if value.is_undefined() {
+        return Err(Error::from(ErrorKind::UndefinedError));
+    }
+    let mut text = Text(String::new());
+    if !value.is_none() {
+        std::fmt::write(&mut text, format_args!("{value}")).map_err(|_| too_long())?;
+    }
+    Ok(text.0)
+}
+
+fn capitalize(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters.as_str().to_lowercase().chars()).collect()
+}
+
+fn trim(value: Value, chars: Option<String>) -> Result<String, Error> {
+    let text = written(&value)?;
+    Ok(match chars {
+        Some(chars) => text.trim_matches(|c| chars.contains(c)).to_owned(),
+        None => text.trim().to_owned(),
+    })
+}
+
+/// What is taken for a value that is not there. A flag that nobody set is there and holds
+/// nothing, which is the same to whoever writes a template.
+fn default(value: Value, other: Option<Value>, is_lax: Option<bool>) -> Value {
+    let is_absent =
+        value.is_undefined() || value.is_none() || (is_lax.unwrap_or(false) && !value.is_true());
+    if is_absent { other.unwrap_or_else(|| Value::from("")) } else { value }
+}
+
 fn join(values: Value, between: Option<String>) -> Result<String, Error> {
     let between = between.unwrap_or_default();
     let mut text = Text(String::new());
-    for (n, value) in values.try_iter()?.enumerate() {
+    for (n, value) in values.try_iter()?.filter(|value| !value.is_none()).enumerate() {
         let between = if n > 0 { between.as_str() } else { "" };
         std::fmt::write(&mut text, format_args!("{between}{value}")).map_err(|_| too_long())?;
     }
     Ok(text.0)
 }
 
-fn replace(value: String, from: String, to: String) -> Result<String, Error> {
+fn replace(value: Value, from: String, to: String) -> Result<String, Error> {
+    let value = written(&value)?;
     if from.is_empty() {
         return Ok(value);
     }

@@ -17,6 +17,15 @@ impl Flags for Fixed {
 }
 
 fn rendered(files: &[(&str, &str)], text: &str) -> Result<String, String> {
+    let project = ProjectSettings { description: Some("Ours".into()), ..Default::default() };
+    rendered_for(Some(("shop", &project)), files, text)
+}
+
+fn rendered_for(
+    project: Option<(&str, &ProjectSettings)>,
+    files: &[(&str, &str)],
+    text: &str,
+) -> Result<String, String> {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().join("guide");
     std::fs::write(dir.path().join("secret"), "outside").unwrap();
@@ -24,13 +33,8 @@ fn rendered(files: &[(&str, &str)], text: &str) -> Result<String, String> {
         std::fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
         std::fs::write(root.join(path), text).unwrap();
     }
-    let project = ProjectSettings { description: Some("Ours".into()), ..Default::default() };
-    let scene = Scene {
-        store: &Store::new(&root),
-        flags: Arc::new(Fixed),
-        project: Some(("shop", &project)),
-        date: "2026-07-28",
-    };
+    let scene =
+        Scene { store: &Store::new(&root), flags: Arc::new(Fixed), project, date: "2026-07-28" };
     render(&scene, ("lang", "lang", "a.md.j2"), text).map_err(|error| error.to_string())
 }
 
@@ -50,6 +54,43 @@ fn a_template_knows_its_project_flags_date_and_name() {
     );
     check("{% set x = 1 %}{{ x }}{% raw %}{{ ~ }}{% endraw %}{# ~ #}<b>", "1{{ ~ }}<b>");
     check("{{ ['a', 'b'] | join('~') }} {{ 'a' | replace('a', \"b\") }}", "a~b b");
+}
+
+#[test]
+fn what_is_not_there_is_written_as_nothing() {
+    let bare = ProjectSettings::default();
+    for project in [None, Some(("", &bare))] {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(rendered_for(project, &[], text).unwrap(), expect, "{text}");
+        };
+        check(
+            "<{{ project.name }}><{{ project.description }}><{{ flags['nobody-set'] }}>",
+            "<><><>",
+        );
+        check("<{{ flags.unset | upper }}{{ flags.unset | trim | title }}>", "<>");
+        check("<{{ flags.unset | replace('o', 'x') }}{{ project.description | lower }}>", "<>");
+        check(
+            "{{ flags.unset | default('ours') }} {{ project.description | d('none') }}",
+            "ours none",
+        );
+        check("{{ ['a', flags.unset, 'b'] | join(', ') }}", "a, b");
+        check("{% for x in flags.unset %}x{% endfor %}{{ flags.unset is none }}", "True");
+    }
+    check("{{ flags.workflow | default('off') }} {{ 0 | default('zero', true) }}", "True zero");
+    check(
+        "{{ ' aBC ' | trim | capitalize }} {{ '--x-' | trim('-') }} {{ 'a b' | title }}",
+        "Abc x A B",
+    );
+}
+
+#[test]
+fn a_name_that_means_nothing_is_an_error_and_no_hole() {
+    for text in
+        ["{{ projct.name }}", "{{ project.nmae }}", "{{ dat | upper }}", "{{ document.x | trim }}"]
+    {
+        let error = rendered(&[], text).unwrap_err();
+        assert!(error.contains("undefined") && error.contains("line 1"), "{text}: {error}");
+    }
 }
 
 #[test]
@@ -91,6 +132,7 @@ fn a_template_cannot_grow_without_end() {
     let nested: String =
         (0..60).map(|n| format!("{{% set a{} = [a{n}, a{n}] %}}", n + 1)).collect::<String>();
     assert!(rendered(&[], &format!("{{% set a0 = 'x' %}}{nested}{{{{ a60 }}}}")).is_err());
+    assert!(rendered(&[], &format!("{{% set a0 = 'x' %}}{nested}{{{{ a60 | upper }}}}")).is_err());
     for text in [
         "{{ a ~ a }}",
         "{{ '\\'' ~ a }}",

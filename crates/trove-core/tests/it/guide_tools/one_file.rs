@@ -11,15 +11,16 @@ use trove_core::{
     caller::{Door, Roles},
     catalogue::List,
     gateway::{Action, AskError},
-    knowledge::{CategorySettings, ProjectSettings, Settings},
+    knowledge::{CategorySettings, CollectionSettings, ProjectSettings, Settings},
     project::ProjectName,
     source::Ask,
 };
 
 use crate::guide::kit::Guide;
 
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 5] = [
     ("guide/lang/rust.md", "# Rust\n"),
+    ("guide/lang/plan.v2.md.j2", "# Plan\n"),
     ("guide/lang/secret.md", "# Secret\n"),
     ("guide/lang/skill/SKILL.md", "---\nname: quiet\ndescription: Hushes\n---\nQuiet.\n"),
     ("guide/lang/skill/notes.md", "# Notes\n"),
@@ -32,6 +33,11 @@ async fn guide() -> Guide {
         let categories = [("lang", at("lang")), ("whole", at("."))];
         let categories = categories.map(|(name, category)| (name.to_owned(), category));
         settings.groups.categories = Some(categories.into());
+        for (name, member) in [("review", "lang/secret+plan*"), ("outer", "review")] {
+            let members = vec![member.to_owned()];
+            let collection = CollectionSettings { members, description: None };
+            settings.groups.collections.insert(name.to_owned(), collection);
+        }
         let project = ProjectSettings {
             categories: Some(vec!["nothing".to_owned()]),
             ..ProjectSettings::default()
@@ -59,13 +65,38 @@ async fn reads(guide: &Guide, caller: &Caller, uri: &str) -> bool {
     guide.gateway.read(caller, &uri.into(), Ask::default()).await.is_ok()
 }
 
-const SECRET: [&str; 6] = [
+const SECRET: [&str; 19] = [
     "guide://document/lang/secret.md",
     "guide://document/lang/secret",
     "guide://category/lang/secret.md",
     "guide://category/lang/SECRET",
     "guide://document/whole/lang/secret.md",
     "guide://category/whole/lang/secret",
+    "guide://document/review/secret.md",
+    "guide://document/review/secret",
+    "guide://document/review/lang/secret.md",
+    "guide://document/REVIEW/SECRET",
+    "guide://document/review/Lang/SECRET.md",
+    "guide://document/Outer/lang/secret",
+    "GUIDE://document/lang/secret.md",
+    "Guide://Document/Lang/Secret",
+    "guide+guide://document/lang/secret.md",
+    "guide+GUIDE://DOCUMENT/review/secret.md",
+    "guide://%64ocument/lang/secret.md",
+    "guide://document/lang/%73ecret.md",
+    "guide://document/%6Cang/secr%65t",
+];
+
+const PLAN: [&str; 9] = [
+    "guide://document/lang/plan.v2.md.j2",
+    "guide://document/lang/plan.v2.md",
+    "guide://document/lang/plan.v2",
+    "guide://document/lang/plan",
+    "guide://category/lang/plan",
+    "guide://category/lang/plan.v2",
+    "guide://document/review/plan.v2.md.j2",
+    "guide://document/outer/lang/plan",
+    "GUIDE://CATEGORY/lang/plan",
 ];
 
 const NOTES: [&str; 4] = [
@@ -79,7 +110,7 @@ const NOTES: [&str; 4] = [
 async fn whatever_name_a_rule_is_on_the_file_is_hidden_under_all() {
     let guide = guide().await;
     let (nobody, admin) = (somebody(&[]), somebody(&["admin"]));
-    for names in [&SECRET[..], &NOTES] {
+    for names in [&SECRET[..], &PLAN, &NOTES] {
         for on in names.iter().filter(|name| !name.contains("SECRET")) {
             rule(&guide, &[(on, "admin", false)]);
             for name in names {
@@ -138,6 +169,31 @@ async fn a_link_is_one_more_name() {
         assert!(!reads(&guide, &somebody(&[]), link).await, "{link}");
         assert!(reads(&guide, &somebody(&["admin"]), link).await, "{link}");
     }
+}
+
+#[tokio::test]
+async fn a_rule_on_the_documents_of_a_collection_leaves_others_alone() {
+    let guide = guide().await;
+    rule(&guide, &[("guide://document/review/*", "admin", false)]);
+    for name in SECRET.iter().chain(&PLAN) {
+        assert!(!reads(&guide, &somebody(&[]), name).await, "{name}");
+        assert!(reads(&guide, &somebody(&["admin"]), name).await, "{name}");
+    }
+    for name in ["guide://document/lang/rust.md", "guide://category/lang", NOTES[0], NOTES[2]] {
+        assert!(reads(&guide, &somebody(&[]), name).await, "{name}");
+    }
+    // An exception that stands before it opens the document under that name and the others.
+    let open = |name: &'static str| (name, "*", false);
+    rule(
+        &guide,
+        &[
+            open("guide://document/lang/secret.md"),
+            open("guide://document/whole/lang/secret.md"),
+            ("guide://document/review/*", "admin", false),
+        ],
+    );
+    assert!(reads(&guide, &somebody(&[]), "guide://document/lang/secret.md").await);
+    assert!(!reads(&guide, &somebody(&[]), "guide://document/lang/plan").await);
 }
 
 #[tokio::test]

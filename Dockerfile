@@ -1,0 +1,25 @@
+# The program alone, in a small image: no shell, no package manager, not root.
+# docs/packages.md says how to run it.
+
+FROM rust:1.95-bookworm AS build
+WORKDIR /src
+COPY Cargo.toml Cargo.lock ./
+COPY crates crates
+COPY web web
+COPY xtask xtask
+RUN cargo build --locked --package trove --profile dist && mkdir /state
+
+FROM gcr.io/distroless/cc-debian12:nonroot
+LABEL org.opencontainers.image.title="Trove" \
+      org.opencontainers.image.description="One door to every MCP resource" \
+      org.opencontainers.image.licenses="Apache-2.0 OR MIT"
+COPY LICENSE-APACHE LICENSE-MIT /usr/share/doc/trove/
+COPY --from=build /src/target/dist/trove /usr/bin/trove
+COPY --from=build --chown=nonroot:nonroot /state /state
+# /config/trove/trove.toml and /config/trove/guide are mounted; the state is kept.
+ENV XDG_CONFIG_HOME=/config
+ENV TROVE_HOME=/state
+VOLUME /state
+EXPOSE 7420
+ENTRYPOINT ["/usr/bin/trove"]
+CMD ["serve", "--http", "0.0.0.0:7420"]
