@@ -64,7 +64,7 @@ fn it_is_built_with_the_toolchain_and_profile_of_the_project() {
         |copy: &String| copy.contains("/target/dist/trove") && copy.ends_with(program.as_str());
     assert!(copied.iter().any(is_put), "{copied:?}");
     // Both stages have the same C library.
-    assert!(build.contains("-bookworm ") && all("FROM")[1].contains("debian12"));
+    assert!(build.contains("-bookworm ") && all("FROM")[1].contains("debian:bookworm"));
 }
 
 #[tokio::test]
