@@ -37,7 +37,7 @@ pub(super) struct Options {
     #[arg(long, value_name = "NAME")]
     tool: Option<String>,
     /// What the tool is told; `$uri` stands for the resource whose turn it is
-    #[arg(long, value_name = "JSON", default_value = r#"{"uri":"$uri"}"#, requires = "tool")]
+    #[arg(long, value_name = "JSON", default_value = ANY_URI, requires = "tool")]
     arguments: String,
     #[command(flatten)]
     target: Target,
@@ -57,42 +57,43 @@ impl Window {
 }
 
 /// What is read, in turn, and how.
-struct Reads {
+pub(super) struct Reads {
     uris: Vec<String>,
     least: usize,
     call: Option<ToolCall>,
 }
 
 /// How long a server that has started may be busy with itself before it is measured.
-const MAX_BUSY: Duration = Duration::from_secs(60);
+pub(super) const MAX_BUSY: Duration = Duration::from_secs(60);
 
 /// Where the URI goes in the arguments of a tool.
 const URI: &str = "$uri";
 
-struct ToolCall {
-    tool: String,
-    arguments: String,
+/// What a tool is told that needs nothing but the URI.
+pub(super) const ANY_URI: &str = r#"{"uri":"$uri"}"#;
+
+/// A tool by which resources are read, and what it is told.
+pub(super) struct ToolCall {
+    pub(super) tool: String,
+    pub(super) arguments: String,
 }
 
 impl Reads {
-    fn new(options: &Options) -> anyhow::Result<Reads> {
-        let places = options.size.places(options.target.expect);
+    /// Of so many resources those of this size.
+    pub(super) fn new(size: Size, count: usize, call: Option<ToolCall>) -> anyhow::Result<Reads> {
+        let places = size.places(count);
         let uris: Vec<_> = places.into_iter().map(|place| sizes::uri("bench", place)).collect();
         anyhow::ensure!(!uris.is_empty(), "no resource of that size is listed");
-        let call = options.tool.clone().map(|tool| {
-            let arguments = options.arguments.clone();
-            ToolCall { tool, arguments }
-        });
         // A call that names no resource may be answered by less.
         let is_named = call.as_ref().is_none_or(|call| call.arguments.contains(URI));
-        Ok(Reads { uris, least: if is_named { options.size.bytes() } else { 1 }, call })
+        Ok(Reads { uris, least: if is_named { size.bytes() } else { 1 }, call })
     }
 
-    fn method(&self) -> &'static str {
+    pub(super) fn method(&self) -> &'static str {
         if self.call.is_some() { "tools/call" } else { "resources/read" }
     }
 
-    fn params(&self, turn: usize) -> anyhow::Result<Value> {
+    pub(super) fn params(&self, turn: usize) -> anyhow::Result<Value> {
         let uri = &self.uris[turn % self.uris.len()];
         let Some(ToolCall { tool, arguments }) = &self.call else {
             return Ok(json!({ "uri": uri }));
@@ -102,7 +103,7 @@ impl Reads {
     }
 
     /// Fails unless the answer is whole.
-    fn check(&self, answer: &[u8]) -> anyhow::Result<()> {
+    pub(super) fn check(&self, answer: &[u8]) -> anyhow::Result<()> {
         message::check(answer, self.least)?;
         let is_refused = self.call.is_some() && message::is_refused(answer);
         anyhow::ensure!(!is_refused, "the tool failed: {}", String::from_utf8_lossy(answer));
@@ -115,7 +116,9 @@ pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     running.list_all(options.target.expect).await?;
     // What it does once after its start, such as to index what it lists, is measured elsewhere.
     process::rest(running.id()?, MAX_BUSY).await;
-    let reads = Reads::new(options)?;
+    let call =
+        options.tool.clone().map(|tool| ToolCall { tool, arguments: options.arguments.clone() });
+    let reads = Reads::new(options.size, options.target.expect, call)?;
     for &concurrency in &options.concurrency {
         print(&at(options, &mut running, &reads, concurrency).await?)?;
     }
@@ -229,7 +232,7 @@ async fn through_http(
 }
 
 /// The time within which this share of all answers came.
-fn quantile(latencies: &[Duration], share: f64) -> Duration {
+pub(super) fn quantile(latencies: &[Duration], share: f64) -> Duration {
     let mut sorted = latencies.to_vec();
     sorted.sort_unstable();
     let last = sorted.len() - 1;

@@ -12,6 +12,7 @@ mod kill;
 mod lists;
 mod load;
 mod message;
+mod pair;
 mod pipe;
 mod process;
 mod rest;
@@ -40,6 +41,8 @@ enum Measure {
     Upstream(upstream::Options),
     /// Read resources of one size in a closed loop
     Read(load::Options),
+    /// How much longer a tool takes than a native read of the same
+    Pair(pair::Options),
     /// Ask the same again and again
     Ask(ask::Options),
     /// List every resource, page by page, again and again
@@ -70,6 +73,7 @@ pub fn run(options: Options) -> anyhow::Result<()> {
         match options.measure {
             Measure::Upstream(options) => upstream::serve(&options).await,
             Measure::Read(options) => load::measure(&options).await,
+            Measure::Pair(options) => pair::measure(&options).await,
             Measure::Ask(options) => ask::measure(&options).await,
             Measure::List(options) => lists::measure(&options).await,
             Measure::Start(options) => start::measure(&options).await,
