@@ -54,14 +54,13 @@ pub fn is_reserved(uri: &str) -> bool {
 /// The usual spelling of a URI of ours whose scheme or authority is in another case;
 /// nothing if it is that already, or not ours. Both are alike in every case (RFC 3986).
 pub fn usual_spelling(uri: &str) -> Option<String> {
-    if !is_reserved(uri) {
-        return None;
-    }
-    let authority = uri.find("://")? + "://".len();
-    let path = uri[authority..].find(['/', '?', '#']).map_or(uri.len(), |at| authority + at);
-    let (head, rest) = uri.split_at(path);
+    let (scheme, rest) = uri.split_once(':')?;
+    let authority = rest.strip_prefix("//")?.bytes();
+    let authority = authority.take_while(|byte| !matches!(byte, b'/' | b'?' | b'#')).count();
+    let (head, rest) = uri.split_at(scheme.len() + "://".len() + authority);
+    // That is rare, and sooner seen than whose it is.
     let is_other = head.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_other.then(|| format!("{}{rest}", head.to_ascii_lowercase()))
+    (is_other && is_reserved(uri)).then(|| format!("{}{rest}", head.to_ascii_lowercase()))
 }
 
 /// Whether clients may fetch `uri` without us, so that it means something to them even

@@ -140,17 +140,17 @@ impl Snapshot {
             let entry = &self.resources[n as usize];
             return Ok(self.route_to(entry.member, entry.local.clone(), RoutedBy::Listing));
         }
-        if let Some(usual) = naming::usual_spelling(uri) {
-            // So that whatever is said of a name of ours, rules too, is said of this one.
-            return self.route(&usual);
-        }
         if let Some((id, local)) = naming::split_qualified(uri)
             && let Some(&member) = self.by_id.get(&id)
         {
-            let usual = naming::usual_spelling(local.as_str());
-            let usual = usual.filter(|_| self.owner(member).is_builtin());
+            let is_ours = self.owner(member).is_builtin();
+            let usual = is_ours.then(|| naming::usual_spelling(local.as_str())).flatten();
             let local = usual.map_or(local, LocalUri::new);
             return Ok(self.route_to(member, local, RoutedBy::Qualifier));
+        }
+        if let Some(usual) = naming::usual_spelling(uri) {
+            // So that whatever is said of a name of ours, rules too, is said of this one.
+            return self.route(&usual);
         }
         if let Some(owners) = self.contested.get(uri) {
             return Err(RouteError::Ambiguous { candidates: self.qualified(owners, uri) });
