@@ -5,14 +5,15 @@ use std::{collections::HashMap, sync::Arc};
 
 use tantivy::{
     DocAddress, DocId, DocSet as _, Score, Searcher, SegmentReader, TERMINATED,
-    columnar::ColumnValues,
+    columnar::{Column, ColumnIndex, ColumnValues},
     query::{Scorer, Weight},
     schema::IndexRecordOption,
 };
 
 use super::{
+    conjunction::{Clause, held, seek_each},
     filter::Filter,
-    lexical::{Compiled, Lexical},
+    lexical::{Asked, Compiled, Lexical},
     record::slot_of,
     schema::{Fields, fast},
 };
@@ -28,22 +29,58 @@ pub(super) struct Match {
 /// What of each document a filter needs.
 struct Columns {
     id: Arc<dyn ColumnValues<u64>>,
-    owner: Arc<dyn ColumnValues<u64>>,
+    /// Nothing where every document is for everybody.
+    owner: Option<Arc<dyn ColumnValues<u64>>>,
 }
+
+/// How many documents are looked at together.
+const BATCH: usize = 256;
 
 impl Columns {
     fn open(segment: &SegmentReader) -> tantivy::Result<Columns> {
         let columns = segment.fast_fields();
+        let owner = columns.u64(fast::OWNER)?;
+        let is_any_private = owner.max_value() > 0;
         Ok(Columns {
-            id: columns.u64(fast::ID)?.first_or_default_col(0),
-            owner: columns.u64(fast::OWNER)?.first_or_default_col(0),
+            id: values(columns.u64(fast::ID)?),
+            owner: is_any_private.then(|| values(owner)),
         })
+    }
+
+    fn owner(&self, doc: DocId) -> u64 {
+        self.owner.as_ref().map_or(0, |owner| owner.get_val(doc))
     }
 
     /// The resource of a document, if it may be found.
     fn admitted(&self, doc: DocId, filter: &mut Filter<'_>) -> Option<u64> {
         let id = self.id.get_val(doc);
-        (filter.admits_owner(self.owner.get_val(doc)) && filter.admits(id)).then_some(id)
+        (filter.admits_owner(self.owner(doc)) && filter.admits(id)).then_some(id)
+    }
+
+    /// The same of many.
+    fn each_admitted(
+        &self,
+        docs: &[DocId],
+        filter: &mut Filter<'_>,
+        mut visit: impl FnMut(DocId, u64),
+    ) {
+        let mut ids = [0; BATCH];
+        for docs in docs.chunks(BATCH) {
+            self.id.get_vals(docs, &mut ids[..docs.len()]);
+            for (doc, id) in docs.iter().zip(ids) {
+                if filter.admits_owner(self.owner(*doc)) && filter.admits(id) {
+                    visit(*doc, id);
+                }
+            }
+        }
+    }
+}
+
+/// A number for every document; 0 where it has none.
+fn values(column: Column<u64>) -> Arc<dyn ColumnValues<u64>> {
+    match column.index {
+        ColumnIndex::Full => column.values,
+        _ => column.first_or_default_col(0),
     }
 }
 
@@ -113,7 +150,7 @@ pub(super) fn best(
 /// The best resources, and how many match in all.
 pub(super) fn best_and_total(
     searcher: &Searcher,
-    weight: &dyn Weight,
+    clause: &Clause<Box<dyn Weight>>,
     filter: &mut Filter<'_>,
     limit: usize,
 ) -> tantivy::Result<(Vec<Match>, usize)> {
@@ -122,14 +159,15 @@ pub(super) fn best_and_total(
     for (number, segment) in searcher.segment_readers().iter().enumerate() {
         let columns = Columns::open(segment)?;
         let alive = segment.alive_bitset();
-        weight.for_each(segment, &mut |doc, score| {
-            if alive.is_none_or(|alive| alive.is_alive(doc))
-                && let Some(id) = columns.admitted(doc, filter)
-            {
-                counted.add(slot_of(id));
-                best.push(Match { id, doc: DocAddress::new(number as u32, doc), score });
-            }
-        })?;
+        let mut held = held(clause, segment, None)?;
+        if let Some(alive) = alive {
+            held.docs.retain(|doc| alive.is_alive(*doc));
+        }
+        columns.each_admitted(&held.docs, filter, |doc, id| {
+            counted.add(slot_of(id));
+            let (doc, score) = (DocAddress::new(number as u32, doc), held.score(doc));
+            best.push(Match { id, doc, score });
+        });
     }
     Ok((best.finish(), counted.total))
 }
@@ -181,7 +219,7 @@ pub(super) fn all_documents_of(
         while postings.doc() != TERMINATED {
             let doc = postings.doc();
             if !segment.is_deleted(doc) {
-                documents.push((DocAddress::new(number as u32, doc), columns.owner.get_val(doc)));
+                documents.push((DocAddress::new(number as u32, doc), columns.owner(doc)));
             }
             postings.advance();
         }
@@ -189,16 +227,26 @@ pub(super) fn all_documents_of(
     Ok(documents)
 }
 
-/// The scores of some documents for one question; those that do not match are absent.
+/// The scores of some documents, sorted by address, for one question; those that do not
+/// match are absent.
 pub(super) fn scores(
     searcher: &Searcher,
-    weight: &dyn Weight,
+    asked: &Asked,
     docs: &[DocAddress],
 ) -> tantivy::Result<HashMap<DocAddress, Score>> {
     let mut scores = HashMap::new();
-    visit(searcher, weight, docs, &mut |doc, score| {
-        scores.insert(doc, score);
-    })?;
+    match asked {
+        Asked::Best(weight) => visit(searcher, &**weight, docs, &mut |doc, score| {
+            scores.insert(doc, score);
+        })?,
+        Asked::All(clause) => {
+            for (number, segment, docs) in by_segment(searcher, docs) {
+                let held = held(clause, segment, Some(&docs))?;
+                let scored = held.docs.iter().map(|doc| (*doc, held.score(*doc)));
+                scores.extend(scored.map(|(doc, score)| (DocAddress::new(number, doc), score)));
+            }
+        }
+    }
     Ok(scores)
 }
 
@@ -259,19 +307,22 @@ fn visit(
     docs: &[DocAddress],
     visitor: &mut dyn FnMut(DocAddress, Score),
 ) -> tantivy::Result<()> {
-    for group in docs.chunk_by(|a, b| a.segment_ord == b.segment_ord) {
-        let segment = searcher.segment_reader(group[0].segment_ord);
+    for (number, segment, docs) in by_segment(searcher, docs) {
         let mut scorer: Box<dyn Scorer> = weight.scorer(segment, 1.0)?;
-        for doc in group {
-            if scorer.doc() < doc.doc_id {
-                scorer.seek(doc.doc_id);
-            }
-            match scorer.doc() {
-                TERMINATED => break,
-                at if at == doc.doc_id => visitor(*doc, scorer.score()),
-                _ => {}
-            }
-        }
+        seek_each(&mut *scorer, docs.into_iter(), |doc, score| {
+            visitor(DocAddress::new(number, doc), score);
+        });
     }
     Ok(())
+}
+
+/// Documents, sorted by address, with their segments.
+fn by_segment<'a>(
+    searcher: &'a Searcher,
+    docs: &'a [DocAddress],
+) -> impl Iterator<Item = (u32, &'a SegmentReader, Vec<DocId>)> {
+    docs.chunk_by(|a, b| a.segment_ord == b.segment_ord).map(|group| {
+        let number = group[0].segment_ord;
+        (number, searcher.segment_reader(number), group.iter().map(|doc| doc.doc_id).collect())
+    })
 }

@@ -11,7 +11,7 @@ use super::{
     filter::Filter,
     highlight::Sought,
     hits::{Hit, Hits},
-    lexical::{Compiler, Lexical, Population},
+    lexical::{Asked, Compiler, Lexical, Population},
     plan::Plan,
     query::{Query, QueryError},
     record::Record,
@@ -127,7 +127,7 @@ impl Finder<'_> {
         let fields = &self.store.fields;
         let compiler = Compiler::new(searcher, fields, population, query.scope, query.is_fuzzy);
         let lexical = compiler.compile(plan)?;
-        let (matches, total) = self.matches(searcher, query, plan, lexical.as_ref(), filter)?;
+        let (matches, total) = self.matches(searcher, query, lexical.as_ref(), filter)?;
         let meaning = meaning.filter(|_| self.vectors.len() > 0).map(|vector| {
             let probe = Probe::of(vector);
             Meaning { spread: self.vectors.spread(&probe), probe }
@@ -201,17 +201,18 @@ impl Finder<'_> {
         &self,
         searcher: &Searcher,
         query: &Query,
-        plan: &Plan,
         lexical: Option<&Lexical>,
         filter: &mut Filter<'_>,
     ) -> tantivy::Result<(Vec<Match>, Option<usize>)> {
         let Some(lexical) = lexical else { return Ok((Vec::new(), None)) };
         let limit = CANDIDATES.max(query.offset + query.max_results);
-        if plan.is_conjunction {
-            let (best, total) = collect::best_and_total(searcher, &*lexical.all, filter, limit)?;
-            return Ok((best, Some(total)));
+        match &lexical.asked {
+            Asked::All(clause) => {
+                let (best, total) = collect::best_and_total(searcher, clause, filter, limit)?;
+                Ok((best, Some(total)))
+            }
+            Asked::Best(weight) => Ok((collect::best(searcher, &**weight, filter, limit)?, None)),
         }
-        Ok((collect::best(searcher, &*lexical.all, filter, limit)?, None))
     }
 
     /// Joins what words and what meaning find.
@@ -331,7 +332,7 @@ fn complete(
     let unranked = candidates.iter().filter(|c| c.lexical == 0.0).filter_map(|c| c.doc);
     let mut unranked: Vec<DocAddress> = unranked.collect();
     unranked.sort_unstable();
-    let ranks = collect::scores(searcher, &*lexical.all, &unranked)?;
+    let ranks = collect::scores(searcher, &lexical.asked, &unranked)?;
     for candidate in candidates.iter_mut() {
         let score = candidate.doc.and_then(|doc| ranks.get(&doc));
         candidate.lexical = score.copied().unwrap_or(candidate.lexical);

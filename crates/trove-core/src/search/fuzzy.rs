@@ -1,10 +1,10 @@
 //! Finds the words of the index that a misspelt one may mean.
 //!
 //! Up to one letter may differ from four letters on, up to two from eight on; two letters
-//! swapped count as one. A word that the index knows is hardly misspelt twice, so that
-//! only one letter of it may differ. Two letters are looked for among words with the same
-//! first letter, and among all others only when that finds nothing: who misspells twice
-//! rarely begins with it, and looking everywhere takes ten times as long.
+//! swapped count as one. Two letters are looked for only where no word differs in one: what
+//! is nearer is what was meant, and the rest is noise. They are looked for among words with
+//! the same first letter, and among all others only when that finds nothing: who misspells
+//! twice rarely begins with it, and looking everywhere takes ten times as long.
 
 use std::{
     cmp::Reverse,
@@ -16,7 +16,7 @@ use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
 use super::top::top_by;
 
 /// To how many words of the index a misspelt word is compared at most.
-const MAX_EXPANSIONS: usize = 32;
+const MAX_EXPANSIONS: usize = 16;
 /// How many words of the index are looked at for a misspelt one, in each field of each
 /// segment.
 const MAX_LOOKED_AT: usize = 20_000;
@@ -56,7 +56,7 @@ pub(super) fn expand(
         1 => search.run(1, None)?,
         _ => {
             search.run(1, None)?;
-            if !search.found.contains_key(form) {
+            if search.found.is_empty() {
                 search.run(2, form.chars().next())?;
             }
             if search.found.is_empty() {

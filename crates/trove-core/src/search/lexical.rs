@@ -13,6 +13,7 @@ use tantivy::{
 };
 
 use super::{
+    conjunction::Clause,
     fuzzy::{self, Expansions},
     plan::{Plan, Unit, UnitKind},
     query::Scope,
@@ -133,10 +134,18 @@ pub(super) struct Compiled {
     pub(super) tokens: HashSet<String>,
 }
 
+/// What gives candidates.
+pub(super) enum Asked {
+    /// The more words, the better; only the best are looked for.
+    Best(Box<dyn Weight>),
+    /// Every word must hold; all that hold them are counted.
+    All(Clause<Box<dyn Weight>>),
+}
+
 /// A whole question, ready to be looked for.
 pub(super) struct Lexical {
     /// What gives candidates and their rank.
-    pub(super) all: Box<dyn Weight>,
+    pub(super) asked: Asked,
     pub(super) units: Vec<Compiled>,
     /// The most the question could weigh.
     pub(super) mass: f32,
@@ -164,25 +173,31 @@ impl<'a> Compiler<'a> {
 
     /// The question of a plan; nothing where the plan has no words.
     pub(super) fn compile(&self, plan: &Plan) -> tantivy::Result<Option<Lexical>> {
-        let mut clauses: Vec<(Occur, Box<dyn IndexQuery>)> = Vec::new();
+        let mut required = Vec::new();
+        let mut optional = Vec::new();
         let mut units = Vec::new();
         for (number, unit) in plan.units.iter().enumerate() {
             let expanded = self.expand(unit)?;
-            if unit.is_required {
-                clauses.push((Occur::Must, self.required(unit, &expanded)));
-            } else {
+            match unit.is_required {
+                true => required.push(self.required(unit, &expanded)),
                 // Flat, so that the library can pass over what cannot come first.
-                let flat = self.scoring(unit, &expanded, None);
-                clauses.extend(flat.into_iter().map(|query| (Occur::Should, query)));
+                false => optional.extend(self.scoring(unit, &expanded, None)),
             }
             units.push(self.compile_unit(number, unit, &expanded)?);
         }
-        if clauses.is_empty() {
+        if units.is_empty() {
             return Ok(None);
         }
-        let all = self.weight(Box::new(BooleanQuery::new(clauses)))?;
+        let asked = match plan.is_conjunction {
+            true => Asked::All(Clause::All(required).try_map(&|leaf| self.weight(leaf))?),
+            false => {
+                let must = required.into_iter().map(|it| (Occur::Must, it.into_query()));
+                let should = optional.into_iter().map(|query| (Occur::Should, query));
+                Asked::Best(self.weight(&BooleanQuery::new(must.chain(should).collect()))?)
+            }
+        };
         let mass = units.iter().map(|unit| unit.idf).sum::<f32>() * BM25_CEILING;
-        Ok(Some(Lexical { all, units, mass: mass.max(f32::MIN_POSITIVE) }))
+        Ok(Some(Lexical { asked, units, mass: mass.max(f32::MIN_POSITIVE) }))
     }
 
     /// Looks up a text that must be a whole name, symbol or URI.
@@ -191,10 +206,10 @@ impl<'a> Compiler<'a> {
             Box::new(TermQuery::new(Term::from_field_text(field, text), IndexRecordOption::Basic))
         };
         let either = BooleanQuery::union(vec![term(fields.exact), term(fields.symbol)]);
-        self.weight(Box::new(either))
+        self.weight(&either)
     }
 
-    fn weight(&self, query: Box<dyn IndexQuery>) -> tantivy::Result<Box<dyn Weight>> {
+    fn weight(&self, query: &dyn IndexQuery) -> tantivy::Result<Box<dyn Weight>> {
         query.weight(EnableScoring::enabled_from_statistics_provider(
             &self.statistics,
             self.searcher,
@@ -209,7 +224,7 @@ impl<'a> Compiler<'a> {
     ) -> tantivy::Result<Compiled> {
         let weights = |class| {
             let queries = self.scoring(unit, expanded, Some(class));
-            queries.into_iter().map(|query| self.weight(query)).collect::<tantivy::Result<_>>()
+            queries.iter().map(|query| self.weight(query)).collect::<tantivy::Result<_>>()
         };
         Ok(Compiled {
             unit: number,
@@ -221,34 +236,30 @@ impl<'a> Compiler<'a> {
     }
 
     /// What must hold for a required unit: the whole, or all of its parts.
-    fn required(&self, unit: &Unit, expanded: &[Expansions]) -> Box<dyn IndexQuery> {
+    fn required(&self, unit: &Unit, expanded: &[Expansions]) -> Clause<Box<dyn IndexQuery>> {
+        let any = |queries: Vec<_>| queries.into_iter().map(Clause::Leaf);
         let UnitKind::Word { whole, parts } = &unit.kind else {
-            return union(self.scoring(unit, expanded, None));
+            return Clause::Any(any(self.scoring(unit, expanded, None)).collect());
         };
         let mut alternatives = Vec::new();
         if parts.len() != 1 {
-            alternatives.extend(self.whole_queries(whole, None));
+            alternatives.extend(any(self.whole_queries(whole, None)));
         }
-        let parts = parts.iter().zip(expanded);
-        let parts: Vec<_> = parts
-            .map(|(part, expansions)| (Occur::Must, self.required_part(&part.stem, expansions)))
-            .collect();
         if !parts.is_empty() {
-            alternatives.push(Box::new(BooleanQuery::new(parts)) as Box<dyn IndexQuery>);
+            let parts = parts.iter().zip(expanded);
+            let parts = parts.map(|(part, expansions)| self.required_part(&part.stem, expansions));
+            alternatives.push(Clause::All(parts.collect()));
         }
-        alternatives.extend(self.symbol_queries(whole, None));
-        union(alternatives)
+        alternatives.extend(any(self.symbol_queries(whole, None)));
+        Clause::Any(alternatives)
     }
 
-    /// A part wherever it stands; of a misspelt one the best that it may mean, in one step,
-    /// because unions of unions are slow.
-    fn required_part(&self, stem: &str, expansions: &Expansions) -> Box<dyn IndexQuery> {
-        if expansions.is_empty() {
-            return union(self.part_queries(stem, expansions, None));
-        }
+    /// A part wherever it stands; of a misspelt one the best that it may mean.
+    fn required_part(&self, stem: &str, expansions: &Expansions) -> Clause<Box<dyn IndexQuery>> {
         let fields = self.word_fields(None);
-        let near = fields.flat_map(|field| near_queries(field, stem, expansions)).collect();
-        Box::new(DisjunctionMaxQuery::new(near))
+        let near = fields.flat_map(|field| near_queries(field, stem, expansions));
+        let near = near.map(Clause::Leaf).collect();
+        if expansions.is_empty() { Clause::Any(near) } else { Clause::Best(near) }
     }
 
     /// Everything that speaks for a unit, in one class of fields or in all.
@@ -374,13 +385,6 @@ fn near_queries(field: &Weighted, stem: &str, expansions: &Expansions) -> Vec<Bo
 fn term(field: Field, text: &str, weight: f32) -> Box<dyn IndexQuery> {
     let term = Term::from_field_text(field, text);
     Box::new(BoostQuery::new(Box::new(TermQuery::new(term, IndexRecordOption::WithFreqs)), weight))
-}
-
-fn union(mut queries: Vec<Box<dyn IndexQuery>>) -> Box<dyn IndexQuery> {
-    match queries.len() {
-        1 => queries.remove(0),
-        _ => Box::new(BooleanQuery::union(queries)),
-    }
 }
 
 fn tokens_of(unit: &Unit, expanded: &[Expansions]) -> HashSet<String> {

@@ -8,6 +8,7 @@
 mod analyser;
 mod chunks;
 mod collect;
+mod conjunction;
 mod document;
 mod embed;
 mod entry;

@@ -24,6 +24,8 @@ use crate::{
 pub const MAX_ENTRIES: usize = 4_000_000;
 /// How many types are told apart; the rest count as unknown.
 const MAX_TYPES: usize = 4096;
+/// What stands at a place that is free; the first id is greater.
+const NO_ID: u64 = 0;
 /// How many Sources are told apart.
 const MAX_SOURCES: usize = u16::MAX as usize;
 
@@ -31,6 +33,8 @@ const MAX_SOURCES: usize = u16::MAX as usize;
 #[derive(Debug, Default)]
 pub(super) struct Roster {
     records: Vec<Option<Record>>,
+    /// The id of each, by place: of many at once it is asked whether they are there.
+    ids: Vec<u64>,
     free: Vec<u32>,
     /// Places by the hash of Source and name; a clash takes the next number.
     places: HashMap<u64, u32>,
@@ -64,6 +68,11 @@ impl Roster {
     /// The resource with an id, unless it is gone.
     pub(super) fn get(&self, id: u64) -> Option<&Record> {
         self.at(slot_of(id)).filter(|record| record.id == id)
+    }
+
+    /// Whether there is a resource with an id.
+    pub(super) fn has(&self, id: u64) -> bool {
+        self.ids.get(slot_of(id)) == Some(&id)
     }
 
     pub(super) fn get_mut(&mut self, id: u64) -> Option<&mut Record> {
@@ -126,12 +135,14 @@ impl Roster {
         let slot = slot_of(id);
         if slot >= self.records.len() {
             self.records.resize_with(slot + 1, || None);
+            self.ids.resize(slot + 1, NO_ID);
         }
         if let Err(hash) = place {
             self.places.insert(hash, slot as u32);
         }
         self.generation = self.generation.max((id >> 32) as u32);
         self.records[slot] = Some(record);
+        self.ids[slot] = id;
         Some(id)
     }
 
@@ -140,6 +151,7 @@ impl Roster {
         let number = *self.source_numbers.get(source)?;
         let slot = self.probe(number, local).ok()?;
         let record = self.records[slot].take()?;
+        self.ids[slot] = NO_ID;
         self.uncount(&record);
         self.forget_place(number, local, slot);
         self.free.push(slot as u32);
