@@ -6,10 +6,11 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// How long it must have rested.
-const QUIET: Duration = Duration::from_secs(10);
-/// Who used less of the processor than this meanwhile has rested.
-const AT_REST: Duration = Duration::from_millis(100);
+/// How soon it looks again after it was busy, and how late when it has nothing to give back.
+const SOON: Duration = Duration::from_millis(100);
+const LATE: Duration = Duration::from_secs(10);
+/// Who used less than one part in so many of the time has rested.
+const AT_REST: u32 = 32;
 /// Who has used less than this since memory was given back has taken little of it again.
 const AWAKE: Duration = Duration::from_millis(50);
 
@@ -18,14 +19,20 @@ const AWAKE: Duration = Duration::from_millis(50);
 pub(crate) async fn watch(stop: CancellationToken) {
     let mut used = used();
     let mut given_back = None;
+    let mut pause = SOON;
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
-            () = tokio::time::sleep(QUIET) => {}
+            () = tokio::time::sleep(pause) => {}
         }
         let before = std::mem::replace(&mut used, self::used());
-        let is_small = given_back.is_some_and(|at| used - at < AWAKE);
-        if used - before > AT_REST || is_small {
+        let has_rested = used - before < pause / AT_REST;
+        if given_back.is_some_and(|at| used - at < AWAKE) {
+            pause = LATE.min(pause * 2);
+            continue;
+        }
+        pause = SOON;
+        if !has_rested {
             continue;
         }
         match trove_pages::give_back() {

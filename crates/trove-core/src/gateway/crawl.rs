@@ -1,6 +1,7 @@
 //! Keeps the index in step with the catalogue, and reads contents for it in the
 //! background: few at a time, fewer still from one Source, and never before a request.
 
+mod demand;
 mod due;
 mod reading;
 mod rules;
@@ -24,7 +25,12 @@ use tokio_util::sync::CancellationToken;
 
 pub use self::rules::{IndexRule, IndexRules, MAX_INDEX_RULES};
 
-use self::{due::Due, reading::Reading};
+pub(super) use self::demand::Demand;
+use self::{
+    demand::{LOOK, YIELD},
+    due::Due,
+    reading::Reading,
+};
 use super::{Gateway, find::seconds};
 use crate::{
     access::Standing,
@@ -39,16 +45,14 @@ use crate::{
 
 /// How long reading one content may take.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// How long after a request the background waits.
-const YIELD: Duration = Duration::from_millis(100);
-/// How often the background looks whether somebody asks, while it computes.
-const LOOK: Duration = Duration::from_millis(250);
-/// The longest that a content waits for a pause between requests to be read: where somebody
-/// always asks, the index must get whole too.
+/// How long the background waits for a pause between requests to read a content: where
+/// somebody always asks, the index must get whole too.
 const MAX_YIELD: Duration = Duration::from_millis(200);
 /// The same for vectors, which take the processor for longer, and their turn after that.
 const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
+/// The same for both where so much is asked that whatever they take is taken from requests.
+const MAX_LOADED_YIELD: Duration = Duration::from_secs(3);
 
 /// How soon a content is read again by the clock, at the earliest.
 const REREAD_AFTER_MS: u64 = 60_000;
@@ -62,6 +66,8 @@ pub struct CrawlSettings {
     pub parallel: AtomicUsize,
     /// No content is read again by the clock sooner than this, in milliseconds.
     pub reread_after_ms: AtomicU64,
+    /// How long after its start the crawler lets everybody else begin, in milliseconds.
+    pub settle_ms: AtomicU64,
     rules: ArcSwap<IndexRules>,
 }
 
@@ -84,24 +90,9 @@ impl Default for CrawlSettings {
             max_content_bytes: AtomicUsize::new(1024 * 1024),
             parallel: AtomicUsize::new(5),
             reread_after_ms: AtomicU64::new(REREAD_AFTER_MS),
+            settle_ms: AtomicU64::new(0),
             rules: ArcSwap::default(),
         }
-    }
-}
-
-/// When somebody last asked, so that the background can stand aside.
-#[derive(Debug, Default)]
-pub(super) struct LastAsked(AtomicU64);
-
-impl LastAsked {
-    pub(super) fn note(&self, since: Instant) {
-        let ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.store(ms, Ordering::Relaxed);
-    }
-
-    fn is_recent(&self, since: Instant) -> bool {
-        let asked = Duration::from_millis(self.0.load(Ordering::Relaxed));
-        asked > Duration::ZERO && since.elapsed().saturating_sub(asked) < YIELD
     }
 }
 
@@ -110,6 +101,7 @@ impl Gateway {
     pub async fn crawl(self: Arc<Self>, stop: CancellationToken) {
         let Some(search) = self.search().cloned() else { return };
         let mut crawler = Crawler {
+            settled: self.settled(),
             gateway: self,
             search,
             fed: HashMap::new(),
@@ -127,13 +119,23 @@ impl Gateway {
         search.pause_meaning(false);
     }
 
-    /// Lets vectors wait while requests come in, but not for ever.
+    /// When everybody else has begun.
+    fn settled(&self) -> Instant {
+        let settle = self.crawl_settings.settle_ms.load(Ordering::Relaxed);
+        Instant::now() + Duration::from_millis(settle)
+    }
+
+    /// Lets vectors wait while others begin and while requests come in, but not for ever.
     async fn yield_meaning(&self, search: &Search) {
+        search.pause_meaning(true);
+        tokio::time::sleep_until(self.settled()).await;
+        search.pause_meaning(false);
         let mut turn = LOOK;
         loop {
             tokio::time::sleep(turn).await;
             turn = LOOK;
-            if self.last_asked.is_recent(self.started) && search.lacks_vectors() {
+            self.demand.look();
+            if self.demand.is_recent() && search.lacks_vectors() {
                 search.pause_meaning(true);
                 self.stand_aside(MAX_MEANING_YIELD).await;
                 search.pause_meaning(false);
@@ -144,7 +146,8 @@ impl Gateway {
 
     async fn stand_aside(&self, limit: Duration) {
         let began = Instant::now();
-        while self.last_asked.is_recent(self.started) && began.elapsed() < limit {
+        let limit = if self.demand.is_heavy() { MAX_LOADED_YIELD.max(limit) } else { limit };
+        while self.demand.is_recent() && began.elapsed() < limit {
             tokio::time::sleep(YIELD).await;
         }
     }
@@ -160,6 +163,8 @@ struct Crawler {
     /// What is to be read again by the clock.
     due: Due,
     reading: Reading,
+    /// Before this no content is read.
+    settled: Instant,
 }
 
 impl Crawler {

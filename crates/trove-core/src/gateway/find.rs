@@ -53,7 +53,7 @@ impl Gateway {
         let search = self.search.get().ok_or(FindError::NoIndex)?.clone();
         let caller = Caller { via: searching(caller.via), ..caller.clone() };
         let asked = Asked::new(&caller, "find", "");
-        self.last_asked.note(self.started);
+        self.demand.note();
         query.now = seconds(SystemTime::now());
         let wanted = query.sources.clone();
         let sight = self.sight(&caller);

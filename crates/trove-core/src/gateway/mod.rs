@@ -88,7 +88,7 @@ pub struct Gateway {
     search: OnceLock<Arc<Search>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
-    last_asked: crawl::LastAsked,
+    demand: crawl::Demand,
     progress: progress::Progress,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
@@ -133,7 +133,7 @@ impl Gateway {
             knowledge: OnceLock::new(),
             search: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
-            last_asked: crawl::LastAsked::default(),
+            demand: crawl::Demand::new(),
             progress: progress::Progress::default(),
             settings: ArcSwap::default(),
             stop,

@@ -103,7 +103,7 @@ impl Gateway {
         };
         // Whoever watches the index grow, in our health, must not hold it up.
         if !route.source.is_builtin() {
-            self.last_asked.note(self.started);
+            self.demand.note();
         }
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, route.source.id().as_str());

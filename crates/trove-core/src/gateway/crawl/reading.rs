@@ -129,6 +129,9 @@ impl Crawler {
     /// wait before looking again.
     pub(super) fn start_reading(&mut self) -> Duration {
         let now = Instant::now();
+        if now < self.settled {
+            return self.settled - now;
+        }
         let parallel = self.gateway.crawl_settings.parallel.load(Ordering::Relaxed).max(1);
         while self.reading.tasks.len() < parallel {
             let Some(pending) = self.reading.take_chosen(now) else {
