@@ -123,6 +123,11 @@ impl<'a> Object<'a> {
     }
 
     fn scan(mut scanner: Scanner<'a>) -> Option<Object<'a>> {
+        Object::next(&mut scanner).filter(|_| scanner.is_done())
+    }
+
+    /// The object that comes next.
+    fn next(scanner: &mut Scanner<'a>) -> Option<Object<'a>> {
         let mut members = Vec::new();
         if !scanner.take(b'{') {
             return None;
@@ -142,7 +147,7 @@ impl<'a> Object<'a> {
                 return None;
             }
         }
-        scanner.is_done().then_some(Object { members, edited: false })
+        Some(Object { members, edited: false })
     }
 
     /// An object without members.
@@ -213,36 +218,19 @@ impl<'a> Object<'a> {
 
     /// The object as text.
     pub fn to_text(&self) -> String {
-        let mut text = String::with_capacity(self.size());
-        self.write(|part| text.push_str(part));
-        text
-    }
-
-    /// Adds the object as text.
-    pub fn push_to(&self, out: &mut String) {
-        self.write(|part| out.push_str(part));
-    }
-
-    /// Adds the object as the text of a JSON string.
-    pub fn push_quoted_to(&self, out: &mut String) {
-        out.push('"');
-        self.write(|part| push_escapes(out, part));
-        out.push('"');
-    }
-
-    /// About how long its text is.
-    pub fn size(&self) -> usize {
-        self.members.iter().map(|(key, value)| key.len() + value.len() + 4).sum::<usize>() + 2
-    }
-
-    fn write(&self, mut push: impl FnMut(&str)) {
+        let size = self.members.iter().map(|(key, value)| key.len() + value.len() + 4);
+        let mut text = String::with_capacity(size.sum::<usize>() + 2);
+        text.push('{');
         for (n, (key, value)) in self.members.iter().enumerate() {
-            push(if n == 0 { "{" } else { "," });
-            push(&quote(key));
-            push(":");
-            push(value);
+            if n > 0 {
+                text.push(',');
+            }
+            push_quoted(&mut text, key);
+            text.push(':');
+            text.push_str(value);
         }
-        push(if self.members.is_empty() { "{}" } else { "}" });
+        text.push('}');
+        text
     }
 
     /// The object as a value.
@@ -255,6 +243,107 @@ impl Default for Object<'_> {
     fn default() -> Self {
         Object::new()
     }
+}
+
+/// An object that is only written: each member goes straight into the text.
+pub struct Writer(String);
+
+impl Writer {
+    /// An object that has room for so many bytes.
+    pub fn with_capacity(bytes: usize) -> Writer {
+        let mut text = String::with_capacity(bytes);
+        text.push('{');
+        Writer(text)
+    }
+
+    /// Begins a member, whose value must follow; what it is called needs no escape.
+    pub fn key(&mut self, key: &'static str) -> &mut String {
+        if !self.0.ends_with('{') {
+            self.0.push(',');
+        }
+        self.0.push('"');
+        self.0.push_str(key);
+        self.0.push_str("\":");
+        &mut self.0
+    }
+
+    /// A member that is JSON already.
+    pub fn raw(&mut self, key: &'static str, value: &str) {
+        self.key(key).push_str(value);
+    }
+
+    /// A member that is a string.
+    pub fn text(&mut self, key: &'static str, value: &str) {
+        push_quoted(self.key(key), value);
+    }
+
+    /// A member that is true or false.
+    pub fn flag(&mut self, key: &'static str, value: bool) {
+        self.raw(key, if value { "true" } else { "false" });
+    }
+
+    /// A member that is a number.
+    pub fn number(&mut self, key: &'static str, value: impl fmt::Display) {
+        use fmt::Write as _;
+        // Writing to a string cannot fail.
+        let _ = write!(self.key(key), "{value}");
+    }
+
+    /// Begins a member that is an object, whose members follow.
+    pub fn open(&mut self, key: &'static str) {
+        self.key(key).push('{');
+    }
+
+    /// Ends the innermost object.
+    pub fn close(&mut self) {
+        self.0.push('}');
+    }
+
+    /// Where the next byte goes.
+    pub fn at(&self) -> usize {
+        self.0.len()
+    }
+
+    /// The whole text.
+    pub fn finish(mut self) -> String {
+        self.close();
+        self.0
+    }
+}
+
+/// The objects of an array that is a member of an object which is known to be JSON, each with
+/// its text, read in one go; nothing where there is no such array. What is no object comes as
+/// its text alone.
+pub fn objects_in<'a>(text: &'a str, key: &str) -> Option<Vec<(&'a str, Option<Object<'a>>)>> {
+    let mut scanner = Scanner::of_valid(text);
+    let mut is_next = scanner.take(b'{');
+    while is_next {
+        let is_it = string(scanner.string().ok()?)? == key;
+        scanner.take(b':');
+        if is_it {
+            return objects(&mut scanner);
+        }
+        scanner.value().ok()?;
+        is_next = scanner.take(b',');
+    }
+    None
+}
+
+fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<'a>>)>> {
+    let mut found = Vec::new();
+    if !scanner.take(b'[') {
+        return None;
+    }
+    while !scanner.take(b']') {
+        let rest = scanner.rest();
+        let object = match rest.starts_with('{') {
+            true => Some(Object::next(scanner)?),
+            false => scanner.value().ok().map(|_| None)?,
+        };
+        found.push((&rest[..rest.len() - scanner.rest_len()], object));
+        scanner.take(b',');
+    }
+    Some(found)
 }
 
 /// The items of an array, or nothing if `text` is not an array.
@@ -362,7 +451,7 @@ pub fn push_quoted(out: &mut String, value: &str) {
 }
 
 /// Adds what stands between the quotes. What needs no escape is copied in runs.
-fn push_escapes(out: &mut String, value: &str) {
+pub fn push_escapes(out: &mut String, value: &str) {
     let mut rest = value;
     while let Some(at) = scan::first_to_escape(rest.as_bytes()) {
         out.push_str(&rest[..at]);
@@ -441,12 +530,38 @@ mod tests {
     #[test]
     fn an_object_in_a_string_is_read_back() {
         let object = Object::parse(r#"{"a\"\n":"c\nd\u0001","n":[1, "\""]}"#).unwrap();
-        let (mut plain, mut quoted) = (String::new(), String::new());
-        object.push_to(&mut plain);
-        object.push_quoted_to(&mut quoted);
-        assert_eq!(plain, object.to_text());
-        assert_eq!(string(&quoted).unwrap(), plain);
+        let plain = object.to_text();
+        assert_eq!(plain, r#"{"a\"\n":"c\nd\u0001","n":[1, "\""]}"#);
+        assert_eq!(string(&quote(&plain)).unwrap(), plain);
         assert_eq!(Object::new().to_text(), "{}");
+    }
+
+    #[test]
+    fn what_is_written_member_by_member_is_read_back() {
+        let mut writer = Writer::with_capacity(0);
+        writer.text("a", "x\"\n");
+        writer.open("b");
+        writer.flag("c", true);
+        writer.number("d", 7);
+        writer.close();
+        writer.raw("e", "[1]");
+        assert_eq!(writer.finish(), r#"{"a":"x\"\n","b":{"c":true,"d":7},"e":[1]}"#);
+        assert_eq!(Writer::with_capacity(9).finish(), "{}");
+    }
+
+    #[test]
+    fn objects_are_found_where_they_stand() {
+        let text = r#"{"x":["contents"], "contents": [ {"a":"]"} , 5,{} ] ,"z":1}"#;
+        let found = objects_in(text, "contents").unwrap();
+        let texts: Vec<&str> = found.iter().map(|(text, _)| *text).collect();
+        assert_eq!(texts, [r#"{"a":"]"}"#, "5", "{}"]);
+        let are_objects: Vec<bool> = found.iter().map(|(_, object)| object.is_some()).collect();
+        assert_eq!(are_objects, [true, false, true]);
+        assert_eq!(found[0].1.as_ref().unwrap().get_str("a").unwrap(), "]");
+        assert!(objects_in(r#"{"contents":[]}"#, "contents").unwrap().is_empty());
+        for none in ["{}", "[]", r#"{"contents":{}}"#, r#"{"other":[]}"#] {
+            assert!(objects_in(none, "contents").is_none(), "{none}");
+        }
     }
 
     proptest! {

@@ -45,6 +45,17 @@ impl<'a> Scanner<'a> {
         self.peek().is_none()
     }
 
+    /// What comes next, blanks aside.
+    pub(crate) fn rest(&mut self) -> &'a str {
+        self.blanks();
+        &self.text[self.at..]
+    }
+
+    /// How much is left.
+    pub(crate) fn rest_len(&self) -> usize {
+        self.text.len() - self.at
+    }
+
     /// The text of the next value.
     pub(crate) fn value(&mut self) -> Scan<&'a str> {
         self.blanks();
@@ -212,6 +223,28 @@ fn end_of_valid_string(bytes: &[u8], start: usize) -> Scan<usize> {
 
 /// Where the first byte stands that may not stand in a JSON string as it is.
 pub(crate) fn first_to_escape(bytes: &[u8]) -> Option<usize> {
+    // Most stretches have none, which is told of many bytes at once; where one is found it is
+    // looked for again.
+    let mut at = 0;
+    for stretch in bytes.chunks_exact(STRETCH) {
+        let needs = |any: u8, byte: &u8| any | u8::from(needs_escape(*byte));
+        if stretch.iter().fold(0, needs) != 0 {
+            break;
+        }
+        at += STRETCH;
+    }
+    first_by_words(&bytes[at..]).map(|step| at + step)
+}
+
+/// How many bytes are looked at together: few enough that lines of text pass by stretches.
+const STRETCH: usize = 32;
+
+fn needs_escape(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// The same, eight bytes at a time.
+fn first_by_words(bytes: &[u8]) -> Option<usize> {
     const EACH: u64 = u64::from_ne_bytes([1; 8]);
     const HIGH: u64 = EACH << 7;
     let mut chunks = bytes.chunks_exact(8);
@@ -228,8 +261,7 @@ pub(crate) fn first_to_escape(bytes: &[u8]) -> Option<usize> {
         }
         at += 8;
     }
-    let rest = chunks.remainder();
-    rest.iter().position(|b| matches!(b, 0..0x20 | b'"' | b'\\')).map(|step| at + step)
+    chunks.remainder().iter().position(|b| needs_escape(*b)).map(|step| at + step)
 }
 
 /// The length of the escape that begins here. Lone surrogates are let through, as

@@ -270,7 +270,7 @@ impl Tools {
                 trace!("Tool {name} completed successfully");
                 match outcome.0 {
                     Given::Answer(answer) => answer.into_reply(),
-                    Given::NeedsInput(reply) => reply,
+                    Given::Written(reply) | Given::NeedsInput(reply) => reply,
                 }
             }
             Err(failure) => {

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    json::{Json, Object, quote},
+    json::{Json, Object, push_escapes, quote},
     source::Reply,
 };
 
@@ -14,6 +14,8 @@ pub struct Outcome(pub(super) Given);
 pub(super) enum Given {
     /// The answer.
     Answer(Answer),
+    /// The answer, written out.
+    Written(Reply),
     /// The Source wants something from the caller first; its own words.
     NeedsInput(Reply),
 }
@@ -21,8 +23,6 @@ pub(super) enum Given {
 /// An answer, its members written already.
 pub(super) struct Answer {
     pub(super) object: Object<'static>,
-    /// Content blocks that follow the text.
-    pub(super) blocks: Vec<String>,
 }
 
 impl Outcome {
@@ -36,7 +36,7 @@ impl Outcome {
 
     /// `{success: true}` with these members beside it.
     pub(super) fn flat(object: Object<'static>) -> Outcome {
-        Outcome(Given::Answer(Answer { object, blocks: Vec::new() }))
+        Outcome(Given::Answer(Answer { object }))
     }
 
     /// What the Source wants before it can answer.
@@ -56,13 +56,10 @@ impl Outcome {
         self.with("instruction", instruction)
     }
 
-    /// Adds a content block after the text.
-    #[must_use]
-    pub(super) fn block(mut self, block: String) -> Outcome {
-        if let Given::Answer(answer) = &mut self.0 {
-            answer.blocks.push(block);
-        }
-        self
+    /// An object whose text comes in parts, `success: true` among its members, and content
+    /// blocks that follow it.
+    pub(super) fn written(parts: &[&str], blocks: &[String]) -> Outcome {
+        Outcome(Given::Written(result(parts, blocks, false)))
     }
 
     fn with(mut self, key: &'static str, text: &str) -> Outcome {
@@ -76,7 +73,7 @@ impl Outcome {
 impl Answer {
     /// The result of the call: the object as structured content and as text.
     pub(super) fn into_reply(self) -> Reply {
-        result(&self.object, &self.blocks, false)
+        result(&[&self.object.to_text()], &[], false)
     }
 }
 
@@ -307,28 +304,33 @@ impl Failure {
 
     /// The result of the call.
     pub(super) fn to_reply(&self, masked: bool) -> Reply {
-        result(&self.to_object(masked), &[], true)
+        result(&[&self.to_object(masked).to_text()], &[], true)
     }
 }
 
 /// What stands in place of details that are not for the caller.
 const MASKED: &str = "withheld; see the gateway's log";
 
-/// A tool result: the object as text first, then other blocks, and as structured content.
-fn result(object: &Object<'_>, blocks: &[String], is_error: bool) -> Reply {
+/// A tool result: the object as text first, then other blocks, and as structured content. Its
+/// text comes in parts, so that a large one need not be copied to be among its neighbours.
+fn result(parts: &[&str], blocks: &[String], is_error: bool) -> Reply {
+    let size: usize = parts.iter().map(|part| part.len()).sum();
     let more: usize = blocks.iter().map(String::len).sum();
     // As text it grows by the escapes of what is quoted in it already.
-    let size = object.size() * 2 + object.size() / 8 + more + 128;
-    let mut body = String::with_capacity(size);
-    body.push_str(r#"{"content":[{"type":"text","text":"#);
-    object.push_quoted_to(&mut body);
-    body.push('}');
+    let mut body = String::with_capacity(size * 2 + size / 8 + more + 512);
+    body.push_str(r#"{"content":[{"type":"text","text":""#);
+    for part in parts {
+        push_escapes(&mut body, part);
+    }
+    body.push_str(r#""}"#);
     for block in blocks {
         body.push(',');
         body.push_str(block);
     }
     body.push_str(r#"],"structuredContent":"#);
-    object.push_to(&mut body);
+    for part in parts {
+        body.push_str(part);
+    }
     body.push_str(if is_error { r#","isError":true}"# } else { r#","isError":false}"# });
     Reply::plain(Json::written(body))
 }

@@ -24,7 +24,7 @@ pub(super) fn call(
         return;
     }
     let outcome = match result {
-        Ok(Outcome(Given::Answer(_))) => audit::Outcome::Done,
+        Ok(Outcome(Given::Answer(_) | Given::Written(_))) => audit::Outcome::Done,
         Ok(Outcome(Given::NeedsInput(_))) => audit::Outcome::Refused("ConsentRequired"),
         Err(failure) => ending(failure),
     };

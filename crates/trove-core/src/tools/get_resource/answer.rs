@@ -1,6 +1,6 @@
 //! What was read, in its envelope.
 
-use std::time::SystemTime;
+use std::{borrow::Cow, time::SystemTime};
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -12,7 +12,7 @@ use crate::{
     catalogue::{ResourceEntry, RoutedBy},
     content,
     gateway::Reading,
-    json::{Object, quote},
+    json::{Object, Writer, quote},
     source::SourceError,
     uri::PublicUri,
 };
@@ -20,6 +20,8 @@ use crate::{
 /// The most of a name and of a date that is repeated.
 const MAX_NAME: usize = 200;
 const MAX_DATE: usize = 64;
+/// About how much stands around the data.
+const ENVELOPE: usize = 512;
 
 /// The answer to a read that succeeded.
 pub(super) fn give(
@@ -33,25 +35,27 @@ pub(super) fn give(
         return Err(failures::failed(uri, &reading.source, &error));
     };
     let listed = Listed::of(call, reading);
-    let mut shown = show::show(call, asked, &contents)?;
-    if shown.mime.is_none() {
-        shown.mime.clone_from(&listed.mime);
-    }
+    let shown = show::show(call, asked, &contents)?;
     let nonce = format!("{:016x}", rand::random::<u64>());
-    let mut out = Object::new();
-    out.set("success", "true");
-    out.set_str("uri", uri.as_str());
-    out.set_str("resource_name", listed.name.as_deref().unwrap_or(uri.as_str()));
-    let metadata = metadata(&shown, &listed, reading, &nonce);
-    out.set("data", std::mem::take(&mut shown.data));
-    out.set_str("timestamp", &rfc3339(reading.fetched_at));
-    out.set_str("mime_type", shown.mime.as_deref().unwrap_or("text/plain"));
-    out.set_str("server", reading.source.as_str());
-    out.set("size", shown.size.to_string());
-    out.set("metadata", metadata);
-    let outcome = Outcome::flat(out);
-    let outcome = shown.images.into_iter().fold(outcome, Outcome::block);
-    Ok(outcome.block(frame(reading.source.as_str(), &nonce)))
+    let mut out = Writer::with_capacity(ENVELOPE + uri.as_str().len());
+    out.flag("success", true);
+    out.text("uri", uri.as_str());
+    out.text("resource_name", listed.name.as_deref().unwrap_or(uri.as_str()));
+    out.key("data");
+    let data_at = out.at();
+    out.text("timestamp", &rfc3339(reading.fetched_at));
+    let mime = shown.mime.as_deref().or(listed.mime.as_deref());
+    out.text("mime_type", mime.unwrap_or("text/plain"));
+    out.text("server", reading.source.as_str());
+    out.number("size", shown.size);
+    out.open("metadata");
+    metadata(&mut out, &shown, &listed, reading, &nonce);
+    out.close();
+    let envelope = out.finish();
+    let (before, after) = envelope.split_at(data_at);
+    let mut blocks = shown.images;
+    blocks.push(frame(reading.source.as_str(), &nonce));
+    Ok(Outcome::written(&[before, &shown.data, after], &blocks))
 }
 
 /// What is ours in the answer carries a mark that no content can know in advance.
@@ -64,40 +68,38 @@ fn frame(server: &str, nonce: &str) -> String {
     format!(r#"{{"type":"text","text":{}}}"#, quote(&words))
 }
 
-fn metadata(shown: &Shown, listed: &Listed, reading: &Reading, nonce: &str) -> String {
-    let mut out = Object::new();
+fn metadata(out: &mut Writer, shown: &Shown<'_>, listed: &Listed, reading: &Reading, nonce: &str) {
     if let Some(date) = &listed.last_modified {
-        out.set_str("lastModified", date);
+        out.text("lastModified", date);
     }
     if let Some(encoding) = shown.encoding {
-        out.set_str("encoding", encoding);
+        out.text("encoding", encoding);
     }
-    out.set("cached", if reading.hit || reading.stale { "true" } else { "false" });
+    out.flag("cached", reading.hit || reading.stale);
     if reading.hit || reading.stale {
-        out.set("age_ms", reading.age.as_millis().to_string());
+        out.number("age_ms", reading.age.as_millis());
     }
     if reading.stale {
-        out.set("stale", "true");
+        out.flag("stale", true);
     }
-    out.set("truncated", if shown.is_cut() { "true" } else { "false" });
+    out.flag("truncated", shown.is_cut());
     if let Some(next) = shown.next_offset {
-        out.set("next_offset", next.to_string());
+        out.number("next_offset", next);
     }
     if let Some(sha256) = &shown.sha256 {
-        out.set_str("sha256", sha256);
+        out.text("sha256", sha256);
     }
     if let Some((matched, given)) = shown.matched {
-        out.set("matched_lines", matched.to_string());
-        out.set("shown_lines", given.to_string());
+        out.number("matched_lines", matched);
+        out.number("shown_lines", given);
     }
     if shown.reported_failure {
-        out.set("reported_failure", "true");
+        out.flag("reported_failure", true);
     }
     if let Some(note) = shown.note {
-        out.set_str("note", note);
+        out.text("note", note);
     }
-    out.set_str("nonce", nonce);
-    out.to_text()
+    out.text("nonce", nonce);
 }
 
 /// What the catalogue says of the resource, or of the template it was made from.
@@ -120,12 +122,14 @@ impl Listed {
             }),
         };
         let Some(entry) = entry else { return Listed::default() };
-        let annotations = entry.get("annotations");
-        let date = annotations.and_then(|all| all.get_str("lastModified"));
+        let Some(entry) = Object::parse_valid(entry.as_str()) else { return Listed::default() };
+        let text = |key, most| entry.get_str(key).filter(|text| text.len() <= most);
+        let annotations = entry.get("annotations").and_then(Object::parse_valid);
+        let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
         Listed {
             name: entry.get_str("name").map(|name| content_line(&name)),
-            mime: entry.get_str("mimeType").filter(|mime| mime.len() <= MAX_NAME),
-            last_modified: date.filter(|date| date.len() <= MAX_DATE),
+            mime: text("mimeType", MAX_NAME).map(Cow::into_owned),
+            last_modified: date.filter(|date| date.len() <= MAX_DATE).map(Cow::into_owned),
         }
     }
 }

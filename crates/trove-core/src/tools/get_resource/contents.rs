@@ -81,6 +81,24 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Whether it begins as JSON does, blanks aside.
+    pub(super) fn look_like_json(&self) -> bool {
+        let begins = |text: &str| text.trim_start().starts_with(['{', '[']);
+        match self {
+            Words::Literal { literal, .. } => {
+                let mut rest = literal.strip_prefix('"').unwrap_or(literal).trim_start();
+                while let Some(after) =
+                    ["\\n", "\\r", "\\t"].iter().find_map(|it| rest.strip_prefix(it))
+                {
+                    rest = after.trim_start();
+                }
+                // What is spelt in numbers must be made to be seen.
+                if rest.starts_with("\\u") { begins(&self.text()) } else { begins(rest) }
+            }
+            Words::Plain(text) => begins(text),
+        }
+    }
+
     /// The text; made anew each time.
     pub(super) fn text(&self) -> Cow<'_, str> {
         match self {
@@ -102,14 +120,13 @@ pub(super) struct Text<'a> {
 
 /// The contents of a result; nothing when it has none that could be counted.
 pub(super) fn of(body: &str) -> Option<Vec<Content<'_>>> {
-    let object = Object::parse_valid(body)?;
-    let items = json::items_of_valid(object.get_original("contents")?)?;
-    Some(items.into_iter().map(content).collect())
+    let items = json::objects_in(body, "contents")?;
+    Some(items.into_iter().map(|(item, object)| content(item, object)).collect())
 }
 
-fn content(item: &str) -> Content<'_> {
+fn content<'a>(item: &'a str, object: Option<Object<'a>>) -> Content<'a> {
     let odd = Content { uri: Cow::Borrowed(""), mime: None, payload: Payload::Odd(item) };
-    let Some(object) = Object::parse_valid(item) else { return odd };
+    let Some(object) = object else { return odd };
     let text_of = |key: &str| object.get_original(key).and_then(json::string);
     let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
     let payload = match text {

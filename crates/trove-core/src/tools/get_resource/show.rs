@@ -3,6 +3,8 @@
 //! Windows put together in order are the whole. Several contents are one sequence: a
 //! window may end in one and the next begin there.
 
+use std::borrow::Cow;
+
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
@@ -26,8 +28,8 @@ const PART: usize = 40;
 
 /// What goes under `data`, and what is said of it.
 #[derive(Default)]
-pub(super) struct Shown {
-    pub(super) data: String,
+pub(super) struct Shown<'a> {
+    pub(super) data: Cow<'a, str>,
     pub(super) mime: Option<String>,
     pub(super) size: usize,
     pub(super) next_offset: Option<usize>,
@@ -41,7 +43,7 @@ pub(super) struct Shown {
     pub(super) images: Vec<String>,
 }
 
-impl Shown {
+impl Shown<'_> {
     /// Whether there is more than is shown.
     pub(super) fn is_cut(&self) -> bool {
         self.next_offset.is_some() || self.matched.is_some_and(|(all, given)| given < all)
@@ -49,11 +51,11 @@ impl Shown {
 }
 
 /// All contents of a read, as asked.
-pub(super) fn show(
+pub(super) fn show<'a>(
     call: &Call<'_>,
     asked: &GetResource,
-    contents: &[Content<'_>],
-) -> Result<Shown, Failure> {
+    contents: &'a [Content<'a>],
+) -> Result<Shown<'a>, Failure> {
     let mut shown = match contents {
         [one] => show_one(call, asked, one)?,
         several => show_several(call, asked, several)?,
@@ -67,7 +69,11 @@ pub(super) fn show(
     Ok(shown)
 }
 
-fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<Shown, Failure> {
+fn show_one<'a>(
+    call: &Call<'_>,
+    asked: &GetResource,
+    one: &'a Content<'a>,
+) -> Result<Shown<'a>, Failure> {
     let max = asked.size(call);
     let shown = match one.form(asked.format, asked.grep.is_some()) {
         Form::Text(text) => show_text(call, asked, &text)?,
@@ -81,7 +87,7 @@ fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<S
         Form::Described(bytes, kind) => {
             let image = image_block(bytes, &kind, call.settings.max_answer);
             Shown {
-                data: described(bytes, &kind, max),
+                data: described(bytes, &kind, max).into(),
                 size: bytes.len(),
                 images: image.into_iter().collect(),
                 mime: Some(kind.mime.into_owned()),
@@ -92,7 +98,11 @@ fn show_one(call: &Call<'_>, asked: &GetResource, one: &Content<'_>) -> Result<S
     Ok(shown)
 }
 
-fn show_text(call: &Call<'_>, asked: &GetResource, text: &Text<'_>) -> Result<Shown, Failure> {
+fn show_text<'a>(
+    call: &Call<'_>,
+    asked: &GetResource,
+    text: &Text<'a>,
+) -> Result<Shown<'a>, Failure> {
     let (words, max) = (&text.words, asked.size(call));
     let shown = Shown {
         size: words.len(),
@@ -104,7 +114,7 @@ fn show_text(call: &Call<'_>, asked: &GetResource, text: &Text<'_>) -> Result<Sh
     if let Some(pattern) = &asked.grep {
         let found = grep(&words.text(), pattern, max, call.settings.patterns)?;
         let matched = Some((found.matched, found.shown));
-        return Ok(Shown { data: quote(&found.text), matched, ..shown });
+        return Ok(Shown { data: quote(&found.text).into(), matched, ..shown });
     }
     let is_whole = asked.offset == 0 && words.len() <= max;
     let is_json = is_json(text.mime.as_deref(), words);
@@ -113,7 +123,8 @@ fn show_text(call: &Call<'_>, asked: &GetResource, text: &Text<'_>) -> Result<Sh
         match Json::parse(words.text().trim().to_owned()) {
             Ok(json) => {
                 let reported_failure = json.get("success").is_some_and(|s| s.as_str() == "false");
-                return Ok(Shown { data: json.as_str().to_owned(), reported_failure, ..shown });
+                let data = json.as_str().to_owned().into();
+                return Ok(Shown { data, reported_failure, ..shown });
             }
             Err(_) if asked.format == Format::Json => return Err(not_json()),
             Err(_) => {}
@@ -121,14 +132,14 @@ fn show_text(call: &Call<'_>, asked: &GetResource, text: &Text<'_>) -> Result<Sh
     }
     // Most texts are given whole, in the words they came in.
     if let Some(literal) = words.literal().filter(|_| is_whole) {
-        return Ok(Shown { data: literal.to_owned(), ..shown });
+        return Ok(Shown { data: Cow::Borrowed(literal), ..shown });
     }
     let whole = words.text();
     let window = content::window(&whole, asked.offset, max);
     let note = (wants_json && !is_whole)
         .then_some("part of a JSON text; put the parts together to parse it");
     let sha256 = window.next_offset.map(|_| sha256(whole.as_bytes()));
-    let (data, next_offset) = (quote(window.text), window.next_offset);
+    let (data, next_offset) = (quote(window.text).into(), window.next_offset);
     Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
 }
 
@@ -149,7 +160,7 @@ fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
             mime.eq_ignore_ascii_case("application/json")
                 || mime.to_ascii_lowercase().ends_with("+json")
         }
-        None => words.text().trim_start().starts_with(['{', '[']),
+        None => words.look_like_json(),
     }
 }
 
@@ -190,10 +201,10 @@ fn image_block(bytes: &[u8], kind: &Kind, max: usize) -> Option<String> {
     Some(format!(r#"{{"type":"image","data":"{base64}","mimeType":"{}"}}"#, format.mime()))
 }
 
-fn show_bytes(bytes: &[u8], offset: usize, max: usize) -> Shown {
+fn show_bytes(bytes: &[u8], offset: usize, max: usize) -> Shown<'static> {
     let window = content::base64_window(bytes, offset, max);
     Shown {
-        data: quote(&window.base64),
+        data: quote(&window.base64).into(),
         size: bytes.len(),
         next_offset: window.next_offset,
         encoding: Some("base64"),
@@ -207,13 +218,13 @@ fn show_several(
     call: &Call<'_>,
     asked: &GetResource,
     contents: &[Content<'_>],
-) -> Result<Shown, Failure> {
+) -> Result<Shown<'static>, Failure> {
     let mut all = Several::new(call, asked);
     for content in contents {
         all.add(content)?;
     }
     Ok(Shown {
-        data: format!("[{}]", all.parts.join(",")),
+        data: format!("[{}]", all.parts.join(",")).into(),
         mime: Some("application/json".to_owned()),
         size: all.size,
         next_offset: all.next_offset,
