@@ -19,6 +19,14 @@ pub fn give_back() -> std::io::Result<usize> {
     Ok(bytes)
 }
 
+/// How many bytes of files this program has in memory; nothing where that cannot be told.
+pub fn taken() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<usize>().ok());
+    kib.unwrap_or(0) * 1024
+}
+
 /// Elsewhere nothing is given back.
 #[cfg(not(target_os = "linux"))]
 pub fn give_back() -> std::io::Result<usize> {
@@ -119,18 +127,13 @@ mod tests {
     /// So much of it that it is not in memory by chance.
     static CONSTANTS: [u8; 1 << 20] = [7; 1 << 20];
 
-    fn file_kib() -> u64 {
-        let status = std::fs::read_to_string("/proc/self/status").unwrap();
-        let line = status.lines().find(|line| line.starts_with("RssFile:")).unwrap();
-        line.split_whitespace().nth(1).unwrap().parse().unwrap()
-    }
-
     #[test]
     fn what_is_given_back_is_there_again_when_it_is_needed() {
         let sum = || CONSTANTS.iter().map(|&byte| u64::from(byte)).sum::<u64>();
-        let (before, kib) = (sum(), file_kib());
+        let (before, bytes) = (sum(), super::taken());
         assert!(super::give_back().unwrap() >= CONSTANTS.len());
-        assert!(file_kib() + 512 < kib, "{kib} KiB before, {} after", file_kib());
+        let left = super::taken();
+        assert!(left + 512 * 1024 < bytes, "{bytes} bytes before, {left} after");
         assert_eq!(sum(), before);
     }
 }

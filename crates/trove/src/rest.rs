@@ -6,19 +6,23 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
-/// How soon it looks again after it was busy, and how late when it has nothing to give back.
+/// How soon it looks again after it was busy, and how late when it keeps being woken.
 const SOON: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_secs(10);
-/// Who used less than one part in so many of the time has rested.
+/// Who used less than one part in so many of the time has rested, who used more than one in
+/// so many was busy.
 const AT_REST: u32 = 32;
-/// Who has used less than this since memory was given back has taken little of it again.
-const AWAKE: Duration = Duration::from_millis(50);
+const BUSY: u32 = 2;
+/// So much of its file a program may keep that does next to nothing.
+const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
 /// Gives back, whenever the program has come to rest, what it keeps in memory of its own
 /// file: its code, and the model by which it finds.
+///
+/// Who is woken often would read the same pages again and again, so that it looks ever more
+/// rarely, until there was something to do.
 pub(crate) async fn watch(stop: CancellationToken) {
     let mut used = used();
-    let mut given_back = None;
     let mut pause = SOON;
     loop {
         tokio::select! {
@@ -26,20 +30,20 @@ pub(crate) async fn watch(stop: CancellationToken) {
             () = tokio::time::sleep(pause) => {}
         }
         let before = std::mem::replace(&mut used, self::used());
-        let has_rested = used - before < pause / AT_REST;
-        if given_back.is_some_and(|at| used - at < AWAKE) {
-            pause = LATE.min(pause * 2);
+        let share = |parts| used - before > pause / parts;
+        if share(AT_REST) {
+            pause = if share(BUSY) { SOON } else { pause };
             continue;
         }
-        pause = SOON;
-        if !has_rested {
+        pause = LATE.min(pause * 2);
+        if trove_pages::taken() <= KEPT_BYTES {
             continue;
         }
         match trove_pages::give_back() {
             Ok(bytes) => debug!(bytes, "at rest; the program's own pages are given back"),
             Err(error) => return warn!(%error, "pages cannot be given back; memory stays taken"),
         }
-        given_back = Some(self::used());
+        used = self::used();
     }
 }
 
