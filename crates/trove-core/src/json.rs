@@ -12,7 +12,7 @@ use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use crate::scan::{self, Scanner};
+use crate::scan::{Scanner, ToEscape};
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone, PartialEq, Eq)]
@@ -450,16 +450,30 @@ pub fn push_quoted(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Adds what stands between the quotes. What needs no escape is copied in runs.
+/// Adds what stands between the quotes. What needs no escape is copied in runs, and what is
+/// escaped already, as in JSON that is quoted once more, by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
-    let mut rest = value;
-    while let Some(at) = scan::first_to_escape(rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        push_escaped(out, rest.as_bytes()[at]);
+    let bytes = value.as_bytes();
+    let mut from = 0;
+    for at in ToEscape::from(bytes, 0) {
+        // The second half of a pair.
+        if at < from {
+            continue;
+        }
+        out.push_str(&value[from..at]);
         // What needs an escape is one byte long.
-        rest = &rest[at + 1..];
+        from = at + 1;
+        match (bytes[at], bytes.get(from)) {
+            (b'\\', Some(b'"')) => out.push_str(r#"\\\""#),
+            (b'\\', Some(b'\\')) => out.push_str(r"\\\\"),
+            (byte, _) => {
+                push_escaped(out, byte);
+                continue;
+            }
+        }
+        from += 1;
     }
-    out.push_str(rest);
+    out.push_str(&value[from..]);
 }
 
 fn push_escaped(out: &mut String, byte: u8) {

@@ -195,17 +195,21 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a string ends whose contents begin at `at`, everything in it checked.
-fn end_of_string(bytes: &[u8], mut at: usize) -> Scan<usize> {
-    loop {
-        let rest = bytes.get(at..).ok_or(NotJson)?;
-        at += first_to_escape(rest).ok_or(NotJson)?;
+/// Where a string ends whose contents begin at `start`, everything in it checked.
+fn end_of_string(bytes: &[u8], start: usize) -> Scan<usize> {
+    let mut checked = start;
+    for at in ToEscape::from(bytes, start) {
+        // The second half of an escape.
+        if at < checked {
+            continue;
+        }
         match bytes[at] {
             b'"' => return Ok(at + 1),
-            b'\\' => at += escape(&bytes[at..])?,
+            b'\\' => checked = at + escape(&bytes[at..])?,
             _ => return Err(NotJson),
         }
     }
+    Err(NotJson)
 }
 
 /// Where a string ends that was checked before: at the first quote that is not escaped.
@@ -221,47 +225,85 @@ fn end_of_valid_string(bytes: &[u8], start: usize) -> Scan<usize> {
     }
 }
 
-/// Where the first byte stands that may not stand in a JSON string as it is.
-pub(crate) fn first_to_escape(bytes: &[u8]) -> Option<usize> {
-    // Most stretches have none, which is told of many bytes at once; where one is found it is
-    // looked for again.
-    let mut at = 0;
-    for stretch in bytes.chunks_exact(STRETCH) {
-        let needs = |any: u8, byte: &u8| any | u8::from(needs_escape(*byte));
-        if stretch.iter().fold(0, needs) != 0 {
-            break;
-        }
-        at += STRETCH;
-    }
-    first_by_words(&bytes[at..]).map(|step| at + step)
+/// The places of the bytes that may not stand in a JSON string as they are, in order.
+pub(crate) struct ToEscape<'a> {
+    bytes: &'a [u8],
+    /// Where the bytes begin that were not looked at.
+    next: usize,
+    /// Where the stretch ends that is known to have one.
+    stretch_end: usize,
+    /// Where those begin that were looked at last.
+    base: usize,
+    /// The highest bit of every byte among those that is one of them.
+    found: u64,
 }
 
-/// How many bytes are looked at together: few enough that lines of text pass by stretches.
+/// How many bytes are passed over together where there is none: few enough that most lines
+/// of a text have such stretches.
 const STRETCH: usize = 32;
+const WORD: usize = 8;
+
+impl ToEscape<'_> {
+    pub(crate) fn from(bytes: &[u8], start: usize) -> ToEscape<'_> {
+        ToEscape { bytes, next: start, stretch_end: start, base: start, found: 0 }
+    }
+
+    /// Looks at the bytes that come next; false when there are no more.
+    fn look(&mut self) -> bool {
+        let mut rest = self.bytes.get(self.next..).unwrap_or_default();
+        if self.next >= self.stretch_end {
+            while let Some((stretch, after)) = rest.split_first_chunk::<STRETCH>() {
+                if stretch.iter().fold(0, |any, byte| any | u8::from(needs_escape(*byte))) != 0 {
+                    break;
+                }
+                rest = after;
+            }
+            self.stretch_end = self.bytes.len() - rest.len() + STRETCH;
+        }
+        self.base = self.bytes.len() - rest.len();
+        let (word, count) = match rest.first_chunk::<WORD>() {
+            Some(word) => (*word, WORD),
+            None => (padded(rest), rest.len()),
+        };
+        self.next = self.base + count;
+        self.found = to_escape(u64::from_le_bytes(word));
+        count > 0
+    }
+}
+
+/// The last few bytes as a word.
+fn padded(rest: &[u8]) -> [u8; WORD] {
+    let mut word = [b' '; WORD];
+    word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
+    word
+}
+
+impl Iterator for ToEscape<'_> {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        while self.found == 0 {
+            if !self.look() {
+                return None;
+            }
+        }
+        let at = self.base + self.found.trailing_zeros() as usize / 8;
+        self.found &= self.found - 1;
+        Some(at)
+    }
+}
 
 fn needs_escape(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')
 }
 
-/// The same, eight bytes at a time.
-fn first_by_words(bytes: &[u8]) -> Option<usize> {
-    const EACH: u64 = u64::from_ne_bytes([1; 8]);
-    const HIGH: u64 = EACH << 7;
-    let mut chunks = bytes.chunks_exact(8);
-    let mut at = 0;
-    for chunk in &mut chunks {
-        let word = u64::from_le_bytes(chunk.try_into().unwrap_or_default());
-        // The high bit of each byte that is zero, or less than `n`; what stands above the
-        // first one found may be wrong, but only the first counts.
-        let zero = |word: u64| word.wrapping_sub(EACH) & !word;
-        let control = word.wrapping_sub(EACH * 0x20) & !word;
-        let found = control | zero(word ^ (EACH * 0x22)) | zero(word ^ (EACH * 0x5c));
-        if found & HIGH != 0 {
-            return Some(at + (found & HIGH).trailing_zeros() as usize / 8);
-        }
-        at += 8;
-    }
-    chunks.remainder().iter().position(|b| needs_escape(*b)).map(|step| at + step)
+/// The highest bit of every byte of a word that needs an escape.
+fn to_escape(word: u64) -> u64 {
+    const EACH: u64 = u64::from_ne_bytes([1; WORD]);
+    const LOW: u64 = EACH * 0x7f;
+    // Of every byte that is zero, and of no other.
+    let zero = |word: u64| !(((word & LOW) + LOW) | word | LOW);
+    zero(word & (EACH * 0xe0)) | zero(word ^ (EACH * 0x22)) | zero(word ^ (EACH * 0x5c))
 }
 
 /// The length of the escape that begins here. Lone surrogates are let through, as

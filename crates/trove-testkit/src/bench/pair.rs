@@ -48,10 +48,14 @@ pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
         // The one that begins takes turns, too.
         for step in [turn % 2, 1 - turn % 2] {
             let way = &ways[step];
+            // What the client thinks before and after is not the server's time.
+            let params = way.params(turn)?;
             let since = Instant::now();
-            way.check(client.call(way.method(), way.params(turn)?).await?)?;
+            let answer = client.call(way.method(), params).await?;
+            let took = since.elapsed();
+            way.check(answer)?;
             if since >= start {
-                latencies[step].push(since.elapsed());
+                latencies[step].push(took);
             }
         }
         turn += 1;
