@@ -22,6 +22,8 @@ pub struct Sample {
     weight: f64,
 }
 
+/// What the default threshold means.
+const PASSING: f32 = 1.0 / 12.0;
 /// How much results of questions from elsewhere weigh against those of a set's own.
 const OFF_TOPIC_WEIGHT: f64 = 1.0;
 /// How strongly weights are held small.
@@ -144,7 +146,7 @@ pub fn judge(model: &Model, samples: &[Sample]) -> String {
         if !sample.is_foreign {
             calibration.add(probability, sample.is_right);
         }
-        let is_passed = probability >= 0.05;
+        let is_passed = probability >= PASSING;
         right += u32::from(sample.is_right);
         kept += u32::from(sample.is_right && is_passed);
         *questions.entry((sample.is_foreign, sample.question)).or_default() |= is_passed;
