@@ -63,7 +63,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
         promises,
         method: format!(
             "Resident size of the Trove process alone, in MB of 10⁶ bytes, after {REST} seconds of rest: it has started from \
-             nothing, listed and indexed everything, and given the names vectors, or done so for two minutes; three upstreams over stdio with so many resources together, {entry:.0} bytes \
+             nothing, listed and indexed everything, and given the names vectors, or done so for over three minutes; three upstreams over stdio with so many resources together, {entry:.0} bytes \
              of JSON each. Bytes a resource are those above the first row."
         ),
         table,

@@ -9,7 +9,7 @@ use super::target::Target;
 use super::{millis, print, process};
 
 /// How long it may be busy with itself after its first full list.
-const MAX_BUSY: Duration = Duration::from_secs(120);
+const MAX_BUSY: Duration = Duration::from_secs(200);
 
 #[derive(Debug, Args)]
 pub(super) struct Options {

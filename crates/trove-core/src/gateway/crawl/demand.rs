@@ -12,7 +12,7 @@ pub(super) const YIELD: Duration = Duration::from_millis(100);
 /// How often the background looks whether somebody asks, while it computes.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 /// So many requests from one look to the next are more than people make.
-const HEAVY: u64 = 50;
+const HEAVY: u64 = 250;
 
 /// How much is asked.
 #[derive(Debug)]
