@@ -4,6 +4,8 @@
 //! members, the order of keys, `1.0` against `1`. So values travel as text, and an
 //! edit touches only the members it names. Nothing here builds a tree.
 
+mod writer;
+
 use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
@@ -12,6 +14,7 @@ use memchr::{memchr, memchr2};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+pub use self::writer::Writer;
 use crate::scan::{Scanner, ToEscape};
 
 /// One JSON value as text; cheap to clone, always valid.
@@ -242,72 +245,6 @@ impl<'a> Object<'a> {
 impl Default for Object<'_> {
     fn default() -> Self {
         Object::new()
-    }
-}
-
-/// An object that is only written: each member goes straight into the text.
-pub struct Writer(String);
-
-impl Writer {
-    /// An object that has room for so many bytes.
-    pub fn with_capacity(bytes: usize) -> Writer {
-        let mut text = String::with_capacity(bytes);
-        text.push('{');
-        Writer(text)
-    }
-
-    /// Begins a member, whose value must follow; what it is called needs no escape.
-    pub fn key(&mut self, key: &'static str) -> &mut String {
-        if !self.0.ends_with('{') {
-            self.0.push(',');
-        }
-        self.0.push('"');
-        self.0.push_str(key);
-        self.0.push_str("\":");
-        &mut self.0
-    }
-
-    /// A member that is JSON already.
-    pub fn raw(&mut self, key: &'static str, value: &str) {
-        self.key(key).push_str(value);
-    }
-
-    /// A member that is a string.
-    pub fn text(&mut self, key: &'static str, value: &str) {
-        push_quoted(self.key(key), value);
-    }
-
-    /// A member that is true or false.
-    pub fn flag(&mut self, key: &'static str, value: bool) {
-        self.raw(key, if value { "true" } else { "false" });
-    }
-
-    /// A member that is a number.
-    pub fn number(&mut self, key: &'static str, value: impl fmt::Display) {
-        use fmt::Write as _;
-        // Writing to a string cannot fail.
-        let _ = write!(self.key(key), "{value}");
-    }
-
-    /// Begins a member that is an object, whose members follow.
-    pub fn open(&mut self, key: &'static str) {
-        self.key(key).push('{');
-    }
-
-    /// Ends the innermost object.
-    pub fn close(&mut self) {
-        self.0.push('}');
-    }
-
-    /// Where the next byte goes.
-    pub fn at(&self) -> usize {
-        self.0.len()
-    }
-
-    /// The whole text.
-    pub fn finish(mut self) -> String {
-        self.close();
-        self.0
     }
 }
 
@@ -548,19 +485,6 @@ mod tests {
         assert_eq!(plain, r#"{"a\"\n":"c\nd\u0001","n":[1, "\""]}"#);
         assert_eq!(string(&quote(&plain)).unwrap(), plain);
         assert_eq!(Object::new().to_text(), "{}");
-    }
-
-    #[test]
-    fn what_is_written_member_by_member_is_read_back() {
-        let mut writer = Writer::with_capacity(0);
-        writer.text("a", "x\"\n");
-        writer.open("b");
-        writer.flag("c", true);
-        writer.number("d", 7);
-        writer.close();
-        writer.raw("e", "[1]");
-        assert_eq!(writer.finish(), r#"{"a":"x\"\n","b":{"c":true,"d":7},"e":[1]}"#);
-        assert_eq!(Writer::with_capacity(9).finish(), "{}");
     }
 
     #[test]
