@@ -1,9 +1,6 @@
 //! The search index of this installation, fed and asked by the gateway.
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, atomic::Ordering},
-};
+use std::{path::PathBuf, sync::Arc};
 
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -12,9 +9,6 @@ use trove_core::{
     Gateway,
     search::{Config, Encode, Search},
 };
-
-/// How long after the start the background lets servers and clients begin.
-const SETTLE_MS: u64 = 1000;
 
 /// Opens the index and feeds it, in the background: nobody waits for it, and without one
 /// Trove serves all the same.
@@ -35,7 +29,6 @@ pub(super) fn attach_search(
             Ok(Err(error)) => return warn!(%error, "resources cannot be searched"),
             Err(_) => return warn!("resources cannot be searched: opening the index broke off"),
         }
-        gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
         gateway.crawl(stop).await;
     });
 }

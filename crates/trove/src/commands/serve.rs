@@ -1,6 +1,6 @@
 //! `trove serve`, and what `trove up` shares with it.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, sync::atomic::Ordering};
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -15,6 +15,9 @@ use crate::{
     reload::Followed,
     telemetry, token,
 };
+
+/// How long after the start the background lets servers and clients begin.
+const SETTLE_MS: u64 = 1000;
 
 /// Serves on the doors that were asked for; over HTTP if none was.
 pub(super) fn serve(global: &Global, serve: &Serve) -> Result<(), Failed> {
@@ -119,6 +122,8 @@ pub(super) fn open(
     let outcome = runtime.block_on(async {
         let signals = Signals::listen();
         let mut app = App::start(&loaded, global.yes).await;
+        // A single command waits for what is read; here clients and servers begin first.
+        app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
         let mut address = None;
         if doors.http {
             match app.open_http(&loaded.config).await {
