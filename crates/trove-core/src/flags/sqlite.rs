@@ -8,7 +8,8 @@ use std::{
     fs, io,
     os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
-    time::Duration,
+    thread,
+    time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
@@ -19,6 +20,8 @@ use super::store::{FlagChange, FlagStore, Level, Opener, StoreError, StoredFlag}
 const VERSION: i64 = 1;
 /// How long another process may keep the file to itself.
 const MAX_BUSY: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5000 });
+/// How soon a file that was busy is tried again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// What is left of the write-ahead log once its contents are in the file.
 const MAX_IDLE_LOG_BYTES: i64 = 1 << 20;
 
@@ -189,7 +192,7 @@ fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
 
 fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(MAX_BUSY)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    use_log(connection)?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "journal_size_limit", MAX_IDLE_LOG_BYTES)?;
     if version(connection)? == 0 {
@@ -201,6 +204,23 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
         making.commit()?;
     }
     Ok(())
+}
+
+/// Two that make this change to a new file at once would wait for each other, so SQLite
+/// refuses one of them at once whatever the time it may wait; that one tries again.
+fn use_log(connection: &Connection) -> rusqlite::Result<()> {
+    let deadline = Instant::now() + MAX_BUSY;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error)
+                if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
+                    && Instant::now() < deadline =>
+            {
+                thread::sleep(RETRY_INTERVAL);
+            }
+            done => return done,
+        }
+    }
 }
 
 fn version(connection: &Connection) -> rusqlite::Result<i64> {
