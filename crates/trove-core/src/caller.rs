@@ -105,6 +105,8 @@ pub enum Via {
     Native,
     /// By a tool that stands for one.
     Bridge,
+    /// By a program that was sent.
+    Code,
     /// By a search.
     Search,
     /// On the web page.
@@ -119,6 +121,7 @@ impl Via {
         match self {
             Via::Native => "native",
             Via::Bridge => "bridge",
+            Via::Code => "code",
             Via::Search => "search",
             Via::Web => "web",
             Via::CommandLine => "cli",

@@ -20,6 +20,7 @@ pub mod uri;
 
 mod scan;
 
+pub mod programs;
 pub mod source;
 
 pub mod about;

@@ -29,8 +29,8 @@ mod index;
 mod parts;
 
 use index::attach_search;
-pub(crate) use parts::{access, open_audit, open_flags, tool_settings};
-use parts::{attach_guide, audit_file, index_rules, make_state};
+pub(crate) use parts::{access, offered, open_audit, open_flags, tool_settings};
+use parts::{adopt_programs, attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
     approval::{Admission, Words},
@@ -93,6 +93,9 @@ impl Live {
             .set(config.discovery.max_content_bytes.value, config.discovery.parallel.value);
         self.gateway.crawl_settings.set_rules(index_rules(config));
         self.tools.configure(tool_settings(config));
+        if let Some(programs) = self.gateway.programs() {
+            programs.expect(config.code_enabled.value);
+        }
         self.publish(config);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
@@ -105,7 +108,9 @@ impl Live {
     fn publish(&self, config: &Config) {
         let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (config_then, is_semantic) = (&self.settled, self.is_semantic);
-        let settled = describe::Settled { config: config_then, is_semantic, doors: &doors };
+        let programs = self.gateway.programs().map(|programs| programs.rules());
+        let settled =
+            describe::Settled { config: config_then, is_semantic, doors: &doors, programs };
         let (server, security) = describe::settings(config, &settled);
         self.gateway.publish_settings(server, security);
     }
@@ -163,6 +168,7 @@ impl App {
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
+        adopt_programs(&gateway);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let upstreams = Upstreams::new(&gateway, scope.clone(), eras, guardian);
         let upstreams = upstreams.within(config.bounds.clone());

@@ -13,7 +13,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
 
-pub use asking::{Bench, Find, Grouping, Hits, Logs, Read, Search, SearchIn, Summary, Wait};
+pub use asking::{Bench, Find, Grouping, Hits, Logs, Read, Run, Search, SearchIn, Summary, Wait};
 pub use clients::{EntryOf, Import, Install, Uninstall};
 pub use servers::{Add, Approve, AuthCommand, Remove};
 pub use serving::{Http, Serve, ToolFlags, Up};
@@ -88,6 +88,8 @@ pub enum Command {
     Search(Search),
     /// Count resources by server and type
     Summary(Summary),
+    /// Run a small Python program over the resources, in a box
+    Run(Run),
     /// Show the state of every server
     Status(Wait),
     /// Show what a running Trove logs, or what one of its servers does

@@ -2,11 +2,15 @@
 
 use trove_core::{
     about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport},
+    programs::Rules,
     tools::COVERAGE_THRESHOLD,
 };
 use trove_mcp::protocol_versions;
 
-use crate::config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _};
+use crate::{
+    app::offered,
+    config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _},
+};
 
 /// What was settled when the program started, and holds until it ends: limits, doors and audit
 /// are not taken over from a changed file.
@@ -16,11 +20,13 @@ pub(crate) struct Settled<'a> {
     pub(crate) is_semantic: bool,
     /// The doors that are open.
     pub(crate) doors: &'a [&'static str],
+    /// What holds for programs, where any can be run.
+    pub(crate) programs: Option<Rules>,
 }
 
 /// What holds by this configuration and what was settled before.
 pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, SecuritySettings) {
-    let Settled { config, is_semantic, doors } = *settled;
+    let Settled { config, is_semantic, doors, programs } = *settled;
     let door = |kind: &'static str, auth| Transport { kind, auth, open: doors.contains(&kind) };
     let timeout = now.upstreams.iter().map(|upstream| upstream.timeout).max();
     let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT).as_secs();
@@ -31,7 +37,7 @@ pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, 
         protocol_versions: protocol_versions().to_vec(),
         // Whether there is an index, the gateway knows best.
         search: SearchSettings { semantic: is_semantic, ..SearchSettings::default() },
-        toolsets: now.toolsets.iter().map(|set| set.as_str()).collect(),
+        toolsets: offered(now).map(|set| set.as_str()).collect(),
         ..ServerSettings::default()
     };
     let audit = [
@@ -39,9 +45,6 @@ pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, 
         ("max_audit_files", config.audit.kept_files.value.try_into().unwrap_or(u64::MAX)),
     ];
     let security = SecuritySettings {
-        // Nothing can be run, so nothing is allowed.
-        blocked_modules: vec!["*"],
-        dangerous_builtins: vec!["*"],
         coverage_threshold: COVERAGE_THRESHOLD,
         max_resource_bytes: config.bounds.message_bytes,
         max_response_bytes: now.max_answer_bytes.value,
@@ -60,7 +63,33 @@ pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, 
         auth_required: config.http.auth.value != HttpAuth::None,
         allowed_origins: config.http.allowed_origins.value.clone(),
         limits: config.bounds.published().into_iter().chain(audit).collect(),
-        ..SecuritySettings::default()
+        ..of_programs(programs.filter(|_| now.code_enabled.value))
     };
     (server, security)
+}
+
+/// What holds for programs. Where none can be run nothing is allowed.
+fn of_programs(rules: Option<Rules>) -> SecuritySettings {
+    let everything = vec!["*"];
+    match rules {
+        None => SecuritySettings {
+            blocked_modules: everything.clone(),
+            dangerous_builtins: everything,
+            ..SecuritySettings::default()
+        },
+        Some(rules) => SecuritySettings {
+            allowed_modules: rules.modules.to_vec(),
+            // All others.
+            blocked_modules: everything,
+            dangerous_builtins: rules.missing.to_vec(),
+            memory_limit_mb: (rules.memory_bytes / 1024 / 1024) as u64,
+            code_size_bytes: rules.source_bytes as u64,
+            program_calls: rules.calls,
+            program_read_bytes: rules.read_bytes,
+            program_output_bytes: rules.output_bytes,
+            program_seconds: rules.seconds,
+            program_compute_seconds: rules.compute_seconds,
+            ..SecuritySettings::default()
+        },
+    }
 }

@@ -27,7 +27,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "metrics",
         ],
     ),
-    (Layer::Seam, &["source"]),
+    (Layer::Seam, &["programs", "source"]),
     (Layer::Parts, &["catalogue", "about", "search", "cache", "knowledge", "access", "flags"]),
     (Layer::Gateway, &["gateway"]),
     (Layer::Tools, &["tools"]),

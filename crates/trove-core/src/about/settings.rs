@@ -73,6 +73,16 @@ pub struct SecuritySettings {
     pub memory_limit_mb: u64,
     /// How long they may be.
     pub code_size_bytes: u64,
+    /// How many calls one may make.
+    pub program_calls: usize,
+    /// How much those may give it.
+    pub program_read_bytes: usize,
+    /// How much it may give back.
+    pub program_output_bytes: usize,
+    /// How long it may take altogether.
+    pub program_seconds: u64,
+    /// How long of that it may compute.
+    pub program_compute_seconds: u64,
     /// Search calls itself complete from this share of indexable resources on, in percent.
     pub coverage_threshold: u8,
     /// The longest message taken from a server.

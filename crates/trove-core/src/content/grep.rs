@@ -125,6 +125,17 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
     Ok(output.result)
 }
 
+/// The lines that match, with their numbers; whole, in time linear in the text.
+pub fn matching<'a>(
+    text: &'a str,
+    pattern: &str,
+    limits: PatternLimits,
+) -> Result<impl Iterator<Item = (usize, &'a str)> + use<'a>, BadPattern> {
+    let regex = compile(pattern, limits)?;
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
+    Ok(lines.filter(move |(_, line)| regex.is_match(line)))
+}
+
 fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
     if pattern.len() > limits.bytes {
         return Err(BadPattern::TooLong { limit: limits.bytes });

@@ -19,6 +19,7 @@ pub use charset::{Decoded, decode_text};
 pub use escape::{escape_controls, escape_line};
 pub use grep::{
     BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, PatternLimits, grep,
+    matching,
 };
 pub use kind::{Form, ImageFormat, Kind, sniff};
 pub use summary::{MAX_ARCHIVE_ENTRIES, summarise};

@@ -122,7 +122,7 @@ impl Gateway {
 fn searching(via: Via) -> Via {
     match via {
         Via::Native | Via::Bridge => Via::Search,
-        Via::Search | Via::Web | Via::CommandLine => via,
+        Via::Code | Via::Search | Via::Web | Via::CommandLine => via,
     }
 }
 

@@ -53,6 +53,7 @@ use crate::{
     flags::Flags,
     knowledge::Knowledge,
     metrics::Metrics,
+    programs::Programs,
     search::Search,
     source::Source,
     status::StatusBoard,
@@ -86,6 +87,7 @@ pub struct Gateway {
     audit: OnceLock<Audit>,
     knowledge: OnceLock<Arc<Knowledge>>,
     search: OnceLock<Arc<Search>>,
+    programs: OnceLock<Arc<dyn Programs>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
@@ -132,6 +134,7 @@ impl Gateway {
             audit: OnceLock::new(),
             knowledge: OnceLock::new(),
             search: OnceLock::new(),
+            programs: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
             progress: progress::Progress::default(),
@@ -239,6 +242,16 @@ impl Gateway {
     /// The flags, if there are any.
     pub fn flags(&self) -> Option<&Flags> {
         self.flags.get().map(Arc::as_ref)
+    }
+
+    /// Gives the gateway what runs programs; once, at the start.
+    pub fn adopt_programs(&self, programs: Arc<dyn Programs>) {
+        let _ = self.programs.set(programs);
+    }
+
+    /// What runs programs, if anything does.
+    pub fn programs(&self) -> Option<&Arc<dyn Programs>> {
+        self.programs.get()
     }
 
     /// Gives the gateway its audit log; once, at the start.

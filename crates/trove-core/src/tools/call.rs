@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     about::{Item, ToolBook},
-    caller::{Caller, Trail, Via},
+    caller::{Caller, Door, Trail, Via},
     content::PatternLimits,
     gateway::Gateway,
     json::Json,
@@ -137,7 +137,12 @@ impl Begun {
     }
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
+    /// The same call, made by another caller.
+    pub(super) fn by(&self, caller: &'a Caller) -> Call<'a> {
+        Call { caller, ..*self }
+    }
+
     /// What travels to a Source beside the operation; the first time all there is, then
     /// nothing.
     pub(super) fn ask(&self) -> Ask {
@@ -274,7 +279,10 @@ impl Tools {
                 }
             }
             Err(failure) => {
-                error!("Tool {name} failed: {}", failure.class().as_str());
+                // Whoever sits at a command line is told anyway.
+                if call.caller.door != Door::CommandLine {
+                    error!("Tool {name} failed: {}", failure.class().as_str());
+                }
                 debug!(tool = name, message = failure.message(), "failure");
                 failure.to_reply(call.settings.mask_error_details)
             }

@@ -260,6 +260,27 @@ pub(super) async fn search(call: &Call<'_>, words: &str, max: usize) -> Result<F
     Ok(found)
 }
 
+/// What discovery finds for a program: the best first, those that are hardly relevant marked.
+pub(super) async fn discover(
+    call: &Call<'_>,
+    query: &str,
+    named: &[String],
+    max: usize,
+) -> Result<Vec<Value>, Failure> {
+    let asked = Query {
+        sources: servers(call, named)?,
+        max_results: max.clamp(1, MAX_RESULTS),
+        threshold: call.settings.relevance_threshold,
+        near_misses: NEAR_MISSES,
+        ..Query::text(query)
+    };
+    let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+    log(call, query, &found);
+    let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
+    let hits = found.hits.hits.iter();
+    Ok(hits.map(|hit| shown(hit, down.contains(&hit.key.source), false)).collect())
+}
+
 /// What was asked for is whoever asks's own affair, unless the settings say otherwise.
 fn log(call: &Call<'_>, text: &str, found: &Found) {
     let query = if call.settings.logs_queries { escape_line(text) } else { "".into() };

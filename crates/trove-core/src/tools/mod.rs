@@ -20,6 +20,7 @@ mod offer;
 mod outcome;
 mod per_server;
 mod prompts;
+mod run_code;
 mod schema;
 mod settle;
 mod summary;
@@ -66,6 +67,7 @@ pub static TOOLS: &[ToolSpec] = &[
     spec::<flags::SetProjectFlag>(),
     spec::<flags::GetProjectFlag>(),
     spec::<flags::ListProjectFlags>(),
+    spec::<run_code::RunCode>(),
     spec::<example::ExampleEcho>(),
 ];
 

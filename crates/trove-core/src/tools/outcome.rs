@@ -108,13 +108,15 @@ pub enum Class {
     Conflict,
     /// What was to be kept could not be.
     StorageError,
+    /// The program that was sent failed.
+    CodeError,
     /// A fault of ours.
     InternalError,
 }
 
 impl Class {
     /// Every class, with what it means.
-    pub const ALL: [(Class, &str); 15] = [
+    pub const ALL: [(Class, &str); 16] = [
         (Class::InvalidUri, "the URI is malformed, or no resource or template fits it"),
         (Class::MissingTemplateVariable, "a variable of a template has no value"),
         (Class::InvalidTemplateVariable, "the value of a variable breaks its rule"),
@@ -129,6 +131,7 @@ impl Class {
         (Class::ConsentRequired, "a person must say so first"),
         (Class::Conflict, "it exists already, or something depends on it"),
         (Class::StorageError, "what was to be kept could not be"),
+        (Class::CodeError, "the program that was sent failed"),
         (Class::InternalError, "a fault of Trove's"),
     ];
 
@@ -167,6 +170,7 @@ impl Class {
             Class::ConsentRequired => ("ConsentRequired", "consent_required"),
             Class::Conflict => ("Conflict", "conflict"),
             Class::StorageError => ("StorageError", "storage_error"),
+            Class::CodeError => ("CodeError", "code_error"),
             Class::InternalError => ("InternalError", "internal_error"),
         }
     }
@@ -218,6 +222,11 @@ impl Failure {
     /// Its class.
     pub fn class(&self) -> Class {
         self.0.class
+    }
+
+    /// What to do about it first.
+    pub(super) fn action(&self) -> &str {
+        self.0.suggested_actions.first().map_or("", String::as_str)
     }
 
     /// Its message.

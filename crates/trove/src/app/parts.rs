@@ -26,7 +26,7 @@ use trove_core::{
 };
 
 use crate::{
-    config::{Config, IndexSetting, Loaded, Origin, PolicyRule},
+    config::{Config, IndexSetting, Loaded, Origin, PolicyRule, Toolset},
     ledger::ConfigLedger,
 };
 
@@ -54,11 +54,18 @@ pub(super) fn index_rules(config: &Config) -> IndexRules {
     IndexRules::new(config.discovery.index.iter().filter_map(rule).collect())
 }
 
+/// The groups of tools that are offered. Programs have a switch of their own, which alone
+/// decides.
+pub(crate) fn offered(config: &Config) -> impl Iterator<Item = Toolset> + '_ {
+    let others = config.toolsets.iter().copied().filter(|set| *set != Toolset::Code);
+    others.chain((config.code_enabled.value && cfg!(feature = "code")).then_some(Toolset::Code))
+}
+
 /// What tools are offered, and how, by the configuration.
 pub(crate) fn tool_settings(config: &Config) -> Settings {
     Settings {
         prefix: config.tool_prefix.value.clone(),
-        toolsets: config.toolsets.iter().map(|set| (*set).into()).collect(),
+        toolsets: offered(config).map(Into::into).collect(),
         follows_guide: config.toolsets.origin == Origin::Default,
         descriptions: config.descriptions.value.into(),
         bridge: config.bridge.value.into(),
@@ -70,6 +77,21 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
         logs_queries: config.discovery.logs_queries.value,
     }
 }
+
+/// Lets programs be run, by workers that are this same program.
+#[cfg(feature = "code")]
+pub(super) fn adopt_programs(gateway: &Gateway) {
+    match std::env::current_exe() {
+        Ok(program) => {
+            let args = vec![crate::commands::CODE_WORKER.to_owned()];
+            gateway.adopt_programs(Arc::new(trove_code::Pool::new(program, args)));
+        }
+        Err(error) => tracing::warn!(%error, "no program can be run: ours cannot be found"),
+    }
+}
+
+#[cfg(not(feature = "code"))]
+pub(super) fn adopt_programs(_: &Gateway) {}
 
 /// Makes the state folder, and those in it that hold what servers gave, for their owner alone. A
 /// state folder that is there already is left as it is: others may have reasons to look into it.

@@ -1,6 +1,8 @@
 //! What commands that ask about resources and servers take.
 
-use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, ValueHint};
 
 use super::{Output, servers, uris};
 
@@ -129,6 +131,16 @@ pub struct Summary {
     /// Add sizes, how much is indexed, and how the cache does
     #[arg(long)]
     pub stats: bool,
+}
+
+/// `trove run`.
+#[derive(Debug, Clone, Args)]
+pub struct Run {
+    /// The program; - for stdin
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub wait: Wait,
 }
 
 /// How a summary is grouped.

@@ -18,6 +18,7 @@ mod ls;
 mod man;
 mod noted;
 mod read;
+mod run;
 mod search;
 mod serve;
 mod servers;
@@ -52,6 +53,9 @@ use crate::{
 /// The hidden command under which this program watches over the children of another.
 pub const GUARDIAN: &str = "__guardian";
 
+/// The hidden command under which this program runs one program of a client.
+pub const CODE_WORKER: &str = "__code-worker";
+
 /// The most threads that answer requests.
 const MAX_THREADS: usize = 8;
 
@@ -73,6 +77,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Find(command) => find::find(&cli.global, &command),
         Command::Search(command) => search::search(&cli.global, &command),
         Command::Summary(command) => summary::summary(&cli.global, &command),
+        Command::Run(command) => run::run(&cli.global, &command),
         Command::Status(wait) => status::status(&cli.global, wait),
         Command::Logs(logs) => logs::logs(&cli.global, &logs),
         Command::List(output) => servers::list(&cli.global, output),
@@ -114,6 +119,7 @@ impl Command {
             Command::Find(find) => find.hits.wait.output.json,
             Command::Search(search) => search.hits.wait.output.json,
             Command::Summary(summary) => summary.wait.output.json,
+            Command::Run(run) => run.wait.output.json,
             Command::Bench(bench) => bench.wait.output.json,
             Command::Approve(approve) => approve.output.json,
             Command::Logs(logs) => logs.output.json,

@@ -11,6 +11,7 @@ mod meaning;
 mod misfits;
 mod nearest;
 mod show;
+mod whole;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,6 +19,7 @@ use tokio::time::Instant;
 use tracing::debug;
 
 pub(super) use discovery::Discoveries;
+pub(super) use whole::{Whole, whole};
 
 use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
@@ -118,6 +120,16 @@ impl Tool for GetResource {
             let message = "`offset` cannot be used with `grep`; narrow the pattern instead";
             return Err(Failure::arguments(message).with("field", "offset"));
         }
+        match self.ask(call, asked).await? {
+            (_, reading) if reading.reply.needs_input => Ok(Outcome::needs_input(reading.reply)),
+            (uri, reading) => answer::give(call, &self, &uri, &reading),
+        }
+    }
+}
+
+impl GetResource {
+    /// Asks the Gateway, and says what went wrong.
+    async fn ask(&self, call: &Call<'_>, asked: &str) -> Result<(PublicUri, Reading), Failure> {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
         let uri = self.resolve(&view, asked)?;
@@ -128,18 +140,15 @@ impl Tool for GetResource {
             Ok(reading) => reading,
             Err(error) => return Err(failures::explain(call, &uri, &error).await),
         };
-        if reading.reply.needs_input {
-            return Ok(Outcome::needs_input(reading.reply));
-        }
-        if let Some(said) = meaning::reported_as_text(view.snapshot(), &reading) {
+        if let Some(said) = meaning::reported_as_text(view.snapshot(), &reading)
+            && !reading.reply.needs_input
+        {
             let error = SourceError::Refused { code: 0, message: said, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
         }
-        answer::give(call, &self, &uri, &reading)
+        Ok((uri, reading))
     }
-}
 
-impl GetResource {
     /// The public name that is meant.
     fn resolve(&self, view: &View, asked: &str) -> Result<PublicUri, Failure> {
         let id = self.server(view)?;

@@ -1,0 +1,91 @@
+//! The allocator of the program, which in a worker also counts.
+//!
+//! The interpreter asks between its steps how much is allocated, and raises `MemoryError`
+//! past its limit. What allocates much in one step is ended here.
+
+use std::{
+    alloc::{GlobalAlloc, Layout},
+    sync::atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use monty_types::{BASELINE_MEMORY, LIVE_MEMORY, OOM_EXIT_CODE};
+use tikv_jemallocator::Jemalloc;
+
+/// What is freed may have been allocated before counting began; so much is never freed.
+const BEGINNING: usize = 1 << 40;
+/// What the exception and the way to it may take beyond the limit.
+const HEADROOM: usize = 4 * 1024 * 1024;
+
+static IS_COUNTING: AtomicBool = AtomicBool::new(false);
+static HARD_LIMIT: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+/// How a worker that took too much ends.
+pub(crate) const OUT_OF_MEMORY: i32 = OOM_EXIT_CODE;
+
+/// Counts from now on, and ends this process when it takes more than `limit` bytes more.
+pub(crate) fn limit(limit: usize) {
+    LIVE_MEMORY.store(BEGINNING, Ordering::Relaxed);
+    BASELINE_MEMORY.store(BEGINNING, Ordering::Relaxed);
+    HARD_LIMIT.store(BEGINNING + limit + HEADROOM, Ordering::Relaxed);
+    IS_COUNTING.store(true, Ordering::Relaxed);
+}
+
+/// Jemalloc; the C library keeps a heap for each thread that ever asked for much, and what
+/// a scan or a crawl has used once would stay ours for ever.
+#[derive(Debug)]
+pub struct Allocator;
+
+// SAFETY: every call goes on to jemalloc with the arguments it came with, and gives what
+// jemalloc gave.
+#[expect(unsafe_code, reason = "an allocator is unsafe to be one")]
+unsafe impl GlobalAlloc for Allocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { Jemalloc.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
+        give_back(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { Jemalloc.dealloc(ptr, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { Jemalloc.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        take(size);
+        give_back(layout.size());
+        // SAFETY: as the caller promised.
+        unsafe { Jemalloc.realloc(ptr, layout, size) }
+    }
+}
+
+#[inline]
+fn take(size: usize) {
+    if IS_COUNTING.load(Ordering::Relaxed) {
+        let live = LIVE_MEMORY.fetch_add(size, Ordering::Relaxed).saturating_add(size);
+        if live > HARD_LIMIT.load(Ordering::Relaxed) {
+            end();
+        }
+    }
+}
+
+#[inline]
+fn give_back(size: usize) {
+    if IS_COUNTING.load(Ordering::Relaxed) {
+        LIVE_MEMORY.fetch_sub(size, Ordering::Relaxed);
+    }
+}
+
+/// Ends this process at once; whatever would run on the way out allocates.
+#[cold]
+#[expect(unsafe_code, reason = "there is no safe way to end without running anything")]
+fn end() -> ! {
+    // SAFETY: it takes a number and does not return.
+    unsafe { libc::_exit(OUT_OF_MEMORY) }
+}

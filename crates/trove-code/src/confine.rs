@@ -1,0 +1,149 @@
+//! A worker locks itself in before it reads a byte: what it gives up here no fault of the
+//! interpreter can give back.
+//!
+//! Bounds on memory, time, files and processes always hold; without them nothing runs. The
+//! filter on calls to the kernel and the empty network are had where the kernel allows.
+
+use std::io;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+use crate::{policy::RULES, wire::Locks};
+
+/// Address space for stacks, buffers on the way and the allocator's own use, beyond what the
+/// program may take and what was mapped at the start.
+const SPARE_SPACE: u64 = 256 * 1024 * 1024;
+
+/// How far a worker stands back when the processor is wanted.
+const NICENESS: i32 = 10;
+
+/// Gives up all that a program does not need.
+pub(crate) fn lock_in() -> io::Result<Locks> {
+    end_with_parent()?;
+    // Whatever else this machine does comes first.
+    let _ = rustix::process::nice(NICENESS);
+    close_strangers()?;
+    let has_no_network = leave_network();
+    bound(Resource::As, mapped()?.saturating_add(RULES.memory_bytes as u64 + SPARE_SPACE))?;
+    bound(Resource::Cpu, RULES.compute_seconds + 2)?;
+    bound(Resource::Fsize, 0)?;
+    bound(Resource::Core, 0)?;
+    bound(Resource::Nofile, 3)?;
+    bound(Resource::Nproc, 0)?;
+    let has_filter = filter();
+    Ok(Locks { has_filter, has_no_network })
+}
+
+/// Sets a bound, unless a lower one is set already.
+fn bound(resource: Resource, limit: u64) -> io::Result<()> {
+    let set = getrlimit(resource);
+    let limit = set.maximum.map_or(limit, |maximum| maximum.min(limit));
+    setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+    Ok(())
+}
+
+/// How much address space is taken now.
+#[cfg(target_os = "linux")]
+fn mapped() -> io::Result<u64> {
+    let statm = std::fs::read_to_string("/proc/self/statm")?;
+    let pages = statm.split(' ').next().and_then(|pages| pages.parse::<u64>().ok());
+    let pages = pages.ok_or_else(|| io::Error::other("the kernel does not say what is mapped"))?;
+    Ok(pages * rustix::param::page_size() as u64)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn mapped() -> io::Result<u64> {
+    Ok(SPARE_SPACE)
+}
+
+#[cfg(target_os = "linux")]
+fn end_with_parent() -> io::Result<()> {
+    use rustix::process::{Signal, set_parent_process_death_signal};
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    Ok(())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn end_with_parent() -> io::Result<()> {
+    Ok(())
+}
+
+/// Closes whatever whoever started Trove left open for all its children.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "files are closed by their numbers")]
+fn close_strangers() -> io::Result<()> {
+    // SAFETY: this process has opened nothing yet but its three pipes, so nobody here has
+    // a file of a higher number.
+    match unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn close_strangers() -> io::Result<()> {
+    Ok(())
+}
+
+/// Moves into a network without anything in it, as a user without any rights.
+#[cfg(target_os = "linux")]
+#[expect(unsafe_code, reason = "some ways of unsharing break promises between threads")]
+fn leave_network() -> bool {
+    use rustix::thread::{UnshareFlags, unshare_unsafe};
+    let both = UnshareFlags::NEWUSER | UnshareFlags::NEWNET;
+    // SAFETY: open files and memory stay shared, so no other thread loses what it relies on.
+    let alone = || unsafe { unshare_unsafe(UnshareFlags::NEWNET) }.is_ok();
+    // SAFETY: the same.
+    unsafe { unshare_unsafe(both) }.is_ok() || alone()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn leave_network() -> bool {
+    false
+}
+
+/// From now on every call to the kernel fails but those on memory, clocks, open pipes and
+/// the end.
+#[cfg(target_os = "linux")]
+fn filter() -> bool {
+    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+    let needed = [
+        libc::SYS_read,
+        libc::SYS_write,
+        libc::SYS_brk,
+        libc::SYS_mmap,
+        libc::SYS_munmap,
+        libc::SYS_mremap,
+        libc::SYS_mprotect,
+        libc::SYS_madvise,
+        libc::SYS_futex,
+        libc::SYS_sched_yield,
+        libc::SYS_clock_gettime,
+        libc::SYS_getrandom,
+        libc::SYS_sigaltstack,
+        libc::SYS_rt_sigaction,
+        libc::SYS_rt_sigprocmask,
+        libc::SYS_rt_sigreturn,
+        libc::SYS_getpid,
+        libc::SYS_gettid,
+        libc::SYS_tgkill,
+        libc::SYS_exit,
+        libc::SYS_exit_group,
+    ];
+    let set = || {
+        rustix::thread::set_no_new_privs(true).ok()?;
+        let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
+        let rules = needed.into_iter().map(|call| (call, Vec::new())).collect();
+        let refused = SeccompAction::Errno(libc::EPERM as u32);
+        let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, arch).ok()?;
+        let program = BpfProgram::try_from(filter).ok()?;
+        // The allocator may have a thread of its own.
+        seccompiler::apply_filter_all_threads(&program).ok()
+    };
+    set().is_some()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn filter() -> bool {
+    false
+}

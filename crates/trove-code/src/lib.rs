@@ -1,0 +1,22 @@
+//! Small programs over resources, each in a process that can do nothing else.
+//!
+//! [`Pool`] is the gateway's side. It has a worker at hand, gives it one program, answers
+//! its calls and ends it: at a deadline, at a bound, or when nobody waits any more. [`work`]
+//! is the worker's side: this same program, started under a hidden name. A worker locks
+//! itself in before it reads a byte, runs one program and ends, so that nothing of it is
+//! left for the next.
+
+mod allocator;
+mod check;
+mod confine;
+mod interpreter;
+mod monty;
+mod policy;
+mod pool;
+mod values;
+mod wire;
+mod worker;
+
+pub use allocator::Allocator;
+pub use pool::Pool;
+pub use worker::work;

@@ -1,0 +1,104 @@
+//! What the gateway and a worker say to one another: a length, then JSON.
+
+use std::io::{self, Read, Write};
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value};
+use trove_core::programs::Given;
+
+/// The longest message of a worker. What it may say is bounded on its own side; this is for
+/// one that is not what it was.
+pub(crate) const MAX_MESSAGE: usize = 1024 * 1024;
+
+/// What a worker is told.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum ToWorker {
+    /// The program.
+    Run { source: String },
+    /// What the call gives.
+    Give(Gift),
+    /// What it raises.
+    Raise { kind: String, message: String },
+    /// The program must end, whatever it would catch.
+    End { kind: String, message: String },
+}
+
+/// What a call gives, on its way.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Gift {
+    Value(Value),
+    Text(String),
+    /// In base64.
+    Bytes(String),
+    Json(String),
+}
+
+impl From<Given> for Gift {
+    fn from(given: Given) -> Gift {
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        match given {
+            Given::Value(value) => Gift::Value(value),
+            Given::Text(text) => Gift::Text(text),
+            Given::Json(text) => Gift::Json(text),
+            Given::Bytes(bytes) => Gift::Bytes(STANDARD.encode(bytes)),
+        }
+    }
+}
+
+/// What a worker says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum FromWorker {
+    /// It has locked itself in.
+    Ready(Locks),
+    /// The program calls.
+    Call { function: String, arguments: Map<String, Value> },
+    /// The program ended.
+    Done { value: Value, printed: String, is_cut: bool },
+    /// The program returned too much.
+    TooMuch { bytes: usize },
+    /// The program failed.
+    Failed(Failed),
+}
+
+/// Where and why a program failed.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Failed {
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    pub(crate) line: Option<u32>,
+    pub(crate) traceback: String,
+    pub(crate) printed: String,
+}
+
+/// What the kernel let a worker give up, beyond what always holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Locks {
+    /// Every call to the kernel but the few it needs.
+    pub(crate) has_filter: bool,
+    /// The network.
+    pub(crate) has_no_network: bool,
+}
+
+/// The bytes of a message.
+pub(crate) fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; 4];
+    serde_json::to_writer(&mut bytes, message)?;
+    let length = u32::try_from(bytes.len() - 4).map_err(io::Error::other)?;
+    bytes[..4].copy_from_slice(&length.to_le_bytes());
+    Ok(bytes)
+}
+
+/// Writes a message, and waits until it is written.
+pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+    to.write_all(&framed(message)?)?;
+    to.flush()
+}
+
+/// Waits for a message. Its length is not doubted: it comes from whoever started us.
+pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+    let mut length = [0; 4];
+    from.read_exact(&mut length)?;
+    let mut bytes = vec![0; u32::from_le_bytes(length) as usize];
+    from.read_exact(&mut bytes)?;
+    Ok(serde_json::from_slice(&bytes)?)
+}

@@ -1,0 +1,237 @@
+//! The seam to whatever runs small programs: what it is given, and what comes back.
+//!
+//! Whoever implements [`Programs`] keeps every program in a box of its own. The only way
+//! out of the box are the calls in [`FUNCTIONS`], which a [`Host`] answers.
+
+use futures_util::future::BoxFuture;
+use serde_json::{Map, Value};
+
+/// The functions a program can call, with their parameters in order.
+pub const FUNCTIONS: &[Function] = &[
+    Function { name: "find", parameters: &["query", "server", "limit"], takes_more: false },
+    Function { name: "list_resources", parameters: &["server"], takes_more: false },
+    Function { name: "read", parameters: &["uri", "server", "offset", "limit"], takes_more: false },
+    Function { name: "read_json", parameters: &["uri", "server"], takes_more: false },
+    Function { name: "grep", parameters: &["uri", "pattern", "server"], takes_more: false },
+    Function { name: "expand", parameters: &["template"], takes_more: true },
+];
+
+/// One function a program can call.
+#[derive(Debug, Clone, Copy)]
+pub struct Function {
+    /// Its name.
+    pub name: &'static str,
+    /// Its parameters; the first must be given unless it is `server`.
+    pub parameters: &'static [&'static str],
+    /// Whether it takes any other keyword too.
+    pub takes_more: bool,
+}
+
+/// Runs programs.
+pub trait Programs: Send + Sync {
+    /// Runs one to its end. Dropping the future ends the program.
+    fn run<'a>(&'a self, source: &'a str, host: &'a dyn Host) -> BoxFuture<'a, Result<Ran, Fault>>;
+
+    /// What is enforced.
+    fn rules(&self) -> Rules;
+
+    /// Whether programs are expected, so that one can begin at once.
+    fn expect(&self, is_expected: bool);
+}
+
+/// Answers the calls of one program.
+pub trait Host: Send + Sync {
+    /// Answers one call; its arguments go by the names of [`FUNCTIONS`].
+    fn call<'a>(
+        &'a self,
+        function: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<Given, Raised>>;
+}
+
+/// What a call gives.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Given {
+    /// A value.
+    Value(Value),
+    /// A text.
+    Text(String),
+    /// Bytes.
+    Bytes(Vec<u8>),
+    /// A text that the program gets as the value it says, if it is JSON.
+    Json(String),
+}
+
+impl Given {
+    /// How much it is to read, in bytes.
+    pub fn size(&self) -> usize {
+        match self {
+            Given::Value(value) => value.to_string().len(),
+            Given::Text(text) | Given::Json(text) => text.len(),
+            Given::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
+
+/// What a call raises in the program, which may catch it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raised {
+    /// The class of the exception.
+    pub kind: Exception,
+    /// What it says.
+    pub message: String,
+}
+
+/// The classes of exceptions that calls raise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exception {
+    /// There is no such thing.
+    LookupError,
+    /// An argument has the wrong value.
+    ValueError,
+    /// An argument has the wrong type.
+    TypeError,
+    /// The caller may not.
+    PermissionError,
+    /// The Source failed.
+    OSError,
+}
+
+impl Exception {
+    /// Its name in a program.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Exception::LookupError => "LookupError",
+            Exception::ValueError => "ValueError",
+            Exception::TypeError => "TypeError",
+            Exception::PermissionError => "PermissionError",
+            Exception::OSError => "OSError",
+        }
+    }
+}
+
+/// What a program that ended gives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ran {
+    /// What its last expression or its `return` says.
+    pub value: Value,
+    /// What it printed.
+    pub printed: String,
+    /// Whether it printed more than is told.
+    pub is_cut: bool,
+    /// How many calls it made.
+    pub calls: usize,
+    /// How many bytes those gave it.
+    pub read_bytes: usize,
+}
+
+/// Why a program gave nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The program is longer than programs may be.
+    #[error("the program has {bytes} bytes; at most {limit} are taken")]
+    TooLong {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        limit: usize,
+    },
+    /// Functions stand inside functions deeper than they may.
+    #[error("line {line}: at most {limit} functions may be defined inside one another")]
+    TooNested {
+        /// Where.
+        line: usize,
+        /// How deep they may.
+        limit: usize,
+    },
+    /// Too many programs run.
+    #[error("too many programs are running")]
+    Busy,
+    /// It failed at a line of its own.
+    #[error(transparent)]
+    Raised(#[from] Box<Complaint>),
+    /// It took longer than it may.
+    #[error("the program took longer than {seconds} s and was ended")]
+    OutOfTime {
+        /// How long it may take.
+        seconds: u64,
+    },
+    /// It took more memory than it may.
+    #[error("the program took more than {megabytes} MB of memory and was ended")]
+    OutOfMemory {
+        /// How much it may take.
+        megabytes: u64,
+    },
+    /// It gave back more than it may.
+    #[error("the program returns {bytes} bytes; at most {limit} can be given back")]
+    TooMuch {
+        /// How much it gave.
+        bytes: usize,
+        /// How much it may give.
+        limit: usize,
+    },
+    /// Whatever ran it broke.
+    #[error("what ran the program broke: {how}")]
+    Broke {
+        /// How.
+        how: String,
+    },
+    /// Nothing is there that could run it.
+    #[error("no program can be run: {why}")]
+    Unavailable {
+        /// Why.
+        why: String,
+    },
+}
+
+/// Where and why a program failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Complaint {
+    /// The class of the exception.
+    pub kind: String,
+    /// What it says.
+    pub message: String,
+    /// The line, where it is known.
+    pub line: Option<u32>,
+    /// The way there.
+    pub traceback: String,
+    /// What had been printed.
+    pub printed: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+impl std::fmt::Display for Complaint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Some(line) = self.line {
+            write!(f, "line {line}: ")?;
+        }
+        f.write_str(&self.kind)?;
+        if self.message.is_empty() { Ok(()) } else { write!(f, ": {}", self.message) }
+    }
+}
+
+impl std::error::Error for Complaint {}
+
+/// What is enforced on every program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// What may be imported; nothing else can be.
+    pub modules: &'static [&'static str],
+    /// What other Pythons have built in and this one lacks or refuses.
+    pub missing: &'static [&'static str],
+    /// How much memory one may take.
+    pub memory_bytes: usize,
+    /// How long one may be.
+    pub source_bytes: usize,
+    /// How many calls one may make.
+    pub calls: usize,
+    /// How much those may give it.
+    pub read_bytes: usize,
+    /// How much it may give back.
+    pub output_bytes: usize,
+    /// How long it may compute.
+    pub compute_seconds: u64,
+    /// How long it may take altogether.
+    pub seconds: u64,
+}

@@ -1,0 +1,84 @@
+//! `trove run`: a small program over the resources, as `run_code` runs it for a client.
+
+use std::{
+    fs,
+    io::{self, Read as _},
+    path::Path,
+};
+
+use serde_json::{Value, json};
+use trove_core::content::escape_controls;
+
+use super::{Failed, errand, exit, say};
+use crate::{
+    cli::{Global, Run},
+    errand::{Until, What},
+};
+
+/// More than this no program may be; the rest of a file need not be read to say so.
+const MAX_READ: u64 = 1024 * 1024;
+
+pub(super) fn run(global: &Global, command: &Run) -> Result<(), Failed> {
+    let code = source(&command.file)?;
+    let (tool, arguments) = ("run_code".to_owned(), json!({ "code": code }));
+    let what = What::Call { tool, arguments, until: Until::Indexed };
+    let is_json = command.wait.output.json;
+    match errand(global, what, command.wait.wait) {
+        Ok(body) if is_json => say(&format!("{body}\n")),
+        Ok(body) => say(&as_text(&serde_json::from_str(&body).unwrap_or_default())),
+        Err(failed) if is_json => return Err(failed),
+        Err(failed) => return Err(explained(failed)),
+    }
+    Ok(())
+}
+
+fn source(file: &Path) -> Result<String, Failed> {
+    let mut code = String::new();
+    let read = match file.as_os_str() == "-" {
+        true => io::stdin().lock().take(MAX_READ).read_to_string(&mut code),
+        false => {
+            fs::File::open(file).and_then(|file| file.take(MAX_READ).read_to_string(&mut code))
+        }
+    };
+    read.map_err(|error| {
+        let message = format!("cannot read {}: {error}", file.display());
+        Failed::new(exit::USAGE, "InvalidArguments", message)
+    })?;
+    Ok(code)
+}
+
+/// What was printed, then what came of it: text as it is, else JSON, nothing for `None`.
+fn as_text(answer: &Value) -> String {
+    let mut text = answer["printed"].as_str().map(plain).unwrap_or_default();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    match &answer["result"] {
+        Value::Null => {}
+        Value::String(said) => text.push_str(&format!("{}\n", plain(said))),
+        other => text.push_str(&format!("{other:#}\n")),
+    }
+    if let Some(message) = answer["message"].as_str() {
+        text.push_str(&format!("note: {message}\n"));
+    }
+    text
+}
+
+/// What servers gave may try to speak to the terminal.
+fn plain(text: &str) -> String {
+    text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
+}
+
+/// A failure as Python tells it, and what to do about it.
+fn explained(mut failed: Failed) -> Failed {
+    let object: Value =
+        failed.object.as_deref().and_then(|it| serde_json::from_str(it).ok()).unwrap_or_default();
+    if let Some(printed) = object["printed"].as_str() {
+        say(&plain(printed));
+    }
+    let told = object["traceback"].as_str().filter(|told| !told.is_empty());
+    let action = object["suggested_actions"][0].as_str().unwrap_or_default();
+    let message = told.unwrap_or(&failed.message).trim_end();
+    failed.message = format!("{message}\n{action}").trim().to_owned();
+    failed
+}
