@@ -25,7 +25,7 @@ pub(crate) fn lock_in() -> io::Result<Locks> {
     close_strangers()?;
     let has_no_network = leave_network();
     bound(Resource::As, mapped()?.saturating_add(RULES.memory_bytes as u64 + SPARE_SPACE))?;
-    bound(Resource::Cpu, RULES.compute_seconds + 2)?;
+    bound_cpu(RULES.compute_seconds + 2)?;
     bound(Resource::Fsize, 0)?;
     bound(Resource::Core, 0)?;
     bound(Resource::Nofile, 3)?;
@@ -39,6 +39,14 @@ fn bound(resource: Resource, limit: u64) -> io::Result<()> {
     let set = getrlimit(resource);
     let limit = set.maximum.map_or(limit, |maximum| maximum.min(limit));
     setrlimit(resource, Rlimit { current: Some(limit), maximum: Some(limit) })?;
+    Ok(())
+}
+
+/// Below its hard bound the kernel ends us by a signal that tells why.
+fn bound_cpu(seconds: u64) -> io::Result<()> {
+    let hard = getrlimit(Resource::Cpu).maximum.map_or(seconds + 2, |set| set.min(seconds + 2));
+    let soft = seconds.min(hard);
+    setrlimit(Resource::Cpu, Rlimit { current: Some(soft), maximum: Some(hard) })?;
     Ok(())
 }
 

@@ -61,7 +61,8 @@ impl Pool {
         let deadline = Instant::now() + MAX_TIME;
         let place = timeout_at(deadline, self.places.acquire()).await;
         let Ok(Ok(_place)) = place else { return Err(Fault::Busy) };
-        let ready = self.ready().take();
+        // One may have been killed while it waited.
+        let ready = self.ready().take().and_then(Worker::if_alive);
         let mut worker = match ready {
             Some(worker) => worker,
             None => self.start()?,
@@ -175,6 +176,10 @@ struct Worker {
 }
 
 impl Worker {
+    fn if_alive(mut self) -> Option<Worker> {
+        matches!(self.child.try_wait(), Ok(None)).then_some(self)
+    }
+
     async fn tell(&mut self, message: &ToWorker) -> Result<(), Fault> {
         let bytes = framed(message).map_err(|error| broke(&error.to_string()))?;
         match self.input.write_all(&bytes).await {
@@ -208,9 +213,7 @@ impl Worker {
             return Fault::OutOfMemory { megabytes: (RULES.memory_bytes / 1024 / 1024) as u64 };
         }
         match status.signal() {
-            Some(libc::SIGXCPU | libc::SIGKILL) => {
-                Fault::OutOfTime { seconds: RULES.compute_seconds }
-            }
+            Some(libc::SIGXCPU) => Fault::OutOfTime { seconds: RULES.compute_seconds },
             _ => broke(&status.to_string()),
         }
     }

@@ -71,7 +71,8 @@ fn at_least_info(level: &str) -> &str {
 
 /// Libraries log what passes through them; only their warnings are for us.
 fn filter(level: &str) -> EnvFilter {
-    let ours = format!("warn,trove={level},trove_code={level},trove_core={level},trove_mcp={level}");
+    let ours =
+        format!("warn,trove={level},trove_code={level},trove_core={level},trove_mcp={level}");
     EnvFilter::try_new(&ours).unwrap_or_else(|_| EnvFilter::new("warn"))
 }
 

@@ -8,6 +8,7 @@ mod kit;
 
 // What a client sees: all of it, unchanged, in its own era.
 mod bridge;
+mod code;
 mod eras;
 mod fidelity;
 mod find;
