@@ -61,13 +61,16 @@ impl Pool {
         let deadline = Instant::now() + MAX_TIME;
         let place = timeout_at(deadline, self.places.acquire()).await;
         let Ok(Ok(_place)) = place else { return Err(Fault::Busy) };
-        // One may have been killed while it waited.
-        let ready = self.ready().take().and_then(Worker::if_alive);
+        let ready = self.ready().take();
         let mut worker = match ready {
             Some(worker) => worker,
             None => self.start()?,
         };
-        let ran = timeout_at(deadline, self.converse(&mut worker, source, host)).await;
+        let mut ran = timeout_at(deadline, self.converse(&mut worker, source, host)).await;
+        if worker.is_found_dead && matches!(ran, Ok(Err(Fault::Broke { .. }))) {
+            worker = self.start()?;
+            ran = timeout_at(deadline, self.converse(&mut worker, source, host)).await;
+        }
         // What it leaves behind goes with it.
         drop(worker);
         self.have_one_ready();
@@ -106,7 +109,7 @@ impl Pool {
             .map_err(unavailable)?;
         let pipes = child.stdin.take().zip(child.stdout.take());
         let (input, output) = pipes.ok_or_else(|| Fault::Unavailable { why: "no pipes".into() })?;
-        Ok(Worker { child, input, output })
+        Ok(Worker { child, input, output, is_found_dead: false })
     }
 
     async fn converse(
@@ -119,10 +122,13 @@ impl Pool {
             FromWorker::Ready(locks) => self.note(locks),
             _ => return Err(broke("it did not say that it is ready")),
         }
+        worker.is_found_dead = true;
         worker.tell(&ToWorker::Run { source: source.to_owned() }).await?;
         let (mut calls, mut read_bytes) = (0, 0);
         loop {
-            match worker.hear().await? {
+            let heard = worker.hear().await?;
+            worker.is_found_dead = false;
+            match heard {
                 FromWorker::Call { function, arguments } => {
                     calls += 1;
                     let answer = match calls > RULES.calls {
@@ -173,13 +179,12 @@ struct Worker {
     child: Child,
     input: ChildStdin,
     output: ChildStdout,
+    /// Whether it died before it said anything of its program: it may have been killed while
+    /// it waited.
+    is_found_dead: bool,
 }
 
 impl Worker {
-    fn if_alive(mut self) -> Option<Worker> {
-        matches!(self.child.try_wait(), Ok(None)).then_some(self)
-    }
-
     async fn tell(&mut self, message: &ToWorker) -> Result<(), Fault> {
         let bytes = framed(message).map_err(|error| broke(&error.to_string()))?;
         match self.input.write_all(&bytes).await {

@@ -35,6 +35,9 @@ pub(crate) fn recent(after: u64) -> (Vec<String>, u64) {
     (kept.lines.iter().skip(skipped).cloned().collect(), kept.last)
 }
 
+/// Errors, but for those of tools: whoever sits at the command line is told of them anyway.
+pub(crate) const BESIDES_TOOLS: &str = "error,trove_core::tools=off";
+
 /// Starts logging. `default` is the level when the user names none.
 pub(crate) fn start(global: &Global, default: &str) {
     let level = match (&global.log, global.verbose, global.quiet) {
@@ -71,8 +74,10 @@ fn at_least_info(level: &str) -> &str {
 
 /// Libraries log what passes through them; only their warnings are for us.
 fn filter(level: &str) -> EnvFilter {
-    let ours =
-        format!("warn,trove={level},trove_code={level},trove_core={level},trove_mcp={level}");
+    let (level, more) = level.split_once(',').unwrap_or((level, "warn"));
+    let crates = ["trove", "trove_code", "trove_core", "trove_mcp"];
+    let ours = crates.map(|name| format!("{name}={level}")).join(",");
+    let ours = format!("warn,{ours},{more}");
     EnvFilter::try_new(&ours).unwrap_or_else(|_| EnvFilter::new("warn"))
 }
 

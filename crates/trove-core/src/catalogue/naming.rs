@@ -17,13 +17,14 @@ const MAX_DECODINGS: usize = 4;
 
 /// Names of tools of our own that no prefix sets apart: a tool of a server that has one of
 /// them is shown under a longer name.
-pub const RESERVED_TOOLS: [&str; 8] = [
+pub const RESERVED_TOOLS: [&str; 9] = [
     "get_resource",
     "read_resource",
     "discover_resources",
     "search_resources",
     "resource_summary",
     "health_check",
+    "run_code",
     "guide",
     "find_information",
 ];

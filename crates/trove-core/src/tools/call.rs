@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     about::{Item, ToolBook},
-    caller::{Caller, Door, Trail, Via},
+    caller::{Caller, Trail, Via},
     content::PatternLimits,
     gateway::Gateway,
     json::Json,
@@ -279,10 +279,7 @@ impl Tools {
                 }
             }
             Err(failure) => {
-                // Whoever sits at a command line is told anyway.
-                if call.caller.door != Door::CommandLine {
-                    error!("Tool {name} failed: {}", failure.class().as_str());
-                }
+                error!("Tool {name} failed: {}", failure.class().as_str());
                 debug!(tool = name, message = failure.message(), "failure");
                 failure.to_reply(call.settings.mask_error_details)
             }

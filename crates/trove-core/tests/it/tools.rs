@@ -211,7 +211,8 @@ async fn every_example_works() {
         Prefix::Shared => format!("guide_{}", spec.name),
         Prefix::None => spec.name.to_owned(),
     };
-    for spec in TOOLS {
+    // What runs programs is not part of this crate; their examples are run with the whole.
+    for spec in TOOLS.iter().filter(|spec| spec.toolset != Toolset::Code) {
         for example in spec.examples {
             // Each has a world of its own: some take away what others need.
             let guide = furnished().await;

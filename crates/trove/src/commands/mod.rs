@@ -209,7 +209,7 @@ fn threads(count: usize) -> Result<tokio::runtime::Runtime, Failed> {
 /// started for it and stopped again.
 fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Failed> {
     let (mut loaded, _) = configure(global, Overrides::default())?;
-    telemetry::start(global, "error");
+    telemetry::start(global, telemetry::BESIDES_TOOLS);
     let errand = Errand::new(what, wait);
     if let Some(outcome) = ask_running(global, &loaded, &errand) {
         return outcome.map(|answer| told(global, answer));

@@ -1,6 +1,8 @@
 //! Small programs over the resources: what they can do, what they cannot, and what they
 //! leave of the gateway when they try.
 
+mod tasks;
+
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
@@ -194,6 +196,18 @@ async fn a_failure_names_its_line_and_what_to_write_instead() {
         assert!(failed["traceback"].as_str().expect("a traceback").contains("program.py"));
     }
     assert_eq!(fails(&client, "print('first')\n1/0").await["printed"], "first\n");
+}
+
+#[tokio::test]
+async fn every_example_works() {
+    let trove = with(&[], "").await;
+    let client = trove.any_client().await;
+    let spec = trove_core::tools::TOOLS.iter().find(|spec| spec.name == "run_code");
+    for example in spec.expect("it is in the table").examples {
+        let arguments = serde_json::from_str(example.arguments).expect(example.arguments);
+        let answer = client.call("run_code", arguments).await;
+        assert_eq!(answer["structuredContent"]["success"], true, "{}: {answer}", example.arguments);
+    }
 }
 
 /// Programs that want more than they may have, and how each ends.

@@ -3,7 +3,7 @@
 
 mod hostile;
 mod kept;
-mod tasks;
+pub(crate) mod tasks;
 mod trouble;
 
 use std::sync::Arc;

@@ -18,7 +18,7 @@ use crate::kit::client::Client;
 use crate::kit::{Folder, Trove, until};
 use crate::peers::drivers;
 
-const TASKS: &str = include_str!("tasks.txt");
+pub(crate) const TASKS: &str = include_str!("tasks.txt");
 const FILES: [&str; 3] = ["handbook", "settings", "logs"];
 const SERVERS: usize = 5;
 /// Among so many results the right one counts as found.
@@ -26,7 +26,7 @@ const FIRST: usize = 3;
 /// Where the result is written, from the root of the repository.
 const DOCUMENT: &str = "docs/tasks.md";
 /// Set by the chore that wants it written.
-const WRITE: &str = "TROVE_WRITE_TASKS";
+pub(crate) const WRITE: &str = "TROVE_WRITE_TASKS";
 
 /// One question and how it went.
 struct Asked {
@@ -72,7 +72,7 @@ async fn ten_tasks_take_few_calls_and_find_the_right_resource() {
 }
 
 /// Writes the files of the three servers.
-fn lay_out(root: &Path) {
+pub(crate) fn lay_out(root: &Path) {
     for section in TASKS.split("== ").filter(|section| !section.is_empty()) {
         let (head, text) = section.split_once('\n').expect("a section has a head");
         let Some((server, path)) = head.split_once(' ') else { continue };
@@ -91,7 +91,7 @@ fn lay_out(root: &Path) {
     fs::write(root.join("graph.jsonl"), lines.join("\n")).expect("the graph can be written");
 }
 
-fn configuration(root: &Path) -> String {
+pub(crate) fn configuration(root: &Path) -> String {
     let text = |path: &Path| json!(path.to_string_lossy()).to_string();
     let (node, python) = (text(&drivers::node()), text(&drivers::python()));
     let script = text(&drivers::scripts().join("servers/files_server.py"));
