@@ -24,6 +24,7 @@ pub(crate) fn lock_in() -> io::Result<Locks> {
     let _ = rustix::process::nice(NICENESS);
     close_strangers()?;
     let has_no_network = leave_network();
+    give_up_rights();
     bound(Resource::As, mapped()?.saturating_add(RULES.memory_bytes as u64 + SPARE_SPACE))?;
     bound_cpu(RULES.compute_seconds + 2)?;
     bound(Resource::Fsize, 0)?;
@@ -82,11 +83,33 @@ fn end_with_parent() -> io::Result<()> {
 fn close_strangers() -> io::Result<()> {
     // SAFETY: this process has opened nothing yet but its three pipes, so nobody here has
     // a file of a higher number.
-    match unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
+    if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } == 0 {
+        return Ok(());
     }
+    // A kernel before 5.9, or one that was told to be like it.
+    for file in 3..OFTEN_OPEN {
+        // SAFETY: the same.
+        let _ = unsafe { libc::close(file) };
+    }
+    Ok(())
 }
+
+/// The numbers below which open files are looked for where the kernel cannot do it.
+#[cfg(target_os = "linux")]
+const OFTEN_OPEN: i32 = 4096;
+
+/// Root in a network of its own, or in all: without any of its rights.
+#[cfg(target_os = "linux")]
+fn give_up_rights() {
+    use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
+    let none = CapabilitySet::empty();
+    let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
+    // Whoever has no rights cannot lose them.
+    let _ = set_capabilities(None, sets);
+}
+
+#[cfg(not(target_os = "linux"))]
+fn give_up_rights() {}
 
 #[cfg(not(target_os = "linux"))]
 fn close_strangers() -> io::Result<()> {
@@ -114,15 +137,16 @@ fn leave_network() -> bool {
 /// the end.
 #[cfg(target_os = "linux")]
 fn filter() -> bool {
-    use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+    use seccompiler::{
+        BpfProgram, SeccompAction, SeccompCmpArgLen::Dword, SeccompCmpOp, SeccompCondition,
+        SeccompFilter, SeccompRule, TargetArch,
+    };
     let needed = [
         libc::SYS_read,
         libc::SYS_write,
         libc::SYS_brk,
-        libc::SYS_mmap,
         libc::SYS_munmap,
         libc::SYS_mremap,
-        libc::SYS_mprotect,
         libc::SYS_madvise,
         libc::SYS_futex,
         libc::SYS_sched_yield,
@@ -134,14 +158,26 @@ fn filter() -> bool {
         libc::SYS_rt_sigreturn,
         libc::SYS_getpid,
         libc::SYS_gettid,
-        libc::SYS_tgkill,
         libc::SYS_exit,
         libc::SYS_exit_group,
     ];
     let set = || {
         rustix::thread::set_no_new_privs(true).ok()?;
         let arch = TargetArch::try_from(std::env::consts::ARCH).ok()?;
-        let rules = needed.into_iter().map(|call| (call, Vec::new())).collect();
+        let only = |place, is, value| {
+            let condition = SeccompCondition::new(place, Dword, is, value).ok()?;
+            Some(vec![SeccompRule::new(vec![condition]).ok()?])
+        };
+        // Memory that can be executed is not to be had, and nobody else to be signalled.
+        let not_executed = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
+        let this = u64::from(std::process::id());
+        let bounded = [
+            (libc::SYS_mmap, only(2, not_executed.clone(), 0)?),
+            (libc::SYS_mprotect, only(2, not_executed, 0)?),
+            (libc::SYS_tgkill, only(0, SeccompCmpOp::Eq, this)?),
+        ];
+        let free = needed.into_iter().map(|call| (call, Vec::new()));
+        let rules = free.chain(bounded).collect();
         let refused = SeccompAction::Errno(libc::EPERM as u32);
         let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, arch).ok()?;
         let program = BpfProgram::try_from(filter).ok()?;

@@ -9,10 +9,13 @@
 mod allocator;
 mod check;
 mod confine;
+mod conversation;
+mod hints;
 mod interpreter;
 mod monty;
 mod policy;
 mod pool;
+mod queue;
 mod values;
 mod wire;
 mod worker;

@@ -22,9 +22,6 @@ use crate::{
 
 /// What a program is called in a traceback.
 const NAME: &str = "program.py";
-/// How long a traceback is told.
-const MAX_TRACEBACK: usize = 4096;
-
 /// The interpreter.
 pub(crate) struct Monty;
 
@@ -137,6 +134,9 @@ fn arguments(
             let all = function.parameters.join(", ");
             return Err(wrong(format!("has no argument {name:?}; it takes {all}")));
         }
+        if matches!(value, MontyObject::Bytes(_)) {
+            return Err(wrong(format!("takes no bytes as {name:?}; decode() them")));
+        }
         let value = to_json(value).ok_or_else(|| wrong(format!("cannot take such a {name:?}")))?;
         if taken.insert(name.clone(), value).is_some() {
             return Err(wrong(format!("got {name:?} twice")));
@@ -152,13 +152,12 @@ fn arguments(
 /// What a call gave, as a value of the program.
 fn taken(gift: Gift) -> ExtFunctionResult {
     let object = match gift {
-        Gift::Value(value) => from_json(value),
         Gift::Text(text) => MontyObject::String(text),
         Gift::Bytes(base64) => MontyObject::Bytes(STANDARD.decode(base64).unwrap_or_default()),
-        Gift::Json(text) => match serde_json::from_str(&text) {
-            Ok(value) => from_json(value),
-            Err(error) => {
-                return exception("ValueError", format!("the content is not JSON: {error}")).into();
+        Gift::Json(text) => match from_json(&text) {
+            Ok(object) => object,
+            Err(why) => {
+                return exception("ValueError", format!("no JSON that can be taken: {why}")).into();
             }
         },
     };
@@ -201,13 +200,17 @@ fn outside(call: &OsFunctionCall) -> ExtFunctionResult {
 }
 
 fn told(error: &MontyException, printed: String) -> Failed {
-    let mut traceback = error.to_string();
-    traceback.truncate(traceback.floor_char_boundary(MAX_TRACEBACK));
+    let message = match (error.exc_type(), error.message().unwrap_or_default()) {
+        (ExcType::TimeoutError, said) if said.starts_with("time limit exceeded") => {
+            format!("the program computed for more than {} s", RULES.compute_seconds)
+        }
+        (_, said) => said.to_owned(),
+    };
     Failed {
         kind: error.exc_type().to_string(),
-        message: error.message().unwrap_or_default().to_owned(),
+        message,
         line: error.traceback().last().map(|frame| frame.start.line),
-        traceback,
+        traceback: error.to_string(),
         printed,
     }
 }

@@ -25,8 +25,12 @@ pub(crate) const MAX_DEPTH: usize = 200;
 /// How deep functions may be defined in one another: compiling takes twice as long for
 /// each more.
 pub(crate) const MAX_NESTED: usize = 8;
-/// How many programs run at once.
+/// How many programs run at once, one of each caller.
 pub(crate) const MAX_RUNNING: usize = 2;
+/// How many wait for that.
+pub(crate) const MAX_WAITING: usize = 16;
+/// How long one waits for its turn.
+pub(crate) const MAX_QUEUE_TIME: Duration = Duration::from_secs(20);
 
 /// What can be imported, of what the interpreter brings. Files, the environment and
 /// processes are behind calls that are refused.

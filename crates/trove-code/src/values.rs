@@ -1,6 +1,7 @@
 //! Values of a program, and values of JSON.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiter::JsonValue;
 use monty_types::{MontyDateTime, MontyObject};
 use serde_json::{Map, Number, Value};
 
@@ -56,6 +57,8 @@ fn within(object: &MontyObject, depth: usize) -> Option<Value> {
 fn key_of(key: &MontyObject) -> String {
     match key {
         MontyObject::String(text) => text.clone(),
+        MontyObject::None => "null".to_owned(),
+        MontyObject::Bool(is) => is.to_string(),
         other => other.py_repr(),
     }
 }
@@ -78,21 +81,25 @@ fn iso(moment: &MontyDateTime) -> String {
     text
 }
 
-/// A value of JSON as a program has it.
-pub(crate) fn from_json(value: Value) -> MontyObject {
+/// What a JSON text says, as a program has it: numbers of any length keep every digit.
+pub(crate) fn from_json(text: &str) -> Result<MontyObject, String> {
+    let value = JsonValue::parse(text.as_bytes(), false);
+    value.map(|value| of_value(&value)).map_err(|error| error.description(text.as_bytes()))
+}
+
+fn of_value(value: &JsonValue<'_>) -> MontyObject {
     match value {
-        Value::Null => MontyObject::None,
-        Value::Bool(is) => MontyObject::Bool(is),
-        Value::Number(number) => match (number.as_i64(), number.as_f64()) {
-            (Some(whole), _) => MontyObject::Int(whole),
-            (None, Some(real)) => MontyObject::Float(real),
-            (None, None) => MontyObject::String(number.to_string()),
-        },
-        Value::String(text) => MontyObject::String(text),
-        Value::Array(items) => MontyObject::List(items.into_iter().map(from_json).collect()),
-        Value::Object(members) => {
-            let pairs = members.into_iter();
-            let pairs = pairs.map(|(key, value)| (MontyObject::String(key), from_json(value)));
+        JsonValue::Null => MontyObject::None,
+        JsonValue::Bool(is) => MontyObject::Bool(*is),
+        JsonValue::Int(whole) => MontyObject::Int(*whole),
+        JsonValue::BigInt(whole) => MontyObject::BigInt(whole.clone()),
+        JsonValue::Float(real) => MontyObject::Float(*real),
+        JsonValue::Str(text) => MontyObject::String(text.to_string()),
+        JsonValue::Array(items) => MontyObject::List(items.iter().map(of_value).collect()),
+        JsonValue::Object(members) => {
+            let pairs = members.iter();
+            let pairs =
+                pairs.map(|(key, value)| (MontyObject::String(key.to_string()), of_value(value)));
             MontyObject::Dict(pairs.collect())
         }
     }
@@ -107,7 +114,11 @@ mod tests {
     #[test]
     fn what_json_says_comes_back_as_it_was() {
         let value = json!({"a": [1, -2.5, true, null, "ä\u{0}"], "b": {"c": []}});
-        assert_eq!(to_json(&from_json(value.clone())), Some(value));
+        let object = from_json(&value.to_string()).unwrap();
+        assert_eq!(to_json(&object), Some(value));
+        let long = from_json("[18446744073709551615, 123456789012345678901234567890]").unwrap();
+        assert_eq!(long.py_repr(), "[18446744073709551615, 123456789012345678901234567890]");
+        assert!(from_json("{\"a\": }").unwrap_err().contains("column"));
     }
 
     #[test]

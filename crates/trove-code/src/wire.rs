@@ -8,7 +8,7 @@ use trove_core::programs::Given;
 
 /// The longest message of a worker. What it may say is bounded on its own side; this is for
 /// one that is not what it was.
-pub(crate) const MAX_MESSAGE: usize = 1024 * 1024;
+pub(crate) const MAX_MESSAGE: usize = 512 * 1024;
 
 /// What a worker is told.
 #[derive(Debug, Serialize, Deserialize)]
@@ -26,7 +26,6 @@ pub(crate) enum ToWorker {
 /// What a call gives, on its way.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Gift {
-    Value(Value),
     Text(String),
     /// In base64.
     Bytes(String),
@@ -37,7 +36,6 @@ impl From<Given> for Gift {
     fn from(given: Given) -> Gift {
         use base64::{Engine as _, engine::general_purpose::STANDARD};
         match given {
-            Given::Value(value) => Gift::Value(value),
             Given::Text(text) => Gift::Text(text),
             Given::Json(text) => Gift::Json(text),
             Given::Bytes(bytes) => Gift::Bytes(STANDARD.encode(bytes)),
@@ -50,12 +48,14 @@ impl From<Given> for Gift {
 pub(crate) enum FromWorker {
     /// It has locked itself in.
     Ready(Locks),
+    /// It could not, and runs nothing.
+    Unready { why: String },
     /// The program calls.
     Call { function: String, arguments: Map<String, Value> },
     /// The program ended.
     Done { value: Value, printed: String, is_cut: bool },
     /// The program returned too much.
-    TooMuch { bytes: usize },
+    TooMuch { bytes: usize, printed: String },
     /// The program failed.
     Failed(Failed),
 }
@@ -77,6 +77,32 @@ pub(crate) struct Locks {
     pub(crate) has_filter: bool,
     /// The network.
     pub(crate) has_no_network: bool,
+}
+
+/// How long a text is as JSON.
+pub(crate) fn json_len(text: &str) -> usize {
+    let escapes = text.bytes().map(|byte| match byte {
+        b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,
+        0..0x20 => 6,
+        _ => 1,
+    });
+    escapes.sum::<usize>() + 2
+}
+
+/// As much of a text as takes no more than `room` as JSON.
+pub(crate) fn json_prefix(text: &str, room: usize) -> &str {
+    if json_len(text) <= room {
+        return text;
+    }
+    let (mut end, mut taken) = (0, 2);
+    for c in text.chars() {
+        taken += json_len(c.encode_utf8(&mut [0; 4])) - 2;
+        if taken > room {
+            break;
+        }
+        end += c.len_utf8();
+    }
+    &text[..end]
 }
 
 /// The bytes of a message.

@@ -12,8 +12,13 @@ use crate::{
     interpreter::{Ended, Interpreter as _, World},
     monty::Monty,
     policy::RULES,
-    wire::{FromWorker, ToWorker, receive, send},
+    wire::{Failed, FromWorker, ToWorker, json_len, json_prefix, receive, send},
 };
+
+/// How much of what an exception says is told.
+const MAX_WHY: usize = 2048;
+/// How much of the way to it.
+const MAX_WAY: usize = 4096;
 
 /// Locks this process in, runs the one program it is given, and ends. For a process that
 /// was started for nothing else, with pipes for stdin and stdout.
@@ -21,7 +26,10 @@ pub fn work() -> ExitCode {
     let locks = match confine::lock_in() {
         Ok(locks) => locks,
         // Unlocked it must not run anything.
-        Err(_) => return ExitCode::FAILURE,
+        Err(error) => {
+            let _ = send(&mut io::stdout(), &FromWorker::Unready { why: error.to_string() });
+            return ExitCode::FAILURE;
+        }
     };
     allocator::limit(RULES.memory_bytes);
     match serve(io::stdin().lock(), io::stdout().lock(), FromWorker::Ready(locks)) {
@@ -38,7 +46,7 @@ fn serve(input: impl Read, output: impl Write, ready: FromWorker) -> io::Result<
         return Err(io::Error::other("no program"));
     };
     let answer = match Monty.run(&source, &mut line) {
-        Ended::Failed(failed) => FromWorker::Failed(failed),
+        Ended::Failed(failed) => FromWorker::Failed(complaint(failed)),
         Ended::Done { value, printed, is_cut } => within_bounds(value, printed, is_cut),
     };
     send(&mut line.output, &answer)
@@ -48,13 +56,28 @@ fn serve(input: impl Read, output: impl Write, ready: FromWorker) -> io::Result<
 fn within_bounds(value: Value, mut printed: String, mut is_cut: bool) -> FromWorker {
     let bytes = value.to_string().len();
     let Some(room) = RULES.output_bytes.checked_sub(bytes) else {
-        return FromWorker::TooMuch { bytes };
+        printed.truncate(json_prefix(&printed, RULES.output_bytes).len());
+        return FromWorker::TooMuch { bytes, printed };
     };
-    if printed.len() > room {
-        printed.truncate(printed.floor_char_boundary(room));
-        is_cut = true;
-    }
+    let fits = json_prefix(&printed, room).len();
+    is_cut |= fits < printed.len();
+    printed.truncate(fits);
     FromWorker::Done { value, printed, is_cut }
+}
+
+/// A failure is told in no more than a program may say: first why, then where, then what it
+/// had printed.
+fn complaint(mut failed: Failed) -> Failed {
+    let mut room = RULES.output_bytes;
+    for (text, most) in [
+        (&mut failed.message, MAX_WHY),
+        (&mut failed.traceback, MAX_WAY),
+        (&mut failed.printed, RULES.output_bytes),
+    ] {
+        text.truncate(json_prefix(text, most.min(room)).len());
+        room = room.saturating_sub(json_len(text));
+    }
+    failed
 }
 
 /// The line to the gateway.
@@ -82,7 +105,7 @@ mod tests {
 
     #[test]
     fn what_is_returned_leaves_less_room_for_what_is_printed() {
-        let value = json!("v".repeat(RULES.output_bytes - 12));
+        let value = json!("v".repeat(RULES.output_bytes - 14));
         let FromWorker::Done { printed, is_cut, .. } = within_bounds(value, "ä".repeat(20), false)
         else {
             panic!("it fits");
@@ -91,9 +114,38 @@ mod tests {
     }
 
     #[test]
+    fn a_failure_says_no_more_than_a_program_may() {
+        let long = || "\u{1}".repeat(100_000);
+        let failed = Failed {
+            kind: "ValueError".to_owned(),
+            message: long(),
+            line: None,
+            traceback: long(),
+            printed: long(),
+        };
+        let told = complaint(failed);
+        let all = [&told.message, &told.traceback, &told.printed].map(|text| json_len(text));
+        assert!(all.iter().all(|bytes| *bytes > 2000), "{all:?}");
+        assert!(all.iter().sum::<usize>() <= RULES.output_bytes, "{all:?}");
+    }
+
+    #[test]
+    fn a_text_is_as_long_as_it_is_written() {
+        for text in ["", "plain", "a\"b\\c\n\r\t\u{8}\u{c}\u{1}\u{1f}\u{7f}äß€😀"] {
+            assert_eq!(json_len(text), json!(text).to_string().len(), "{text:?}");
+            for room in 2..json_len(text) {
+                assert!(json_len(json_prefix(text, room)) <= room);
+            }
+            assert_eq!(json_prefix(text, json_len(text)), text);
+        }
+    }
+
+    #[test]
     fn too_much_is_refused_whole() {
         let value = json!("v".repeat(RULES.output_bytes));
         let answer = within_bounds(value, String::new(), false);
-        assert!(matches!(answer, FromWorker::TooMuch { bytes } if bytes == RULES.output_bytes + 2));
+        assert!(
+            matches!(answer, FromWorker::TooMuch { bytes, .. } if bytes == RULES.output_bytes + 2)
+        );
     }
 }

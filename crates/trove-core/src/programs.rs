@@ -3,6 +3,8 @@
 //! Whoever implements [`Programs`] keeps every program in a box of its own. The only way
 //! out of the box are the calls in [`FUNCTIONS`], which a [`Host`] answers.
 
+use std::sync::Arc;
+
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -29,8 +31,14 @@ pub struct Function {
 
 /// Runs programs.
 pub trait Programs: Send + Sync {
-    /// Runs one to its end. Dropping the future ends the program.
-    fn run<'a>(&'a self, source: &'a str, host: &'a dyn Host) -> BoxFuture<'a, Result<Ran, Fault>>;
+    /// Runs one to its end. Dropping the future ends the program. One caller's programs
+    /// wait for one another, `caller` being who that is.
+    fn run<'a>(
+        &'a self,
+        source: &'a str,
+        caller: Arc<str>,
+        host: &'a dyn Host,
+    ) -> BoxFuture<'a, Result<Ran, Fault>>;
 
     /// What is enforced.
     fn rules(&self) -> Rules;
@@ -41,36 +49,34 @@ pub trait Programs: Send + Sync {
 
 /// Answers the calls of one program.
 pub trait Host: Send + Sync {
-    /// Answers one call; its arguments go by the names of [`FUNCTIONS`].
+    /// Answers one call; its arguments go by the names of [`FUNCTIONS`]. The program may
+    /// read `room` bytes more: beyond them an answer need not be finished.
     fn call<'a>(
         &'a self,
         function: &'a str,
         arguments: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Given, Raised>>;
+        room: usize,
+    ) -> BoxFuture<'a, Result<Answer, Raised>>;
+}
+
+/// What a call gives, and how many bytes were read for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// What it gives.
+    pub given: Given,
+    /// What was read, which may be more.
+    pub read: usize,
 }
 
 /// What a call gives.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
-    /// A value.
-    Value(Value),
     /// A text.
     Text(String),
     /// Bytes.
     Bytes(Vec<u8>),
     /// A text that the program gets as the value it says, if it is JSON.
     Json(String),
-}
-
-impl Given {
-    /// How much it is to read, in bytes.
-    pub fn size(&self) -> usize {
-        match self {
-            Given::Value(value) => value.to_string().len(),
-            Given::Text(text) | Given::Json(text) => text.len(),
-            Given::Bytes(bytes) => bytes.len(),
-        }
-    }
 }
 
 /// What a call raises in the program, which may catch it.
@@ -151,10 +157,12 @@ pub enum Fault {
     #[error(transparent)]
     Raised(#[from] Box<Complaint>),
     /// It took longer than it may.
-    #[error("the program took longer than {seconds} s and was ended")]
+    #[error("the program took longer than {seconds} s and was ended, after {calls} calls")]
     OutOfTime {
         /// How long it may take.
         seconds: u64,
+        /// How many calls it had made.
+        calls: usize,
     },
     /// It took more memory than it may.
     #[error("the program took more than {megabytes} MB of memory and was ended")]
@@ -169,6 +177,8 @@ pub enum Fault {
         bytes: usize,
         /// How much it may give.
         limit: usize,
+        /// What it had printed.
+        printed: String,
     },
     /// Whatever ran it broke.
     #[error("what ran the program broke: {how}")]

@@ -42,6 +42,7 @@ pub(crate) const BESIDES_TOOLS: &str = "error,trove_core::tools=off";
 pub(crate) fn start(global: &Global, default: &str) {
     let level = match (&global.log, global.verbose, global.quiet) {
         (Some(level), _, _) => level.as_str(),
+        (None, 0, true) if default.starts_with("error") => default,
         (None, 0, true) => "error",
         (None, 0, false) => default,
         (None, 1, _) => "info",

@@ -6,7 +6,7 @@
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -15,11 +15,14 @@ use super::{
 };
 use crate::{
     caller::{Caller, Trail, Via},
-    content::{escape_line, matching},
+    content::{BadPattern, escape_line, matching},
     json::Object,
-    programs::{Exception, Fault, Given, Host, Raised, Ran},
+    programs::{Answer, Exception, Fault, Given, Host, Raised, Ran},
     template::{Binding, Bindings, UriTemplate},
 };
+
+/// How many results a search in a program gives unless asked otherwise.
+const DEFAULT_FOUND: usize = 20;
 
 /// Run a short Python program over the resources.
 ///
@@ -33,7 +36,6 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(super) struct RunCode {
     /// The program.
-    #[schemars(length(min = 1))]
     code: String,
 }
 
@@ -62,7 +64,7 @@ impl Tool for RunCode {
         let via = if call.caller.via == Via::Bridge { Via::Code } else { call.caller.via };
         let caller = Caller { via, trail: Trail::default(), ..call.caller.clone() };
         let functions = Functions { call: call.by(&caller) };
-        let ran = programs.run(&self.code, &functions).await.map_err(failure)?;
+        let ran = programs.run(&self.code, caller.scope(), &functions).await.map_err(failure)?;
         Ok(Outcome::flat(told(&ran)))
     }
 }
@@ -94,17 +96,20 @@ fn failure(fault: Fault) -> Failure {
             .with("traceback", told.traceback)
             .with("printed", told.printed),
         Fault::OutOfTime { .. } => {
-            Failure::new(Class::CodeError, message, "Read or compute less at a time.")
+            let action = "Read or compute less at a time; define no function inside another.";
+            Failure::new(Class::CodeError, message, action)
         }
         Fault::OutOfMemory { .. } => {
             let action = "Keep less at a time; read parts with offset and limit.";
             Failure::new(Class::CodeError, message, action)
         }
-        Fault::TooMuch { .. } => {
+        Fault::TooMuch { printed, .. } => {
             Failure::new(Class::CodeError, message, "Return what matters of it, or a count.")
+                .with("printed", printed)
         }
         Fault::Broke { .. } => {
-            Failure::new(Class::CodeError, message, "Write the program more simply.")
+            let action = "Run it again; if it breaks again, write it more simply.";
+            Failure::new(Class::CodeError, message, action).retryable(true)
         }
         Fault::Unavailable { .. } => {
             let action = "Call discover_resources and get_resource instead.";
@@ -123,14 +128,16 @@ impl Host for Functions<'_> {
         &'a self,
         function: &'a str,
         arguments: Map<String, Value>,
-    ) -> BoxFuture<'a, Result<Given, Raised>> {
+        room: usize,
+    ) -> BoxFuture<'a, Result<Answer, Raised>> {
         Box::pin(async move {
+            let arguments = Arguments { function, all: arguments };
             match function {
-                "find" => self.find(taken(arguments)?).await,
-                "list_resources" => self.list(taken(arguments)?).await,
-                "read" => self.read(taken(arguments)?).await,
-                "read_json" => self.read_json(taken(arguments)?).await,
-                "grep" => self.grep(taken(arguments)?).await,
+                "find" => self.find(arguments).await,
+                "list_resources" => self.list(arguments, room).await,
+                "read" => self.read(arguments).await,
+                "read_json" => self.read_json(arguments).await,
+                "grep" => self.grep(arguments, room).await,
                 "expand" => expand(arguments),
                 _ => Err(raised(Exception::LookupError, "there is no such function")),
             }
@@ -138,139 +145,218 @@ impl Host for Functions<'_> {
     }
 }
 
-#[derive(Deserialize)]
-struct Find {
-    query: String,
-    server: Option<String>,
-    limit: Option<usize>,
-}
-
-#[derive(Deserialize)]
-struct List {
-    server: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Read {
-    uri: String,
-    server: Option<String>,
-    offset: Option<usize>,
-    limit: Option<usize>,
-}
-
-#[derive(Deserialize)]
-struct Grep {
-    uri: String,
-    pattern: String,
-    server: Option<String>,
-}
-
 impl Functions<'_> {
-    async fn find(&self, asked: Find) -> Result<Given, Raised> {
-        let servers: Vec<String> = asked.server.into_iter().collect();
-        let limit = asked.limit.unwrap_or(20);
-        let found = find::discover(&self.call, &asked.query, &servers, limit).await;
-        found.map(|found| Given::Value(Value::Array(found))).map_err(|error| of_failure(&error))
+    async fn find(&self, asked: Arguments<'_>) -> Result<Answer, Raised> {
+        let (query, server) = (asked.text("query")?, self.server(&asked)?);
+        let found = match asked.count("limit")?.unwrap_or(DEFAULT_FOUND) {
+            0 => Vec::new(),
+            limit => {
+                let servers: Vec<String> = server.into_iter().collect();
+                let found = find::discover(&self.call, &query, &servers, limit).await;
+                found.map_err(|error| of_failure(&error))?
+            }
+        };
+        Ok(of_json(Value::Array(found).to_string()))
     }
 
     /// Every resource as its server lists it, and whose it is.
-    async fn list(&self, asked: List) -> Result<Given, Raised> {
+    async fn list(&self, asked: Arguments<'_>, room: usize) -> Result<Answer, Raised> {
+        let wanted = self.server(&asked)?;
         let view = self.call.gateway.browse(self.call.caller).await;
-        let snapshot = view.snapshot();
-        if let Some(server) = &asked.server {
-            let is_known = snapshot.members().iter().any(|one| one.source.id().as_str() == server);
-            if !is_known {
-                let message = format!("there is no server {:?}", escape_line(server));
-                return Err(raised(Exception::LookupError, &message));
+        let work = move || {
+            let snapshot = view.snapshot();
+            let mut entries = Entries::within(room);
+            for (resource, _) in view.resources() {
+                let server = snapshot.owner(resource.member).id().as_str();
+                if wanted.as_ref().is_some_and(|wanted| wanted != server) {
+                    continue;
+                }
+                let entry = Object::parse_valid(resource.entry.as_str()).map(|mut entry| {
+                    entry.set_str("server", server);
+                    entry.to_text()
+                });
+                if !entries.push(&entry.unwrap_or_else(|| resource.entry.as_str().to_owned())) {
+                    break;
+                }
             }
-        }
-        let most = self.call.gateway.programs().map_or(0, |programs| programs.rules().read_bytes);
-        let (mut listed, mut bytes) = (Vec::new(), 0);
-        for (resource, _) in view.resources() {
-            let server = snapshot.owner(resource.member).id().as_str();
-            if asked.server.as_ref().is_some_and(|wanted| wanted != server) {
-                continue;
-            }
-            bytes += resource.entry.as_str().len();
-            if bytes > most {
-                let message = format!(
-                    "more than {most} bytes are listed; name a server, or narrow it down with find()"
-                );
-                return Err(raised(Exception::ValueError, &message));
-            }
-            let mut entry: Value = resource.entry.to().unwrap_or_default();
-            entry["server"] = json!(server);
-            listed.push(entry);
-        }
-        Ok(Given::Value(Value::Array(listed)))
+            entries.into_answer()
+        };
+        aside(work).await
     }
 
     /// A part of a resource; of text in characters, else in bytes.
-    async fn read(&self, asked: Read) -> Result<Given, Raised> {
-        let (offset, limit) = (asked.offset.unwrap_or(0), asked.limit.unwrap_or(usize::MAX));
-        Ok(match self.whole(&asked.uri, asked.server).await? {
-            Whole::Text(text) if offset == 0 && limit >= text.len() => Given::Text(text),
-            Whole::Text(text) => Given::Text(text.chars().skip(offset).take(limit).collect()),
-            Whole::Bytes(bytes) => {
-                Given::Bytes(bytes.into_iter().skip(offset).take(limit).collect())
+    async fn read(&self, asked: Arguments<'_>) -> Result<Answer, Raised> {
+        let offset = asked.count("offset")?.unwrap_or(0);
+        let limit = asked.count("limit")?.unwrap_or(usize::MAX);
+        let whole = self.whole(&asked).await?;
+        aside(move || match whole {
+            Whole::Text(text) if offset == 0 && limit >= text.len() => {
+                Answer { read: text.len(), given: Given::Text(text) }
             }
+            Whole::Text(text) => Answer {
+                read: text.len(),
+                given: Given::Text(text.chars().skip(offset).take(limit).collect()),
+            },
+            Whole::Bytes(bytes) => Answer {
+                read: bytes.len(),
+                given: Given::Bytes(bytes.into_iter().skip(offset).take(limit).collect()),
+            },
         })
+        .await
     }
 
-    async fn read_json(&self, asked: Read) -> Result<Given, Raised> {
-        self.text(&asked.uri, asked.server).await.map(Given::Json)
+    async fn read_json(&self, asked: Arguments<'_>) -> Result<Answer, Raised> {
+        self.text(&asked).await.map(of_json)
     }
 
-    async fn grep(&self, asked: Grep) -> Result<Given, Raised> {
-        let text = self.text(&asked.uri, asked.server).await?;
-        let lines = matching(&text, &asked.pattern, self.call.settings.patterns);
-        let lines = lines.map_err(|error| raised(Exception::ValueError, &error.to_string()))?;
-        let lines = lines.map(|(line, text)| json!({ "line": line, "text": text }));
-        Ok(Given::Value(lines.collect()))
+    async fn grep(&self, asked: Arguments<'_>, room: usize) -> Result<Answer, Raised> {
+        let (pattern, text) = (asked.text("pattern")?, self.text(&asked).await?);
+        let limits = self.call.settings.patterns;
+        let found = aside(move || {
+            let mut entries = Entries::within(room.saturating_sub(text.len()));
+            for (line, text) in matching(&text, &pattern, limits)? {
+                if !entries.push(&json!({ "line": line, "text": text }).to_string()) {
+                    break;
+                }
+            }
+            let Answer { given, read } = entries.into_answer();
+            Ok(Answer { given, read: read + text.len() })
+        });
+        let found: Result<Answer, BadPattern> = found.await?;
+        found.map_err(|error| raised(Exception::ValueError, &error.to_string()))
     }
 
-    async fn text(&self, uri: &str, server: Option<String>) -> Result<String, Raised> {
-        match self.whole(uri, server).await? {
+    async fn text(&self, asked: &Arguments<'_>) -> Result<String, Raised> {
+        match self.whole(asked).await? {
             Whole::Text(text) => Ok(text),
             Whole::Bytes(_) => {
-                let message = format!("{} is not text; read() gives its bytes", escape_line(uri));
+                let uri = asked.text("uri")?;
+                let message = format!("{} is not text; read() gives its bytes", escape_line(&uri));
                 Err(raised(Exception::ValueError, &message))
             }
         }
     }
 
-    async fn whole(&self, uri: &str, server: Option<String>) -> Result<Whole, Raised> {
-        whole(&self.call, uri, server).await.map_err(|error| of_failure(&error))
+    async fn whole(&self, asked: &Arguments<'_>) -> Result<Whole, Raised> {
+        let (uri, server) = (asked.text("uri")?, self.server(asked)?);
+        whole(&self.call, &uri, server).await.map_err(|error| of_failure(&error))
+    }
+
+    /// The server that is named, which must exist.
+    fn server(&self, asked: &Arguments<'_>) -> Result<Option<String>, Raised> {
+        let Some(name) = asked.optional_text("server")? else { return Ok(None) };
+        let snapshot = self.call.gateway.current();
+        let mut known = snapshot.members().iter().map(|member| member.source.id().as_str());
+        if known.any(|id| id == name) {
+            return Ok(Some(name));
+        }
+        let known: Vec<&str> =
+            snapshot.members().iter().map(|member| member.source.id().as_str()).collect();
+        let name = escape_line(&name);
+        let message = format!("there is no server {name:?}, but {}", known.join(", "));
+        Err(raised(Exception::LookupError, &message))
     }
 }
 
-fn expand(mut arguments: Map<String, Value>) -> Result<Given, Raised> {
+fn expand(mut asked: Arguments<'_>) -> Result<Answer, Raised> {
     let wrong = |what: String| raised(Exception::ValueError, &what);
-    let Some(Value::String(template)) = arguments.remove("template") else {
-        return Err(raised(Exception::TypeError, "expand() takes a template as text"));
-    };
-    let template = UriTemplate::parse(&template).map_err(|error| wrong(error.to_string()))?;
+    let template = UriTemplate::parse(&asked.text("template")?);
+    let template = template.map_err(|error| wrong(error.to_string()))?;
+    asked.all.remove("template");
     let mut values = Bindings::new();
-    for (name, value) in arguments {
+    for (name, value) in asked.all {
         let text = |value: Value| match value {
-            Value::String(text) => text,
-            other => other.to_string(),
+            Value::String(text) => Ok(text),
+            Value::Bool(_) | Value::Number(_) => Ok(value.to_string()),
+            Value::Null | Value::Array(_) | Value::Object(_) => {
+                let message = format!("expand(): {name} must be text, a number, or a list of them");
+                Err(raised(Exception::TypeError, &message))
+            }
         };
-        values.bind(
-            name,
-            match value {
-                Value::Array(items) => Binding::List(items.into_iter().map(text).collect()),
-                one => Binding::Text(text(one)),
-            },
-        );
+        match value {
+            Value::Null => {}
+            Value::Array(items) => {
+                let items = items.into_iter().map(text).collect::<Result<Vec<_>, _>>()?;
+                values.bind(name, Binding::List(items));
+            }
+            one => {
+                let one = text(one)?;
+                values.bind(name, Binding::Text(one));
+            }
+        }
     }
-    template.expand(&values).map(Given::Text).map_err(|error| wrong(error.to_string()))
+    let expanded = template.expand(&values).map_err(|error| wrong(error.to_string()))?;
+    Ok(Answer { read: 0, given: Given::Text(expanded) })
 }
 
-/// The arguments of a call, or what is wrong with them.
-fn taken<T: DeserializeOwned>(arguments: Map<String, Value>) -> Result<T, Raised> {
-    serde_json::from_value(Value::Object(arguments))
-        .map_err(|error| raised(Exception::TypeError, &error.to_string()))
+/// The arguments of one call.
+struct Arguments<'a> {
+    function: &'a str,
+    all: Map<String, Value>,
+}
+
+impl Arguments<'_> {
+    fn text(&self, name: &str) -> Result<String, Raised> {
+        self.optional_text(name)?.ok_or_else(|| self.wrong(name, "must be given"))
+    }
+
+    fn optional_text(&self, name: &str) -> Result<Option<String>, Raised> {
+        match self.all.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(self.wrong(name, "must be text")),
+        }
+    }
+
+    fn count(&self, name: &str) -> Result<Option<usize>, Raised> {
+        match self.all.get(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64().and_then(|count| usize::try_from(count).ok()) {
+                Some(count) => Ok(Some(count)),
+                None => Err(self.wrong(name, "must be a whole number, not below 0")),
+            },
+        }
+    }
+
+    fn wrong(&self, name: &str, how: &str) -> Raised {
+        raised(Exception::TypeError, &format!("{}(): {name} {how}", self.function))
+    }
+}
+
+/// A JSON array that is given up where it grows beyond what may be read.
+struct Entries {
+    text: String,
+    room: usize,
+}
+
+impl Entries {
+    fn within(room: usize) -> Entries {
+        Entries { text: String::from("["), room }
+    }
+
+    /// Whether there is room for more.
+    fn push(&mut self, entry: &str) -> bool {
+        if self.text.len() > 1 {
+            self.text.push(',');
+        }
+        self.text.push_str(entry);
+        self.text.len() <= self.room
+    }
+
+    fn into_answer(mut self) -> Answer {
+        self.text.push(']');
+        of_json(self.text)
+    }
+}
+
+fn of_json(text: String) -> Answer {
+    Answer { read: text.len(), given: Given::Json(text) }
+}
+
+/// Does what may take long where nobody else waits for it.
+async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Raised> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|_| raised(Exception::OSError, "it broke off by a fault of Trove's own"))
 }
 
 fn raised(kind: Exception, message: &str) -> Raised {
@@ -294,5 +380,7 @@ fn of_failure(failure: &Failure) -> Raised {
         | Class::CodeError
         | Class::InternalError => Exception::OSError,
     };
-    raised(kind, &format!("{} {}", failure.message(), failure.action()))
+    // Other advice is about tools, which a program does not have.
+    let advice = Some(failure.action()).filter(|action| action.starts_with("Did you mean"));
+    raised(kind, format!("{} {}", failure.message(), advice.unwrap_or_default()).trim_end())
 }

@@ -142,15 +142,15 @@ impl Command {
     }
 }
 
-#[expect(clippy::print_stderr, clippy::print_stdout, reason = "this is the terminal's side")]
+#[expect(clippy::print_stderr, reason = "this is the terminal's side")]
 fn explain(failed: &Failed, wants_json: bool) {
     if let Some(object) = failed.object.as_ref().filter(|_| wants_json) {
-        println!("{object}");
+        say(&format!("{object}\n"));
     } else if wants_json {
         let line = serde_json::json!({
             "success": false, "error": failed.class, "message": failed.message,
         });
-        println!("{line}");
+        say(&format!("{line}\n"));
     } else {
         // What failed may speak in a server's own words.
         eprintln!("error: {}", escape_controls(&failed.message));

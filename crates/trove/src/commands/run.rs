@@ -33,18 +33,24 @@ pub(super) fn run(global: &Global, command: &Run) -> Result<(), Failed> {
 }
 
 fn source(file: &Path) -> Result<String, Failed> {
-    let mut code = String::new();
+    let refused = |why: String| {
+        let message = format!("cannot read {}: {why}", file.display());
+        Failed::new(exit::USAGE, "InvalidArguments", message)
+    };
+    let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {
-        true => io::stdin().lock().take(MAX_READ).read_to_string(&mut code),
+        true => io::stdin().lock().take(MAX_READ + 1).read_to_end(&mut bytes),
         false => {
-            fs::File::open(file).and_then(|file| file.take(MAX_READ).read_to_string(&mut code))
+            fs::File::open(file).and_then(|file| file.take(MAX_READ + 1).read_to_end(&mut bytes))
         }
     };
-    read.map_err(|error| {
-        let message = format!("cannot read {}: {error}", file.display());
-        Failed::new(exit::USAGE, "InvalidArguments", message)
-    })?;
-    Ok(code)
+    read.map_err(|error| refused(error.to_string()))?;
+    if bytes.len() as u64 > MAX_READ {
+        return Err(refused(format!(
+            "it has more than {MAX_READ} bytes, which no program may have"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))
 }
 
 /// What was printed, then what came of it: text as it is, else JSON, nothing for `None`.

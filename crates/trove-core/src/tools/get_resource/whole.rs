@@ -3,7 +3,13 @@
 use std::borrow::Cow;
 
 use super::{Format, GetResource, contents, contents::Form};
-use crate::tools::{Call, Class, Failure};
+use crate::{
+    json::Json,
+    tools::{Call, Class, Failure},
+};
+
+/// From so many bytes on a result is taken apart where nobody else waits for it.
+const LARGE: usize = 64 * 1024;
 
 /// All of a resource; several contents one after another.
 pub(in crate::tools) enum Whole {
@@ -37,13 +43,23 @@ pub(in crate::tools) async fn whole(
             action,
         ));
     }
-    let Some(contents) = contents::of(reading.reply.body.as_str()) else {
+    let body = reading.reply.body;
+    // What is large takes a while, in which others want to be served.
+    let contents = match body.as_bytes().len() > LARGE {
+        true => tokio::task::spawn_blocking(move || contents_of(&body)).await.unwrap_or(None),
+        false => contents_of(&body),
+    };
+    contents.ok_or_else(|| {
         let action = "Read it with get_resource to see what the server wrote.";
         let message = format!("{} gave no contents.", reading.source);
-        return Err(Failure::new(Class::ResourceExecutionError, message, action));
-    };
+        Failure::new(Class::ResourceExecutionError, message, action)
+    })
+}
+
+fn contents_of(body: &Json) -> Option<Whole> {
+    let contents = contents::of(body.as_str())?;
     let forms: Vec<Form<'_>> = contents.iter().map(|one| one.form(Format::Auto, false)).collect();
-    Ok(joined(&forms))
+    Some(joined(&forms))
 }
 
 fn joined(forms: &[Form<'_>]) -> Whole {

@@ -1,0 +1,226 @@
+//! One worker, as the gateway sees it: nothing it says is believed further than it must be.
+
+use std::{
+    io,
+    os::unix::process::ExitStatusExt as _,
+    path::Path,
+    process::Stdio,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use serde_json::{Map, Value};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    process::{Child, ChildStdin, ChildStdout, Command},
+    time::timeout,
+};
+use trove_core::programs::{Answer, Complaint, Fault, Host, Raised, Ran};
+
+use crate::{
+    allocator::OUT_OF_MEMORY,
+    hints::hint,
+    policy::RULES,
+    wire::{Failed, FromWorker, Gift, Locks, MAX_MESSAGE, ToWorker, framed, json_len},
+};
+
+/// How long a worker that closed its pipes may take to be gone.
+const MAX_DYING: Duration = Duration::from_secs(1);
+/// From so many bytes on an answer is written down where nobody else waits for it.
+const LARGE: usize = 64 * 1024;
+
+/// One worker; it ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Worker {
+    child: Mutex<Child>,
+    input: ChildStdin,
+    output: ChildStdout,
+    calls: usize,
+    read_bytes: usize,
+}
+
+impl Worker {
+    pub(crate) fn start(program: &Path, args: &[String]) -> Result<Worker, Fault> {
+        let unavailable = |why: io::Error| Fault::Unavailable { why: why.to_string() };
+        let mut child = Command::new(program)
+            .args(args)
+            .env_clear()
+            // Only a process of one thread may leave its network without being root.
+            .env("_RJEM_MALLOC_CONF", "background_thread:false")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            // A Ctrl-C for the gateway is no Ctrl-C for the program.
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .map_err(unavailable)?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let (input, output) = pipes.ok_or_else(|| Fault::Unavailable { why: "no pipes".into() })?;
+        Ok(Worker { child: Mutex::new(child), input, output, calls: 0, read_bytes: 0 })
+    }
+
+    /// Whether it has not ended yet.
+    pub(crate) fn is_alive(&self) -> bool {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(child.try_wait(), Ok(None))
+    }
+
+    /// How many calls its program has made.
+    pub(crate) fn calls(&self) -> usize {
+        self.calls
+    }
+
+    /// What it has given up, once it has.
+    pub(crate) async fn locks(&mut self) -> Result<Locks, Fault> {
+        match self.hear().await {
+            Ok(FromWorker::Ready(locks)) => Ok(locks),
+            Ok(FromWorker::Unready { why }) => {
+                Err(Fault::Unavailable { why: format!("a worker cannot lock itself in: {why}") })
+            }
+            Ok(_) => Err(broke("it did not say that it is ready")),
+            Err(fault) => Err(Fault::Unavailable { why: fault.to_string() }),
+        }
+    }
+
+    /// Has it run a program, and answers its calls.
+    pub(crate) async fn run(&mut self, source: &str, host: &dyn Host) -> Result<Ran, Fault> {
+        self.tell(ToWorker::Run { source: source.to_owned() }).await?;
+        loop {
+            match self.hear().await? {
+                FromWorker::Call { function, arguments } => {
+                    self.calls += 1;
+                    let answer = self.answered(host, &function, arguments).await;
+                    let is_end = matches!(answer, ToWorker::End { .. });
+                    self.tell(answer).await?;
+                    if is_end {
+                        return Err(self.end().await);
+                    }
+                }
+                last => return self.ended(last),
+            }
+        }
+    }
+
+    /// Has a call answered, unless the program has had enough.
+    async fn answered(
+        &mut self,
+        host: &dyn Host,
+        function: &str,
+        arguments: Map<String, Value>,
+    ) -> ToWorker {
+        if self.calls > RULES.calls {
+            return enough(format!("a program may make {} calls", RULES.calls));
+        }
+        let room = RULES.read_bytes.saturating_sub(self.read_bytes);
+        match host.call(function, arguments, room).await {
+            Ok(Answer { read, .. }) if read > room => {
+                enough(format!("a program may read {} bytes", RULES.read_bytes))
+            }
+            Ok(Answer { given, read }) => {
+                self.read_bytes += read;
+                ToWorker::Give(Gift::from(given))
+            }
+            Err(Raised { kind, message }) => {
+                ToWorker::Raise { kind: kind.as_str().to_owned(), message }
+            }
+        }
+    }
+
+    /// What a program says that was told to end; a worker that goes on is ended with it.
+    async fn end(&mut self) -> Fault {
+        match self.hear().await {
+            Ok(FromWorker::Failed(failed)) => complaint(failed),
+            Ok(_) => broke("it went on when it was told to end"),
+            Err(fault) => fault,
+        }
+    }
+
+    fn ended(&self, last: FromWorker) -> Result<Ran, Fault> {
+        let limit = RULES.output_bytes;
+        match last {
+            FromWorker::Done { value, printed, is_cut } => {
+                if value.to_string().len() + json_len(&printed) > limit + 2 {
+                    return Err(broke("it gave more than it may"));
+                }
+                let (calls, read_bytes) = (self.calls, self.read_bytes);
+                Ok(Ran { value, printed, is_cut, calls, read_bytes })
+            }
+            FromWorker::TooMuch { bytes, printed } => Err(Fault::TooMuch { bytes, limit, printed }),
+            FromWorker::Failed(failed) => Err(complaint(failed)),
+            FromWorker::Call { .. } | FromWorker::Ready(_) | FromWorker::Unready { .. } => {
+                Err(broke("it spoke out of turn"))
+            }
+        }
+    }
+
+    async fn tell(&mut self, message: ToWorker) -> Result<(), Fault> {
+        let is_large = matches!(
+            &message,
+            ToWorker::Give(Gift::Text(text) | Gift::Bytes(text) | Gift::Json(text)) if text.len() > LARGE
+        );
+        let bytes = match is_large {
+            true => tokio::task::spawn_blocking(move || framed(&message))
+                .await
+                .unwrap_or_else(|error| Err(io::Error::other(error))),
+            false => framed(&message),
+        };
+        let bytes = bytes.map_err(|error| broke(&error.to_string()))?;
+        match self.input.write_all(&bytes).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(self.died().await),
+        }
+    }
+
+    async fn hear(&mut self) -> Result<FromWorker, Fault> {
+        let mut length = [0; 4];
+        if self.output.read_exact(&mut length).await.is_err() {
+            return Err(self.died().await);
+        }
+        let length = u32::from_le_bytes(length) as usize;
+        if length > MAX_MESSAGE {
+            return Err(broke("it said more than it may"));
+        }
+        let mut bytes = vec![0; length];
+        if self.output.read_exact(&mut bytes).await.is_err() {
+            return Err(self.died().await);
+        }
+        serde_json::from_slice(&bytes).map_err(|_| broke("it said what nobody understands"))
+    }
+
+    /// Why it is gone.
+    async fn died(&mut self) -> Fault {
+        let calls = self.calls;
+        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let Ok(Ok(status)) = timeout(MAX_DYING, child.wait()).await else {
+            return broke("it fell silent");
+        };
+        if status.code() == Some(OUT_OF_MEMORY) {
+            return Fault::OutOfMemory { megabytes: (RULES.memory_bytes / 1024 / 1024) as u64 };
+        }
+        match status.signal() {
+            Some(libc::SIGXCPU) => Fault::OutOfTime { seconds: RULES.compute_seconds, calls },
+            _ => broke(&status.to_string()),
+        }
+    }
+}
+
+fn broke(how: &str) -> Fault {
+    Fault::Broke { how: how.to_owned() }
+}
+
+/// What no program may catch.
+fn enough(message: String) -> ToWorker {
+    ToWorker::End { kind: "RuntimeError".to_owned(), message }
+}
+
+fn complaint(failed: Failed) -> Fault {
+    let said = [&failed.kind, &failed.message, &failed.traceback, &failed.printed];
+    if said.map(|text| json_len(text)).iter().sum::<usize>() > RULES.output_bytes + 1024 {
+        return broke("it complained more than it may");
+    }
+    let hint = hint(&failed);
+    let Failed { kind, message, line, traceback, printed } = failed;
+    Box::new(Complaint { kind, message, line, traceback, printed, hint }).into()
+}
