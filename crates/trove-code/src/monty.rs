@@ -210,7 +210,8 @@ fn told(error: &MontyException, printed: String) -> Failed {
         kind: error.exc_type().to_string(),
         message,
         line: error.traceback().last().map(|frame| frame.start.line),
-        traceback: error.to_string(),
+        // Without a line it would say the same again.
+        traceback: if error.traceback().is_empty() { String::new() } else { error.to_string() },
         printed,
     }
 }

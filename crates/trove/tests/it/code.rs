@@ -348,7 +348,8 @@ async fn t43_what_a_program_reads_is_counted_before_it_is_had() {
     assert!(failed["message"].as_str().expect("words").contains("may read"), "{failed}");
     assert_eq!(result(&client, "len(read('toy://item/0', limit=1))").await, 1);
     trove.folder.put("guide/lang/lines.md", &"\n".repeat(1_000_000));
-    let lines = "next(iter([r['uri'] for r in list_resources('guide') if 'lines' in r['uri']]), None)";
+    let lines =
+        "next(iter([r['uri'] for r in list_resources('guide') if 'lines' in r['uri']]), None)";
     until("the guide to be seen", async || !result(&client, lines).await.is_null()).await;
     let failed = fails(&client, &format!("len(grep({lines}, ''))")).await;
     assert!(failed["message"].as_str().expect("words").contains("may read"), "{failed}");
