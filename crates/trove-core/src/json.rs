@@ -10,12 +10,12 @@ use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use bytestring::ByteString;
-use memchr::{memchr, memchr2};
+use memchr::{memchr, memchr2, memchr2_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::writer::Writer;
-use crate::scan::{Scanner, ToEscape};
+use crate::scan::{Scanner, ToEscape, has_controls};
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone, PartialEq, Eq)]
@@ -391,8 +391,23 @@ pub fn push_quoted(out: &mut String, value: &str) {
 /// escaped already, as in JSON that is quoted once more, by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
     let bytes = value.as_bytes();
+    // What is JSON already has no control characters, or few: then there are two letters to
+    // look for, which is faster.
+    if bytes.len() >= MANY && !has_controls(bytes) {
+        push_at(out, value, memchr2_iter(b'"', b'\\', bytes));
+    } else {
+        push_at(out, value, ToEscape::from(bytes, 0));
+    }
+}
+
+/// From so many bytes on it is worth looking which of them are there at all.
+const MANY: usize = 256;
+
+/// Pushes a text with escapes at these places, which are all that need one.
+fn push_at(out: &mut String, value: &str, places: impl Iterator<Item = usize>) {
+    let bytes = value.as_bytes();
     let mut from = 0;
-    for at in ToEscape::from(bytes, 0) {
+    for at in places {
         // The second half of a pair.
         if at < from {
             continue;
@@ -513,6 +528,13 @@ mod tests {
             let literal = format!("\"{}\"", parts.concat());
             prop_assert!(is_json(&literal));
             prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
+        }
+
+        #[test]
+        fn texts_short_and_long_are_quoted_as_others_quote_them(
+            text in "[a-zé \"\\\\]{0,20}(\n|\u{1})?[a-zé \"\\\\]{0,600}",
+        ) {
+            prop_assert_eq!(quote(&text), serde_json::to_string(&text).unwrap());
         }
     }
 

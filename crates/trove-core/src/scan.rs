@@ -4,7 +4,7 @@
 //! looked for many bytes at a time, so that looking into a message costs little more than reading it
 //! from memory. Everything is checked on the way: what passes here is JSON.
 
-use memchr::memchr;
+use memchr::{memchr, memchr2_iter};
 
 /// The deepest nesting that is followed.
 const MAX_DEPTH: usize = 100_000;
@@ -197,8 +197,32 @@ impl<'a> Scanner<'a> {
 
 /// Where a string ends whose contents begin at `start`, everything in it checked.
 fn end_of_string(bytes: &[u8], start: usize) -> Scan<usize> {
+    let near = bytes.len().min(start.saturating_add(NEAR));
+    match end_among(bytes, start, ToEscape::from(&bytes[..near], start)) {
+        // Most strings are short.
+        Ok(end) => Ok(end),
+        Err(_) if near == bytes.len() => Err(NotJson),
+        Err(_) => {
+            let quotes = memchr2_iter(b'"', b'\\', &bytes[start..]).map(|at| start + at);
+            let end = end_among(bytes, start, quotes)?;
+            if has_controls(&bytes[start..end]) { Err(NotJson) } else { Ok(end) }
+        }
+    }
+}
+
+/// So far a string is looked through for everything at once.
+const NEAR: usize = 64;
+
+/// Whether any byte is a control character.
+pub(crate) fn has_controls(bytes: &[u8]) -> bool {
+    let is_any = |part: &[u8]| part.iter().fold(false, |any, byte| any | (*byte < 0x20));
+    bytes.chunks(1024).any(is_any)
+}
+
+/// Where a string ends, by the places of what may not stand in it as it is.
+fn end_among(bytes: &[u8], start: usize, places: impl Iterator<Item = usize>) -> Scan<usize> {
     let mut checked = start;
-    for at in ToEscape::from(bytes, start) {
+    for at in places {
         // The second half of an escape.
         if at < checked {
             continue;
@@ -394,6 +418,13 @@ mod tests {
     proptest! {
         #[test]
         fn it_agrees_with_serde_json(text in "[\\[\\]{}:,\"\\\\ntrue0-9.eE+a \\u{1}é]{0,24}") {
+            let expect = serde_json::from_str::<IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(is_json(&text), expect, "{:?}", text);
+        }
+
+        #[test]
+        fn it_agrees_on_strings_short_and_long(text in "[a-zé]{0,120}(\\\\[nu\"\\\\x]|\u{1}|é){0,3}[a-z0]{0,120}\"?") {
+            let text = format!("\"{text}\"");
             let expect = serde_json::from_str::<IgnoredAny>(&text).is_ok();
             prop_assert_eq!(is_json(&text), expect, "{:?}", text);
         }

@@ -11,9 +11,10 @@ use tantivy::{
 };
 
 use super::{
-    conjunction::{Clause, held, seek_each},
+    conjunction::{Clause, Held, held, seek_each},
     filter::Filter,
     lexical::{Asked, Compiled, Lexical},
+    parallel::{WORTHWHILE, each},
     record::slot_of,
     schema::{Fields, fast},
 };
@@ -156,13 +157,17 @@ pub(super) fn best_and_total(
 ) -> tantivy::Result<(Vec<Match>, usize)> {
     let mut best = Best::new(limit);
     let mut counted = Counted::default();
-    for (number, segment) in searcher.segment_readers().iter().enumerate() {
-        let columns = Columns::open(segment)?;
-        let alive = segment.alive_bitset();
+    let segments = searcher.segment_readers();
+    let is_worthwhile = searcher.num_docs() >= WORTHWHILE;
+    let all = each(segments, is_worthwhile, |segment| -> tantivy::Result<Held> {
         let mut held = held(clause, segment, None)?;
-        if let Some(alive) = alive {
+        if let Some(alive) = segment.alive_bitset() {
             held.docs.retain(|doc| alive.is_alive(*doc));
         }
+        Ok(held)
+    });
+    for (number, (segment, held)) in segments.iter().zip(all).enumerate() {
+        let (columns, held) = (Columns::open(segment)?, held?);
         columns.each_admitted(&held.docs, filter, |doc, id| {
             counted.add(slot_of(id));
             let (doc, score) = (DocAddress::new(number as u32, doc), held.score(doc));

@@ -11,9 +11,12 @@ use std::{
     collections::{BTreeMap, HashMap},
 };
 
-use tantivy::{Searcher, Term, query::FuzzyTermQuery, schema::Field};
+use tantivy::{Searcher, SegmentReader, Term, query::FuzzyTermQuery, schema::Field};
 
-use super::top::top_by;
+use super::{
+    parallel::{WORTHWHILE, each},
+    top::top_by,
+};
 
 /// To how many words of the index a misspelt word is compared at most.
 const MAX_EXPANSIONS: usize = 16;
@@ -83,33 +86,43 @@ impl Expanding<'_> {
         // The automaton knows the text alone; one serves every field.
         let term = Term::from_field_text(any, self.form);
         let automaton = FuzzyTermQuery::new(term, distance, true).automaton()?;
-        for &field in self.fields {
-            for segment in self.searcher.segment_readers() {
-                let index = segment.inverted_index(field)?;
-                let mut terms = index.terms().search(&automaton).ge(&from);
-                if let Some(to) = &to {
-                    terms = terms.lt(to);
+        let near = |(field, segment): &(Field, &SegmentReader)| -> tantivy::Result<_> {
+            let index = segment.inverted_index(*field)?;
+            let mut terms = index.terms().search(&automaton).ge(&from);
+            if let Some(to) = &to {
+                terms = terms.lt(to);
+            }
+            let mut terms = terms.into_stream()?;
+            let mut near: Vec<(Box<str>, u64)> = Vec::new();
+            let mut looked_at = 0;
+            while looked_at < MAX_LOOKED_AT && terms.advance() {
+                looked_at += 1;
+                if let Ok(text) = std::str::from_utf8(terms.key()) {
+                    near.push((text.into(), u64::from(terms.value().doc_freq)));
                 }
-                let mut terms = terms.into_stream()?;
-                let mut looked_at = 0;
-                while looked_at < MAX_LOOKED_AT && terms.advance() {
-                    looked_at += 1;
-                    if let Ok(text) = std::str::from_utf8(terms.key()) {
-                        self.add(field, text, u64::from(terms.value().doc_freq));
-                    }
-                }
+            }
+            Ok((*field, near))
+        };
+        let segments = self.searcher.segment_readers();
+        let dictionaries: Vec<(Field, &SegmentReader)> =
+            self.fields.iter().flat_map(|field| segments.iter().map(|one| (*field, one))).collect();
+        let is_worthwhile = self.searcher.num_docs() >= WORTHWHILE;
+        for found in each(&dictionaries, is_worthwhile, near) {
+            let (field, near) = found?;
+            for (text, documents) in near {
+                self.add(field, text, documents);
             }
         }
         Ok(())
     }
 
-    fn add(&mut self, field: Field, text: &str, documents: u64) {
-        match self.found.get_mut(text) {
+    fn add(&mut self, field: Field, text: Box<str>, documents: u64) {
+        match self.found.get_mut(&text) {
             Some(expansion) => expansion.add(field, documents),
             None => {
-                let distance = edits_between(self.form, text);
+                let distance = edits_between(self.form, &text);
                 let fields = vec![field];
-                self.found.insert(text.into(), Expansion { distance, documents, fields });
+                self.found.insert(text, Expansion { distance, documents, fields });
             }
         }
     }

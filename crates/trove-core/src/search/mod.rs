@@ -21,6 +21,7 @@ mod hits;
 mod letters;
 mod lexical;
 mod load;
+mod parallel;
 mod plan;
 mod query;
 mod record;

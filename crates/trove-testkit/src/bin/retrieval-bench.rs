@@ -21,6 +21,10 @@ use trove_testkit::{
     },
 };
 
+/// That of the program that is measured.
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
+
 #[derive(Debug, Parser)]
 struct Cli {
     #[command(subcommand)]
