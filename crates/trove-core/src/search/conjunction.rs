@@ -122,7 +122,10 @@ impl Join {
 
 /// Where a sheet has nothing, the document does not hold what was asked: what it does hold
 /// is worth more than nothing.
-const ABSENT: Score = 0.0;
+///
+/// It is nothing with a sign: memory that must be all zeros is fetched from the kernel anew,
+/// page by page, which takes longer than to write over what was used a moment ago.
+const ABSENT: Score = -0.0;
 
 /// A walk through one segment.
 struct Walk {
@@ -201,7 +204,8 @@ fn marked(sheet: &[Score]) -> Vec<DocId> {
     let mut docs = Vec::new();
     for (n, stretch) in sheet.chunks(STRETCH).enumerate() {
         let first = (n * STRETCH) as DocId;
-        if stretch.iter().fold(0, |bits, score| bits | score.to_bits()) != 0 {
+        // All bits but the sign.
+        if stretch.iter().fold(0, |bits, score| bits | (score.to_bits() << 1)) != 0 {
             docs.extend(first..first + stretch.len() as DocId);
         }
     }
