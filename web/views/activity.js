@@ -38,7 +38,7 @@ export async function show({ params, signal }) {
       h('header.head', null, h('h1', null, 'Activity'), h('p.lead', null, 'Who asked for what, and how it ended. Contents are never written down.')),
       h('div.tools', null,
         h('input.narrow', { type: 'search', placeholder: 'Filter', 'aria-label': 'Filter', value: now.q, oninput: later((event) => change({ q: event.target.value }), 80) }),
-        h('select', { 'aria-label': 'How', onchange: (event) => change({ via: event.target.value }) }, [['', 'every way'], ['native', 'native'], ['bridge', 'bridge'], ['search', 'search'], ['web', 'this page'], ['cli', 'command line']]
+        h('select', { 'aria-label': 'How', onchange: (event) => change({ via: event.target.value }) }, [['', 'every way'], ['native', 'native'], ['bridge', 'bridge'], ['code', 'program'], ['search', 'search'], ['web', 'this page'], ['cli', 'command line']]
           .map(([value, words]) => h('option', { value, selected: value === now.via }, words))),
         h('label', null, h('input', { type: 'checkbox', checked: !!now.only, onchange: (event) => change({ only: event.target.checked ? 'failed' : '' }) }), ' only what failed'),
         total, h('span.fill'), h('button.quiet', { type: 'button', onclick: () => save(entries.filter((entry) => fits(entry, filter()))) }, 'Export')),
