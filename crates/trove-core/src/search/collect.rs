@@ -14,7 +14,7 @@ use super::{
     conjunction::{Clause, Held, held, seek_each},
     filter::Filter,
     lexical::{Asked, Compiled, Lexical},
-    parallel::{WORTHWHILE, each},
+    parallel::each,
     record::slot_of,
     schema::{Fields, fast},
 };
@@ -158,8 +158,7 @@ pub(super) fn best_and_total(
     let mut best = Best::new(limit);
     let mut counted = Counted::default();
     let segments = searcher.segment_readers();
-    let is_worthwhile = searcher.num_docs() >= WORTHWHILE;
-    let all = each(segments, is_worthwhile, |segment| -> tantivy::Result<Held> {
+    let all = each(segments, searcher.num_docs(), |segment| -> tantivy::Result<Held> {
         let mut held = held(clause, segment, None)?;
         if let Some(alive) = segment.alive_bitset() {
             held.docs.retain(|doc| alive.is_alive(*doc));

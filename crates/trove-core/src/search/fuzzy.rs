@@ -13,10 +13,7 @@ use std::{
 
 use tantivy::{Searcher, SegmentReader, Term, query::FuzzyTermQuery, schema::Field};
 
-use super::{
-    parallel::{WORTHWHILE, each},
-    top::top_by,
-};
+use super::{parallel::each, top::top_by};
 
 /// To how many words of the index a misspelt word is compared at most.
 const MAX_EXPANSIONS: usize = 16;
@@ -106,8 +103,7 @@ impl Expanding<'_> {
         let segments = self.searcher.segment_readers();
         let dictionaries: Vec<(Field, &SegmentReader)> =
             self.fields.iter().flat_map(|field| segments.iter().map(|one| (*field, one))).collect();
-        let is_worthwhile = self.searcher.num_docs() >= WORTHWHILE;
-        for found in each(&dictionaries, is_worthwhile, near) {
+        for found in each(&dictionaries, self.searcher.num_docs(), near) {
             let (field, near) = found?;
             for (text, documents) in near {
                 self.add(field, text, documents);

@@ -8,17 +8,18 @@ use std::{
 /// How many threads work on one question.
 const THREADS: usize = 2;
 /// With fewer documents a thread takes longer to begin than to be done.
-pub(super) const WORTHWHILE: u64 = 20_000;
+const WORTHWHILE: u64 = 20_000;
 
-/// What comes of each of these things, in their order. Each is taken by whoever is free.
+/// What comes of each of these things, in their order, in an index of so many documents. Each
+/// is taken by whoever is free.
 pub(super) fn each<T: Sync, R: Send>(
     things: &[T],
-    is_worthwhile: bool,
+    documents: u64,
     work: impl Fn(&T) -> R + Sync,
 ) -> Vec<R> {
     let cores = thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let threads = THREADS.min(cores).min(things.len());
-    if threads < 2 || !is_worthwhile {
+    if threads < 2 || documents < WORTHWHILE {
         return things.iter().map(work).collect();
     }
     let next = AtomicUsize::new(0);
@@ -52,16 +53,16 @@ mod tests {
     fn results_come_in_order_whoever_made_them() {
         let things: Vec<usize> = (0..1000).collect();
         let doubled: Vec<usize> = things.iter().map(|n| n * 2).collect();
-        for is_worthwhile in [false, true] {
-            assert_eq!(each(&things, is_worthwhile, |n| n * 2), doubled);
-            assert!(each(&[] as &[usize], is_worthwhile, |n| *n).is_empty());
+        for documents in [0, WORTHWHILE] {
+            assert_eq!(each(&things, documents, |n| n * 2), doubled);
+            assert!(each(&[] as &[usize], documents, |n| *n).is_empty());
         }
     }
 
     #[test]
     fn what_breaks_is_not_passed_over() {
         let broken = std::panic::catch_unwind(|| {
-            each(&[1, 2, 3, 4], true, |n| assert_ne!(*n, 3));
+            each(&[1, 2, 3, 4], WORTHWHILE, |n| assert_ne!(*n, 3));
         });
         assert!(broken.is_err());
     }
