@@ -112,8 +112,11 @@ impl Gateway {
         let all = self.board.all().into_iter();
         let down = all.filter(|(_, s)| s.state != State::Ready || s.stale_since.is_some());
         down.map(|(id, s)| {
-            let why = s.last_error.unwrap_or_else(|| s.state.as_str().to_owned());
-            (id, why)
+            let state = match s.state {
+                State::Ready => "its list is still being read",
+                other => other.as_str(),
+            };
+            (id, s.last_error.unwrap_or_else(|| state.to_owned()))
         })
         .collect()
     }

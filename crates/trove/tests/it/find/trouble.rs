@@ -29,6 +29,8 @@ async fn a_dead_a_slow_and_a_huge_server_cost_the_others_nothing() {
     let named: Vec<&str> = errors.iter().filter_map(|error| error["server"].as_str()).collect();
     assert!(named.contains(&"dead") && named.contains(&"slow"), "{answer}");
     assert!(errors.iter().all(|error| error["error"].as_str().is_some_and(|why| !why.is_empty())));
+    let slow = errors.iter().find(|error| error["server"] == "slow");
+    assert_eq!(slow.expect("it is named")["error"], "its list is still being read", "{answer}");
     assert_eq!(answer["complete"], false, "{answer}");
     assert!(answer["coverage"]["indexable"].is_u64(), "{answer}");
     let asked = json!({ "searchTerms": ["19999"], "servers": ["huge"] });
