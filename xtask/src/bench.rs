@@ -47,6 +47,9 @@ pub(crate) struct Options {
     accept: bool,
     /// Make only the measurements whose name contains this, and write no document
     filter: Option<String>,
+    /// With such a name: put them into the document, in the place of those of an earlier run
+    #[arg(long, requires = "filter", conflicts_with = "quick")]
+    renew: bool,
     /// Measure reads with the `mcp-load` and `mcp-upstream` of this folder too
     #[arg(long, value_name = "DIR")]
     harness: Option<PathBuf>,
@@ -106,6 +109,9 @@ pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
     }
     if options.filter.is_some() {
         anyhow::ensure!(!sections.is_empty(), "no measurement has that name");
+        if options.renew {
+            report::renew(&machine, busy, &sections)?;
+        }
         return Ok(());
     }
     report::write(&machine, busy, options, &sections)

@@ -54,6 +54,19 @@ pub(super) struct Promise {
     pub(super) is_met: bool,
 }
 
+impl Promise {
+    fn cells(&self) -> Vec<String> {
+        let verdict = if self.is_met { "met" } else { "**missed**" };
+        let cells = [&self.what, &self.target, &self.measured].map(String::clone);
+        [cells.as_slice(), &[verdict.to_owned()]].concat()
+    }
+
+    /// Its line of the table.
+    fn row(&self) -> String {
+        format!("| {} |", self.cells().join(" | "))
+    }
+}
+
 pub(super) struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -103,6 +116,45 @@ pub(super) fn write(
     Ok(())
 }
 
+/// Puts measurements into the document in the place of those of an earlier run.
+pub(super) fn renew(machine: &Machine, busy: f64, sections: &[Section]) -> anyhow::Result<()> {
+    let path = steps::root().join(DOCUMENT);
+    let mut document = fs::read_to_string(&path).with_context(|| DOCUMENT.to_owned())?;
+    let when = format!(
+        "*Measured again later, alone: load average {:.2}, {:.0} % in use by others.*",
+        machine.load,
+        busy * 100.0
+    );
+    for section in sections {
+        document = renewed(&document, section, &when)
+            .with_context(|| format!("{DOCUMENT} has no whole section {:?}", section.title))?;
+    }
+    document = document.replace(
+        "; every figure is from that one run.\n",
+        "; every figure is from that one run, but for sections that say so.\n",
+    );
+    fs::write(&path, document).with_context(|| format!("cannot write {DOCUMENT}"))?;
+    eprintln!("renewed {DOCUMENT}");
+    Ok(())
+}
+
+/// A document with another section in the place of the one of its title, and its promises;
+/// nothing where one of them is not there.
+fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
+    let (before, rest) = document.split_once(&format!("\n## {}\n", section.title))?;
+    let after = rest.find("\n## ").map_or("", |end| &rest[end + 1..]);
+    let mut before = before.to_owned();
+    for promise in &section.promises {
+        let start = before.find(&format!("\n| {} |", promise.what))? + 1;
+        let end = start + before[start..].find('\n')?;
+        before.replace_range(start..end, &promise.row());
+    }
+    let method = format!("{when} {}", section.method);
+    let parts = [section.title, &method, &section.table.render()];
+    let gap = if after.is_empty() { "" } else { "\n" };
+    Some(format!("{before}\n## {}{gap}{after}", parts.join("\n\n")))
+}
+
 fn render(
     machine: &Machine,
     busy: f64,
@@ -123,9 +175,7 @@ fn render(
     text.push_str("\n## Promises\n\n");
     let mut promises = Table::new(&["what", "promised", "measured", ""]);
     for promise in sections.iter().flat_map(|section| &section.promises) {
-        let verdict = if promise.is_met { "met" } else { "**missed**" };
-        let cells = [&promise.what, &promise.target, &promise.measured].map(String::clone);
-        promises.row([cells.as_slice(), &[verdict.to_owned()]].concat());
+        promises.row(promise.cells());
     }
     text.push_str(&promises.render());
 
@@ -161,6 +211,35 @@ mod tests {
     fn a_figure_has_as_many_digits_as_it_deserves() {
         let figures = [0.0614, 1.234, 12.34, 1234.5].map(figure);
         assert_eq!(figures, ["0.061", "1.23", "12.3", "1234"]);
+    }
+
+    #[test]
+    fn one_section_is_put_in_the_place_of_the_one_before() {
+        let section = |measured: &str| {
+            let mut table = Table::new(&["ms"]);
+            table.row([measured.to_owned()]);
+            let promise = Promise {
+                what: "a page".to_owned(),
+                target: "≤ 3".to_owned(),
+                measured: measured.to_owned(),
+                is_met: measured < "3",
+            };
+            let method = "By hand.".to_owned();
+            Section { title: "Page", promises: vec![promise], method, table }
+        };
+        let document = format!(
+            "# P\n\n| a page | ≤ 3 | 5 | **missed** |\n| b | 1 | 1 | met |\n\n## A\n\na\n\n{}\n## Z\n\nz\n",
+            section("5").render()
+        );
+        let renewed_one = renewed(&document, &section("2"), "Again.").unwrap();
+        assert_eq!(
+            renewed_one,
+            "# P\n\n| a page | ≤ 3 | 2 | met |\n| b | 1 | 1 | met |\n\n## A\n\na\n\n\
+             ## Page\n\nAgain. By hand.\n\n| ms |\n| --- |\n| 2 |\n\n## Z\n\nz\n"
+        );
+        let last = document.split("\n## Z").next().unwrap();
+        assert!(renewed(last, &section("2"), "Again.").unwrap().ends_with("| 2 |\n"));
+        assert_eq!(renewed("# P\n", &section("2"), "Again."), None);
     }
 
     #[test]
