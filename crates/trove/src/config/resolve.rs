@@ -71,6 +71,8 @@ pub(super) fn resolve(
     let is_public = !http.addr.ip().is_loopback();
     let bounds = limits::bounds(&file.limits, &http, problems);
     let guide_project = guide::named_project(&file.guide, problems);
+    let code_enabled = pick(None, file.code.enabled.take(), false);
+    let toolsets = toolsets(flags.toolsets, file.tools.toolsets, &code_enabled, around, problems);
     Config {
         bounds,
         upstreams,
@@ -87,10 +89,10 @@ pub(super) fn resolve(
         local_roles,
         tokens,
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
-        toolsets: toolsets(flags.toolsets, file.tools.toolsets.take(), around),
+        toolsets,
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
         audit: audit(file.audit),
-        code_enabled: pick(None, file.code.enabled.take(), false),
+        code_enabled,
         state_dir: state_dir(around, problems),
     }
 }
@@ -112,13 +114,25 @@ fn audit(file: super::file::Audit) -> Audit {
     }
 }
 
-/// The groups of tools; the environment may add the example.
+/// The groups of tools; the environment may add the example, and programs have a switch of
+/// their own.
 fn toolsets(
     flag: Option<Vec<Toolset>>,
-    written: Option<Vec<Toolset>>,
+    written: Key<Vec<Toolset>>,
+    code_enabled: &Setting<bool>,
     around: &Surroundings<'_>,
+    problems: &mut Problems,
 ) -> Setting<Vec<Toolset>> {
-    let mut toolsets = pick(flag, written, DEFAULT_TOOLSETS.into());
+    let at = written.get().map(|toolsets| toolsets.at);
+    let mut toolsets = pick(flag, written.take(), DEFAULT_TOOLSETS.into());
+    if toolsets.value.contains(&Toolset::Code) && !code_enabled.value {
+        let message = "the toolset `code` is named, but programs are switched off";
+        let hint = "add [code] enabled = true, or leave `code` out";
+        match at.filter(|_| toolsets.origin == Origin::File) {
+            Some(at) => problems.warning(at, message, hint),
+            None => problems.warning_outside(message, hint),
+        }
+    }
     let wants_example =
         non_empty(around.env, MCP_INCLUDE_EXAMPLE_TOOLS).is_some_and(|word| word == "true");
     if wants_example && !toolsets.value.contains(&Toolset::Example) {

@@ -110,6 +110,22 @@ fn flags_beat_the_file() {
     assert_eq!(config.code_enabled, Setting { value: true, origin: Origin::File });
 }
 
+#[test]
+fn a_toolset_that_stays_off_is_said() {
+    let folder = TempDir::new().unwrap();
+    let toolsets = "[tools]\ntoolsets = ['resources', 'code']\n";
+    let warnings = |text: &str, flags: Overrides| {
+        fs::write(folder.path().join("trove.toml"), text).unwrap();
+        load_in(folder.path(), flags).problems.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let [said] = &warnings(toolsets, Overrides::default())[..] else { panic!("no warning") };
+    assert!(said.contains("trove.toml:2") && said.contains("`code`"), "{said}");
+    let flags = Overrides { toolsets: Some(vec![Toolset::Code]), ..Overrides::default() };
+    assert_eq!(warnings("", flags.clone()).len(), 1);
+    let on = format!("{toolsets}[code]\nenabled = true\n");
+    assert_eq!(warnings(&on, flags), Vec::<String>::new());
+}
+
 const SHOWN: &str = r#"
 # state: /home/ann/.local/state/trove (default)
 # tool prefix: "guide" (default)
