@@ -33,7 +33,10 @@ pub(super) fn each<T: Sync, R: Send>(
         done
     };
     let mut done = thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(take)).collect();
+        // Where no thread can be had, whoever there is does it all.
+        let others: Vec<_> = (1..threads)
+            .filter_map(|_| thread::Builder::new().spawn_scoped(scope, take).ok())
+            .collect();
         let mut done = take();
         for other in others {
             // What breaks there breaks here.
