@@ -15,7 +15,7 @@ use tokio::{
     process::{Child, ChildStdin, ChildStdout, Command},
     time::timeout,
 };
-use trove_core::programs::{Answer, Complaint, Fault, Host, Raised, Ran};
+use trove_core::programs::{Answer, Complaint, Fault, Given, Host, Raised, Ran};
 
 use crate::{
     allocator::OUT_OF_MEMORY,
@@ -120,7 +120,11 @@ impl Worker {
             }
             Ok(Answer { given, read }) => {
                 self.read_bytes += read;
-                ToWorker::Give(Gift::from(given))
+                let is_large = matches!(&given, Given::Bytes(bytes) if bytes.len() > LARGE);
+                match aside(is_large, || Gift::from(given)).await {
+                    Ok(gift) => ToWorker::Give(gift),
+                    Err(error) => enough(error.to_string()),
+                }
             }
             Err(Raised { kind, message }) => {
                 ToWorker::Raise { kind: kind.as_str().to_owned(), message }
@@ -147,6 +151,9 @@ impl Worker {
                 let (calls, read_bytes) = (self.calls, self.read_bytes);
                 Ok(Ran { value, printed, is_cut, calls, read_bytes })
             }
+            FromWorker::TooMuch { printed, .. } if json_len(&printed) > limit => {
+                Err(broke("it printed more than it may"))
+            }
             FromWorker::TooMuch { bytes, printed } => Err(Fault::TooMuch { bytes, limit, printed }),
             FromWorker::Failed(failed) => Err(complaint(failed)),
             FromWorker::Call { .. } | FromWorker::Ready(_) | FromWorker::Unready { .. } => {
@@ -160,12 +167,7 @@ impl Worker {
             &message,
             ToWorker::Give(Gift::Text(text) | Gift::Bytes(text) | Gift::Json(text)) if text.len() > LARGE
         );
-        let bytes = match is_large {
-            true => tokio::task::spawn_blocking(move || framed(&message))
-                .await
-                .unwrap_or_else(|error| Err(io::Error::other(error))),
-            false => framed(&message),
-        };
+        let bytes = aside(is_large, move || framed(&message)).await.flatten();
         let bytes = bytes.map_err(|error| broke(&error.to_string()))?;
         match self.input.write_all(&bytes).await {
             Ok(()) => Ok(()),
@@ -203,6 +205,17 @@ impl Worker {
             Some(libc::SIGXCPU) => Fault::OutOfTime { seconds: RULES.compute_seconds, calls },
             _ => broke(&status.to_string()),
         }
+    }
+}
+
+/// Does large work where nobody waits behind it.
+async fn aside<T: Send + 'static>(
+    is_large: bool,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<T> {
+    match is_large {
+        true => tokio::task::spawn_blocking(work).await.map_err(io::Error::other),
+        false => Ok(work()),
     }
 }
 

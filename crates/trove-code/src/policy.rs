@@ -8,7 +8,7 @@ use trove_core::programs::Rules;
 const MAX_SOURCE: usize = 16 * 1024;
 /// How many calls one may make.
 const MAX_CALLS: usize = 50;
-/// How much those may give it.
+/// How many bytes those may read, shown to it or not.
 const MAX_READ: usize = 20 * 1024 * 1024;
 /// How much it may give back, what it printed and what it returns together.
 const MAX_OUTPUT: usize = 32 * 1024;

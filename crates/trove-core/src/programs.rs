@@ -127,7 +127,7 @@ pub struct Ran {
     pub is_cut: bool,
     /// How many calls it made.
     pub calls: usize,
-    /// How many bytes those gave it.
+    /// How many bytes they read, shown to it or not.
     pub read_bytes: usize,
 }
 
@@ -236,7 +236,7 @@ pub struct Rules {
     pub source_bytes: usize,
     /// How many calls one may make.
     pub calls: usize,
-    /// How much those may give it.
+    /// How many bytes those may read, shown to it or not.
     pub read_bytes: usize,
     /// How much it may give back.
     pub output_bytes: usize,

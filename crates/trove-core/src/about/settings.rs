@@ -75,7 +75,7 @@ pub struct SecuritySettings {
     pub code_size_bytes: u64,
     /// How many calls one may make.
     pub program_calls: usize,
-    /// How much those may give it.
+    /// How many bytes those may read, shown to it or not.
     pub program_read_bytes: usize,
     /// How much it may give back.
     pub program_output_bytes: usize,

@@ -1,4 +1,4 @@
-//! `run_code`: one small program over the resources instead of a hundred calls.
+//! `run_code`: one small program over the resources instead of dozens of calls.
 //!
 //! What runs it is behind [`crate::programs`]. Here are the functions it can call: each asks
 //! the Gateway as the caller of the tool, so that a program can do what its caller can and

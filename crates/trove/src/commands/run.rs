@@ -72,7 +72,7 @@ fn as_text(answer: &Value) -> String {
 
 /// What servers gave may try to speak to the terminal.
 fn plain(text: &str) -> String {
-    text.split('\n').map(escape_controls).collect::<Vec<_>>().join("\n")
+    escape_controls(text).into_owned()
 }
 
 /// A failure as Python tells it, and what to do about it.

@@ -81,7 +81,7 @@ async fn programs_are_off_until_they_are_switched_on() {
 }
 
 #[tokio::test]
-async fn a_hundred_resources_cost_one_call() {
+async fn forty_resources_cost_one_call() {
     let trove =
         with(&[toy("one", "--resources 40"), toy("two", "--resources 3 --scheme two")], "").await;
     for kind in [Kind::STDIO_LEGACY, Kind::HTTP_MODERN] {

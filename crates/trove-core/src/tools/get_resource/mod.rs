@@ -140,8 +140,8 @@ impl GetResource {
             Ok(reading) => reading,
             Err(error) => return Err(failures::explain(call, &uri, &error).await),
         };
-        if let Some(said) = meaning::reported_as_text(view.snapshot(), &reading)
-            && !reading.reply.needs_input
+        if !reading.reply.needs_input
+            && let Some(said) = meaning::reported_as_text(view.snapshot(), &reading)
         {
             let error = SourceError::Refused { code: 0, message: said, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
