@@ -119,7 +119,8 @@ impl Cache {
             count(&self.inner.hits);
             return Ok(answer(entry, Given::Kept));
         }
-        match self.fetch(&key, policy, fetch).await {
+        // Boxed, so that what is kept is not asked for with the room of a fetch.
+        match Box::pin(self.fetch(&key, policy, fetch)).await {
             Ok(entry) => Ok(answer(&entry, Given::Fetched)),
             Err(error) => match kept.filter(|entry| self.inner.may_stand_in(&key, entry, &error)) {
                 Some(entry) => {
@@ -204,14 +205,15 @@ impl Cache {
 }
 
 impl Inner {
-    /// What is kept for whoever asks, fresh or not, and not known to have changed.
+    /// What is kept for whoever asks, fresh or not, and not known to have changed. What is
+    /// for everyone is the newer: whatever is kept for one alone takes its place.
     async fn find(&self, key: &Key) -> Option<Arc<Entry>> {
-        let own = self.believed(key).await;
-        if key.audience == Audience::Everyone {
-            return own;
-        }
         let shared = self.believed(&key.seen_by(Audience::Everyone)).await;
-        own.into_iter().chain(shared).max_by_key(|entry| entry.fetched)
+        if shared.as_ref().is_some_and(|entry| entry.is_fresh()) {
+            return shared;
+        }
+        let own = self.believed(key).await;
+        shared.into_iter().chain(own).max_by_key(|entry| entry.fetched)
     }
 
     async fn believed(&self, key: &Key) -> Option<Arc<Entry>> {

@@ -114,8 +114,28 @@ fn timestamp(at: SystemTime) -> String {
     let (year, month, day) = date(since.as_secs() / 86_400);
     let second = since.as_secs() % 86_400;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let milli = since.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
+    let milli = u64::from(since.subsec_millis());
+    let mut text = String::with_capacity(24);
+    let parts = [year, month, day, hour, minute, second, milli];
+    let (digits, ends) = ([4, 2, 2, 2, 2, 2, 3], ['-', '-', 'T', ':', ':', '.', 'Z']);
+    for ((part, digits), end) in parts.into_iter().zip(digits).zip(ends) {
+        push_digits(&mut text, part, digits);
+        text.push(end);
+    }
+    text
+}
+
+/// The last so many decimal digits of a number. A line is written for every request, and
+/// formatting would take longer than all the rest of it.
+fn push_digits(text: &mut String, number: u64, digits: u32) {
+    for place in (0..digits).rev() {
+        text.push(digit(number / 10_u64.pow(place) % 10));
+    }
+}
+
+/// One digit, decimal or hexadecimal.
+fn digit(value: u64) -> char {
+    u32::try_from(value).ok().and_then(|value| char::from_digit(value, 16)).unwrap_or('0')
 }
 
 /// The date of a day counted from 1970-01-01. Years are taken to begin in March, so that
@@ -135,12 +155,11 @@ fn date(day: u64) -> (u64, u64, u64) {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(64), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let mut text = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        text.extend([byte >> 4, byte & 15].map(|half| digit(half.into())));
+    }
+    text
 }
 
 fn cut(text: &str, limit: usize) -> &str {
