@@ -18,7 +18,7 @@ pub struct Caller {
     /// In which way it was asked.
     pub via: Via,
     /// What the client calls itself, if it said.
-    pub client: Option<String>,
+    pub client: Option<Arc<str>>,
     /// Who the door found the caller to be; nothing for the local user and for nobody.
     pub principal: Option<Arc<str>>,
     /// The project the caller works on, where that is known.

@@ -78,9 +78,9 @@ pub struct Entry {
     /// In which way it was asked.
     pub via: Via,
     /// What the client calls itself.
-    pub client: Option<String>,
+    pub client: Option<Arc<str>>,
     /// Who asks, where that is known.
-    pub principal: Option<String>,
+    pub principal: Option<Arc<str>>,
     /// What was to be done, as in `read`, `list`, `search`.
     pub action: &'static str,
     /// With which resource or by which name.

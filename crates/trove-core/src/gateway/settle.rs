@@ -29,7 +29,7 @@ impl<'a> Asked<'a> {
         let at = SystemTime::now();
         Entry {
             client: caller.client.clone(),
-            principal: caller.principal.as_deref().map(ToOwned::to_owned),
+            principal: caller.principal.clone(),
             target: Some(self.target.to_owned()),
             took: Some(self.began.elapsed()),
             ..Entry::new(at, caller.door.as_str(), caller.via, self.action)

@@ -108,7 +108,7 @@ mod tests {
     use crate::caller::Door;
 
     fn needs(mode: BridgeMode, name: &str) -> Need {
-        let client = (!name.is_empty()).then(|| name.to_owned());
+        let client = (!name.is_empty()).then(|| name.into());
         need(mode, &Caller { client, ..Caller::behind(Door::Http) })
     }
 

@@ -107,7 +107,7 @@ fn somebody(roles: &[&str]) -> Caller {
 }
 
 fn client(name: &str) -> Caller {
-    Caller { client: Some(name.to_owned()), ..nobody() }
+    Caller { client: Some(name.into()), ..nobody() }
 }
 
 fn source(id: &str, uris: &[&str]) -> Arc<FakeSource> {

@@ -256,8 +256,7 @@ fn the_page_on_clients_is_as_old_as_the_table() {
 async fn who_needs_no_bridge_is_not_shown_it_but_may_use_it() {
     let gateway = Gateway::start("test", None).await;
     let tools = Tools::new(gateway, Settings::default());
-    let codex =
-        Caller { client: Some("codex-mcp-client".to_owned()), ..Caller::behind(Door::Http) };
+    let codex = Caller { client: Some("codex-mcp-client".into()), ..Caller::behind(Door::Http) };
     let names: Vec<String> = tools.list(&codex).iter().filter_map(|e| e.get_str("name")).collect();
     assert_eq!(
         names,

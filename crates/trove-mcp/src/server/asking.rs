@@ -73,7 +73,7 @@ impl Asking {
         let client = object
             .get(meta::CLIENT_INFO)
             .and_then(Object::parse)
-            .and_then(|info| info.get_str("name").map(|name| name.into_owned()));
+            .and_then(|info| info.get_str("name").map(Into::into));
         Ok(Asking {
             version,
             caller: Caller { client, ..caller },

@@ -1,5 +1,7 @@
 //! One method, one call to the Gateway.
 
+use std::pin::pin;
+
 use tokio::sync::mpsc;
 use trove_core::{
     Caller, Json, PublicUri, SourceError,
@@ -33,7 +35,8 @@ impl Server {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        timed(self.begin(method), self.dispatch(method, params, asking, notices)).await
+        let work = pin!(self.dispatch(method, params, asking, notices));
+        timed(self.begin(method), work).await
     }
 
     /// The same, not counted.
@@ -57,7 +60,7 @@ impl Server {
             "resources/read" => self.read(params, asking, notices).await,
             "tools/call" if self.shows(List::Tools, &asking.caller) => {
                 let timer = self.begin_call(params.as_ref());
-                timed_call(timer, self.call_tool(params, asking, notices)).await
+                timed_call(timer, pin!(self.call_tool(params, asking, notices))).await
             }
             "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
                 self.get_prompt(params, asking, notices).await

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
@@ -79,11 +80,11 @@ impl Session {
         match request.method.as_str() {
             // What is watched is counted, so these are never broken off in the middle.
             method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
-                let work = self.answer_own(server, method, request.params.as_ref(), asking);
+                let work = pin!(self.answer_own(server, method, request.params.as_ref(), asking));
                 timed(server.begin(method), work).await
             }
             method => {
-                let work = server.answer(method, request.params.clone(), asking, notices);
+                let work = pin!(server.answer(method, request.params.clone(), asking, notices));
                 self.under_way.run(&request.id, work).await
             }
         }
@@ -192,7 +193,7 @@ impl UnderWay {
     pub(crate) async fn run(
         &self,
         id: &Json,
-        work: impl Future<Output = Result<Json, RpcError>>,
+        work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
     ) -> Result<Json, RpcError> {
         let token = CancellationToken::new();
         let key = id.as_bytes().to_vec();

@@ -1,6 +1,6 @@
 //! Counts and times what clients ask.
 
-use std::panic::AssertUnwindSafe;
+use std::{panic::AssertUnwindSafe, pin::Pin};
 
 use futures_util::FutureExt as _;
 use tracing::error;
@@ -55,10 +55,11 @@ impl Server {
 }
 
 /// Does the work and tells the timer how it ended. A panic is one failure: whoever asked
-/// hears of it, and nobody else does.
+/// hears of it, and nobody else does. Whoever calls holds the work: handed over, it would
+/// take its room twice, and every request is moved once.
 pub(super) async fn timed(
     timer: Timer,
-    work: impl Future<Output = Result<Json, RpcError>>,
+    work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
 ) -> Result<Json, RpcError> {
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         error!("a request failed by a fault of our own");
@@ -73,7 +74,7 @@ pub(super) async fn timed(
 /// The same for the call of a tool, whose failures are answers that say so.
 pub(super) async fn timed_call(
     timer: Timer,
-    work: impl Future<Output = Result<Json, RpcError>>,
+    work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
 ) -> Result<Json, RpcError> {
     let outcome = work.await;
     let has_failed = outcome.as_ref().map_or(true, is_failure);

@@ -34,7 +34,7 @@ impl Server {
         params: Option<Json>,
     ) -> Option<Json> {
         let version = Version::parse(whom.version)?;
-        let caller = Caller { client: Some(whom.client.to_owned()), ..caller.clone() };
+        let caller = Caller { client: Some(whom.client.into()), ..caller.clone() };
         let outcome = if method == "initialize" && !version.is_modern() {
             let mut params = Object::new();
             params.set_str("protocolVersion", version.as_str());

@@ -275,6 +275,6 @@ impl Client {
 }
 
 /// What a legacy client calls itself.
-pub(crate) fn client_name(params: Option<&Json>) -> Option<String> {
-    params?.get("clientInfo")?.get_str("name")
+pub(crate) fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
+    params?.get("clientInfo")?.get_str("name").map(Into::into)
 }

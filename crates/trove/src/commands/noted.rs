@@ -24,7 +24,7 @@ pub(super) async fn note(config: &Config, deed: Deed<'_>) {
     for target in deed.targets {
         let door = Door::CommandLine.as_str();
         audit.record(Entry {
-            client: Some(errand::CLIENT.to_owned()),
+            client: Some(errand::CLIENT.into()),
             target: Some(target.clone()),
             outcome: deed.outcome,
             ..Entry::new(SystemTime::now(), door, Via::CommandLine, deed.action)

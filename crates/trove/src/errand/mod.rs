@@ -132,7 +132,7 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn caller(&self) -> Caller {
-        let (client, project) = (Some(CLIENT.to_owned()), self.project.clone());
+        let (client, project) = (Some(CLIENT.into()), self.project.clone());
         Caller { client, project, ..Caller::local() }
     }
 

@@ -72,7 +72,7 @@ struct Web {
 impl Web {
     /// Whoever opened the page.
     fn caller(&self) -> Caller {
-        let client = Some(CLIENT.to_owned());
+        let client = Some(CLIENT.into());
         Caller { via: Via::Web, client, ..Caller::behind(Door::Http) }
     }
 

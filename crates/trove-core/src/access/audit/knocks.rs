@@ -94,7 +94,7 @@ impl Knocks {
 impl Kind {
     fn entry(&self, at: SystemTime) -> Entry {
         Entry {
-            principal: self.principal.as_deref().map(ToOwned::to_owned),
+            principal: self.principal.clone(),
             outcome: Outcome::Refused(self.class),
             ..Entry::new(at, self.door, Via::Native, ACTION)
         }

@@ -113,7 +113,7 @@ async fn no_contents_are_written_and_no_name_breaks_a_line() {
     let audit = lab.start();
     let given = Some(Bytes::from_static(b"canary-in-the-contents"));
     audit.record(Entry { given, ..read_of("doc://a\n{\"at\":\"forged\"}\u{1b}[2J") });
-    audit.record(Entry { client: Some("é".repeat(500)), ..read_of("x".repeat(10_000)) });
+    audit.record(Entry { client: Some("é".repeat(500).into()), ..read_of("x".repeat(10_000)) });
     audit.close().await;
     let text = fs::read_to_string(&lab.file).unwrap();
     assert!(!text.contains("canary") && !text.contains('\u{1b}'), "{text}");
