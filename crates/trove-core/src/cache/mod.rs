@@ -23,6 +23,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 pub use freshness::{MAX_TTL, Policy};
@@ -142,9 +143,11 @@ impl Cache {
         self.inner.floors.raise_all(source);
     }
 
-    /// How it has done so far; sizes are as of the last time the store looked.
+    /// How it has done so far.
     pub fn stats(&self) -> Stats {
         let inner = &self.inner;
+        // The store puts off counting. If it is at it just now, sizes are as of a moment ago.
+        let _ = inner.store.settle().now_or_never();
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         Stats {
             hits: read(&inner.hits),
@@ -156,11 +159,6 @@ impl Cache {
             entries: inner.store.len(),
             fetching: inner.flights.len() as u64,
         }
-    }
-
-    /// Does what the store has put off, so that [`Cache::stats`] is exact.
-    pub async fn settle(&self) {
-        self.inner.store.settle().await;
     }
 
     async fn fetch<F, W>(&self, key: &Key, policy: Policy, fetch: F) -> Landed

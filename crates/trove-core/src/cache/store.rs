@@ -99,17 +99,17 @@ impl Store {
         self.evictions.load(Ordering::Relaxed)
     }
 
-    /// How many bytes are kept, as of the last time the store looked.
+    /// How many bytes are kept, as of the last time it settled.
     pub(super) fn bytes(&self) -> u64 {
         self.entries.weighted_size()
     }
 
-    /// How many answers are kept, as of the last time the store looked.
+    /// How many answers are kept, as of the last time it settled.
     pub(super) fn len(&self) -> u64 {
         self.entries.entry_count()
     }
 
-    /// Does what the store has put off, so that its figures are exact.
+    /// Does what it has put off, so that its figures are exact.
     pub(super) async fn settle(&self) {
         self.entries.run_pending_tasks().await;
     }
