@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use bytestring::ByteString;
-use memchr::{memchr, memchr2, memchr2_iter};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memmem};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -355,6 +355,10 @@ pub fn string_len(text: &str) -> Option<usize> {
         let digits = std::str::from_utf8(inner.get(at..at + 6)?.strip_prefix(b"\\u")?).ok()?;
         u16::from_str_radix(digits, 16).ok()
     };
+    // Where every backslash begins an escape of two bytes it is enough to count them.
+    if memmem::find(inner, br"\u").is_none() && memmem::find(inner, br"\\").is_none() {
+        return Some(inner.len() - memchr_iter(b'\\', inner).count());
+    }
     let (mut at, mut len) = (0, 0);
     while let Some(step) = memchr(b'\\', &inner[at..]) {
         at += step;

@@ -172,7 +172,10 @@ pub(crate) fn required(params: Option<&Json>, key: &str) -> Result<String, RpcEr
             Object::parse(params.as_str())
                 .and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned())))
         })
-        .ok_or_else(|| {
-            RpcError::new(code::INVALID_PARAMS, format!("`{key}` is missing or not a string"))
-        })
+        .ok_or_else(|| missing(key))
+}
+
+/// The error that says so of a member.
+pub(crate) fn missing(key: &str) -> RpcError {
+    RpcError::new(code::INVALID_PARAMS, format!("`{key}` is missing or not a string"))
 }

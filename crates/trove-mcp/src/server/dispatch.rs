@@ -15,7 +15,7 @@ use trove_core::{
 
 use super::{
     INSTRUCTIONS, Server,
-    asking::{Asking, required},
+    asking::{Asking, missing, required},
     encode::{self, Keeping},
     measure::{timed, timed_call},
     server_info,
@@ -59,8 +59,9 @@ impl Server {
         match method {
             "resources/read" => self.read(params, asking, notices).await,
             "tools/call" if self.shows(List::Tools, &asking.caller) => {
-                let timer = self.begin_call(params.as_ref());
-                timed_call(timer, pin!(self.call_tool(params, asking, notices))).await
+                let call = ToolCall::of(self, params.as_ref())?;
+                let timer = self.begin_call(&call.name, call.is_ours);
+                timed_call(timer, pin!(self.call_tool(call, params, asking, notices))).await
             }
             "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
                 self.get_prompt(params, asking, notices).await
@@ -119,19 +120,19 @@ impl Server {
     /// A tool of ours, or else one of a Source.
     pub(super) async fn call_tool(
         &self,
+        call: ToolCall,
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Result<Json, RpcError> {
-        let name = required(params.as_ref(), "name")?;
-        if !self.tools.has(&name) {
+        let ToolCall { name, arguments: given, is_ours } = call;
+        if !is_ours {
             return self.act(Action::CallTool, params, asking, notices).await;
         }
         let subject =
             Subject { action: Some(Action::CallTool), name: &name, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
         let ask = asking.ask(params.as_ref(), notices);
-        let given = params.as_ref().and_then(|params| params.get("arguments"));
         let answer = self.tools.call(&asking.caller, &name, given.as_ref(), ask).await;
         let unknown = || AskError::UnknownName { what: "tool", name: name.clone() };
         self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking.version)
@@ -279,13 +280,32 @@ impl Server {
     /// Whether a list is offered; the catalogue always is.
     fn shows(&self, list: List, caller: &Caller) -> bool {
         let snapshot = self.gateway.current();
-        let abilities = snapshot.abilities();
         match list {
             List::Resources | List::Templates => true,
-            List::Tools => abilities.tools || self.tools.are_shown_to(caller),
+            List::Tools => self.tools.are_shown_to(caller) || snapshot.abilities().tools,
             List::Prompts => true,
-            List::Skills => abilities.skills || !snapshot.skills().is_empty(),
+            List::Skills => !snapshot.skills().is_empty() || snapshot.abilities().skills,
         }
+    }
+}
+
+/// Which tool is called, and with what.
+pub(super) struct ToolCall {
+    name: String,
+    arguments: Option<Json>,
+    /// It is one of our own.
+    is_ours: bool,
+}
+
+impl ToolCall {
+    pub(super) fn of(server: &Server, params: Option<&Json>) -> Result<ToolCall, RpcError> {
+        let object = params.and_then(|params| Some((params, Object::parse(params.as_str())?)));
+        let name = object.as_ref().and_then(|(_, object)| object.get_str("name"));
+        let name = name.ok_or_else(|| missing("name"))?.into_owned();
+        let arguments = object.and_then(|(params, object)| {
+            object.get_original("arguments").map(|it| params.part(it))
+        });
+        Ok(ToolCall { is_ours: server.tools.has(&name), name, arguments })
     }
 }
 

@@ -44,13 +44,10 @@ impl Server {
         self.gateway.metrics().requests.begin(known.unwrap_or(&OTHER))
     }
 
-    /// Begins to time the call of the tool that is named among the params.
-    pub(super) fn begin_call(&self, params: Option<&Json>) -> Timer {
-        let tool = params.and_then(|params| params.get_str("name"));
-        let snapshot = self.gateway.current();
-        let is_listed = |tool: &&str| self.tools.has(tool) || snapshot.tool(tool).is_some();
-        let listed = tool.as_deref().filter(is_listed);
-        self.gateway.metrics().tools.begin(listed.unwrap_or(OTHER))
+    /// Begins to time the call of a tool, of ours or of a Source.
+    pub(super) fn begin_call(&self, tool: &str, is_ours: bool) -> Timer {
+        let is_listed = is_ours || self.gateway.current().tool(tool).is_some();
+        self.gateway.metrics().tools.begin(if is_listed { tool } else { OTHER })
     }
 }
 
@@ -83,15 +80,33 @@ pub(super) async fn timed_call(
 }
 
 /// Whether the result of a tool tells of a failure. Such results are short, so the long
-/// ones are not searched.
+/// ones are not searched; of the others few say `true` after this key anywhere.
 fn is_failure(result: &Json) -> bool {
-    result.as_bytes().len() <= MAX_FAILURE
+    const KEY: &[u8] = b"\"isError\"";
+    let text = result.as_bytes();
+    let may_say_so = |at: usize| {
+        let value = text[at + KEY.len()..].trim_ascii_start().strip_prefix(b":");
+        value.is_some_and(|value| value.trim_ascii_start().starts_with(b"true"))
+    };
+    text.len() <= MAX_FAILURE
+        && memchr::memmem::find_iter(text, KEY).any(may_say_so)
         && result.get("isError").is_some_and(|is_error| is_error.as_str() == "true")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_is_what_the_result_itself_says() {
+        let is_failure = |text: &str| is_failure(&Json::parse(text.to_owned()).expect("JSON"));
+        assert!(is_failure(r#"{"content":[],"isError":true}"#));
+        assert!(is_failure("{ \"isError\" :\n true, \"content\": [] }"));
+        assert!(!is_failure(r#"{"content":[],"isError":false}"#));
+        assert!(!is_failure(r#"{"content":[]}"#));
+        assert!(!is_failure(r#"{"structuredContent":{"isError":true}}"#));
+        assert!(!is_failure(r#"{"content":[{"type":"text","text":"\"isError\":true"}]}"#));
+    }
 
     #[test]
     fn every_method_is_named_once() {

@@ -8,7 +8,7 @@ use trove_core::{
     json::{Object, quote},
 };
 
-use super::{Server, asking::Asking};
+use super::{Server, asking::Asking, dispatch::ToolCall};
 use crate::{
     era::{Version, meta},
     wire,
@@ -47,7 +47,10 @@ impl Server {
             };
             // Nobody asked for it, so nothing is counted.
             match method {
-                "tools/call" => self.call_tool(params, &asking, None).await,
+                "tools/call" => match ToolCall::of(self, params.as_ref()) {
+                    Ok(call) => self.call_tool(call, params, &asking, None).await,
+                    Err(error) => Err(error),
+                },
                 _ => self.dispatch(method, params, &asking, None).await,
             }
         };
