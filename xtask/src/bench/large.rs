@@ -40,7 +40,8 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
         title: "Large reads",
         promises: promises(&samples)?,
         method: "The same at c = 1; binary contents travel as base64, a third larger. The memory of a read is the \
-                 highest resident size of Trove during the reads less that before them."
+                 most that Trove is seen to hold during the reads, without pages of its program and other files, less \
+                 that before them."
             .to_owned(),
         table: table(&samples)?,
     })
@@ -53,8 +54,10 @@ fn key(target: &str, size: &str) -> String {
 /// The memory that reads took, in bodies on the way.
 fn bodies(samples: &Samples, size: &str, bytes: f64) -> anyhow::Result<f64> {
     let name = key(TROVE, size);
-    let (peak, before) =
-        (samples.median(&name, "rss_peak_kb")?, samples.median(&name, "rss_before_kb")?);
+    let (peak, before) = (
+        samples.median(&name, "anonymous_peak_kb")?,
+        samples.median(&name, "anonymous_before_kb")?,
+    );
     Ok((peak - before) * 1024.0 / bytes)
 }
 

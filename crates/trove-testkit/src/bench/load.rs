@@ -148,8 +148,9 @@ async fn at(
             Client::Http(_) => through_http(clients, reads, window).await,
         }
     };
-    let (latencies, (cpu, elapsed)) =
-        futures_util::future::try_join(load, async { Ok(meter(id, window).await) }).await?;
+    let metered = async { Ok(meter(id, window).await) };
+    let (latencies, (cpu, elapsed), highest) =
+        futures_util::future::try_join3(load, metered, highest(id, window)).await?;
     anyhow::ensure!(!latencies.is_empty(), "no answer within the time measured");
     let requests = latencies.len() as f64;
     Ok(json!({
@@ -163,7 +164,23 @@ async fn at(
         "cpu_below_ms": cpu.below as f64 / requests,
         "rss_before_kb": before.now,
         "rss_peak_kb": process::memory(id)?.peak,
+        "anonymous_before_kb": before.anonymous,
+        "anonymous_peak_kb": highest,
     }))
+}
+
+/// How often the memory of a process is looked at.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The most memory of its own that the process is seen with: pages of files come and go as the
+/// kernel likes.
+async fn highest(id: u32, window: Window) -> anyhow::Result<u64> {
+    let mut highest = 0;
+    while Instant::now() < window.end {
+        highest = highest.max(process::memory(id)?.anonymous);
+        tokio::time::sleep(LOOK).await;
+    }
+    Ok(highest)
 }
 
 /// The processor time used between the ends of the window, and the time that took.

@@ -27,6 +27,8 @@ pub(super) struct CpuTime {
 pub(super) struct Memory {
     pub(super) now: u64,
     pub(super) peak: u64,
+    /// What is not of a file.
+    pub(super) anonymous: u64,
 }
 
 struct Process {
@@ -86,7 +88,8 @@ pub(super) fn memory(id: u32) -> anyhow::Result<Memory> {
         let number = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
         number.with_context(|| format!("/proc/{id}/status has no {key}"))
     };
-    Ok(Memory { now: value("VmRSS:")?, peak: value("VmHWM:")? })
+    let (now, peak) = (value("VmRSS:")?, value("VmHWM:")?);
+    Ok(Memory { now, peak, anonymous: value("RssAnon:")? })
 }
 
 /// Makes the peak of a process start anew.
