@@ -10,7 +10,7 @@ use std::{borrow::Cow, fmt};
 
 use bytes::Bytes;
 use bytestring::ByteString;
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter, memmem};
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -350,15 +350,15 @@ pub fn string(text: &str) -> Option<Cow<'_, str>> {
 /// How many bytes the value of a JSON string has, without making it; nothing where
 /// [`string`] gives nothing. The string must be part of a text that is JSON.
 pub fn string_len(text: &str) -> Option<usize> {
-    let inner = text.trim().strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    let text = text.trim();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    if let Some(escapes) = short_escapes(text.as_bytes()) {
+        return Some(inner.len() - escapes);
+    }
     let unit = |at: usize| {
         let digits = std::str::from_utf8(inner.get(at..at + 6)?.strip_prefix(b"\\u")?).ok()?;
         u16::from_str_radix(digits, 16).ok()
     };
-    // Where every backslash begins an escape of two bytes it is enough to count them.
-    if memmem::find(inner, br"\u").is_none() && memmem::find(inner, br"\\").is_none() {
-        return Some(inner.len() - memchr_iter(b'\\', inner).count());
-    }
     let (mut at, mut len) = (0, 0);
     while let Some(step) = memchr(b'\\', &inner[at..]) {
         at += step;
@@ -375,6 +375,29 @@ pub fn string_len(text: &str) -> Option<usize> {
         len += step + meant;
     }
     Some(len + inner.len() - at)
+}
+
+/// How many escapes a JSON string has where each is two bytes long and can be told by its
+/// neighbours: no `\u`, and no three backslashes together. Many bytes are compared at once.
+fn short_escapes(quoted: &[u8]) -> Option<usize> {
+    // So few that what is counted fits into a byte.
+    const PART: usize = 128;
+    let (inner, after) = (quoted.get(1..)?.split_last()?.1, quoted.get(2..)?);
+    let parts = quoted.chunks(PART).zip(inner.chunks(PART)).zip(after.chunks(PART));
+    let (mut count, mut is_odd) = (0, false);
+    for ((before, inner), after) in parts {
+        let (mut all, mut second, mut odd) = (0, 0, 0);
+        for ((before, byte), after) in before.iter().zip(inner).zip(after) {
+            let here = u8::from(*byte == b'\\');
+            let pair = here & u8::from(*before == b'\\');
+            all += here;
+            second += pair;
+            odd |= (here & u8::from(*after == b'u')) | (pair & u8::from(*after == b'\\'));
+        }
+        count += usize::from(all) - usize::from(second);
+        is_odd |= odd != 0;
+    }
+    (!is_odd).then_some(count)
 }
 
 /// A string as JSON.
@@ -402,6 +425,17 @@ pub fn push_escapes(out: &mut String, value: &str) {
     } else {
         push_at(out, value, ToEscape::from(bytes, 0));
     }
+}
+
+/// The same of JSON that is quoted once more. In a JSON string every quote but the outer ones
+/// has a backslash before it, so that there is one letter to look for.
+pub(crate) fn push_json_escapes(out: &mut String, value: &str) {
+    let Some(inner) = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) else {
+        return push_escapes(out, value);
+    };
+    out.push_str("\\\"");
+    push_at(out, inner, memchr_iter(b'\\', inner.as_bytes()));
+    out.push_str("\\\"");
 }
 
 /// From so many bytes on it is worth looking which of them are there at all.
@@ -527,11 +561,15 @@ mod tests {
             parts in prop::collection::vec(prop::sample::select(vec![
                 "a", "é", "漢", "😀", r"\n", r"\\", r#"\""#, r"\/", r"\u0041", r"\u00e9", r"\u6f22",
                 r"\ud83d\ude00", r"\ud83d", r"\ude00", r"\uD83D\u0041",
-            ]), 0..12),
+            ]), 0..150),
         ) {
             let literal = format!("\"{}\"", parts.concat());
             prop_assert!(is_json(&literal));
             prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
+            let mut quoted = String::from('"');
+            push_json_escapes(&mut quoted, &literal);
+            quoted.push('"');
+            prop_assert_eq!(quoted, quote(&literal));
         }
 
         #[test]

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    json::{Json, Object, push_escapes, quote},
+    json::{Json, Object, push_json_escapes, quote},
     source::Reply,
 };
 
@@ -321,7 +321,8 @@ impl Failure {
 const MASKED: &str = "withheld; see the gateway's log";
 
 /// A tool result: the object as text first, then other blocks, and as structured content. Its
-/// text comes in parts, so that a large one need not be copied to be among its neighbours.
+/// text comes in parts, so that a large one need not be copied to be among its neighbours; one
+/// that begins and ends with a quote is one string.
 fn result(parts: &[&str], blocks: &[String], is_error: bool) -> Reply {
     let size: usize = parts.iter().map(|part| part.len()).sum();
     let more: usize = blocks.iter().map(String::len).sum();
@@ -329,7 +330,7 @@ fn result(parts: &[&str], blocks: &[String], is_error: bool) -> Reply {
     let mut body = String::with_capacity(size * 2 + size / 8 + more + 512);
     body.push_str(r#"{"content":[{"type":"text","text":""#);
     for part in parts {
-        push_escapes(&mut body, part);
+        push_json_escapes(&mut body, part);
     }
     body.push_str(r#""}"#);
     for block in blocks {
