@@ -1,0 +1,206 @@
+//! Strings of JSON: what they say, how long that is, and how a text becomes one.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
+
+use crate::scan::{ToEscape, has_controls};
+
+/// The value of a JSON string.
+pub fn string(text: &str) -> Option<Cow<'_, str>> {
+    let text = text.trim();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?;
+    if memchr2(b'\\', b'"', inner.as_bytes()).is_none() {
+        return Some(Cow::Borrowed(inner));
+    }
+    serde_json::from_str::<String>(text).ok().map(Cow::Owned)
+}
+
+/// How many bytes the value of a JSON string has, without making it; nothing where
+/// [`string`] gives nothing. The string must be part of a text that is JSON.
+pub fn string_len(text: &str) -> Option<usize> {
+    let text = text.trim();
+    let inner = text.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
+    if let Some(escapes) = short_escapes(text.as_bytes()) {
+        return Some(inner.len() - escapes);
+    }
+    let unit = |at: usize| {
+        let digits = std::str::from_utf8(inner.get(at..at + 6)?.strip_prefix(b"\\u")?).ok()?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let (mut at, mut len) = (0, 0);
+    while let Some(step) = memchr(b'\\', &inner[at..]) {
+        at += step;
+        // What is written here, and what it stands for.
+        let (written, meant) = match unit(at) {
+            None => (2, 1),
+            Some(0..0x80) => (6, 1),
+            Some(0x80..0x800) => (6, 2),
+            Some(0xd800..0xdc00) if matches!(unit(at + 6), Some(0xdc00..0xe000)) => (12, 4),
+            Some(0xd800..0xe000) => return None,
+            Some(_) => (6, 3),
+        };
+        at += written;
+        len += step + meant;
+    }
+    Some(len + inner.len() - at)
+}
+
+/// How many escapes a JSON string has where each is two bytes long and can be told by its
+/// neighbours: no `\u`, and no three backslashes together. Many bytes are compared at once.
+fn short_escapes(quoted: &[u8]) -> Option<usize> {
+    // So few that what is counted fits into a byte.
+    const PART: usize = 128;
+    let (inner, after) = (quoted.get(1..)?.split_last()?.1, quoted.get(2..)?);
+    let parts = quoted.chunks(PART).zip(inner.chunks(PART)).zip(after.chunks(PART));
+    let (mut count, mut is_odd) = (0, false);
+    for ((before, inner), after) in parts {
+        let (mut all, mut second, mut odd) = (0, 0, 0);
+        for ((before, byte), after) in before.iter().zip(inner).zip(after) {
+            let here = u8::from(*byte == b'\\');
+            let pair = here & u8::from(*before == b'\\');
+            all += here;
+            second += pair;
+            odd |= (here & u8::from(*after == b'u')) | (pair & u8::from(*after == b'\\'));
+        }
+        count += usize::from(all) - usize::from(second);
+        is_odd |= odd != 0;
+    }
+    (!is_odd).then_some(count)
+}
+
+/// A string as JSON.
+pub fn quote(value: &str) -> String {
+    let mut text = String::with_capacity(value.len() + 2);
+    push_quoted(&mut text, value);
+    text
+}
+
+/// Adds a string as JSON.
+pub fn push_quoted(out: &mut String, value: &str) {
+    out.push('"');
+    push_escapes(out, value);
+    out.push('"');
+}
+
+/// Adds what stands between the quotes. What needs no escape is copied in runs, and what is
+/// escaped already, as in JSON that is quoted once more, by pairs.
+pub fn push_escapes(out: &mut String, value: &str) {
+    let bytes = value.as_bytes();
+    // What is JSON already has no control characters, or few: then there are two letters to
+    // look for, which is faster.
+    if bytes.len() >= MANY && !has_controls(bytes) {
+        push_at(out, value, memchr2_iter(b'"', b'\\', bytes));
+    } else {
+        push_at(out, value, ToEscape::from(bytes, 0));
+    }
+}
+
+/// The same of JSON that is quoted once more. In a JSON string every quote but the outer ones
+/// has a backslash before it, so that there is one letter to look for.
+pub(crate) fn push_json_escapes(out: &mut String, value: &str) {
+    let Some(inner) = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) else {
+        return push_escapes(out, value);
+    };
+    out.push_str("\\\"");
+    push_at(out, inner, memchr_iter(b'\\', inner.as_bytes()));
+    out.push_str("\\\"");
+}
+
+/// From so many bytes on it is worth looking which of them are there at all.
+const MANY: usize = 256;
+
+/// Pushes a text with escapes at these places, which are all that need one.
+fn push_at(out: &mut String, value: &str, places: impl Iterator<Item = usize>) {
+    let bytes = value.as_bytes();
+    let mut from = 0;
+    for at in places {
+        // The second half of a pair.
+        if at < from {
+            continue;
+        }
+        out.push_str(&value[from..at]);
+        // What needs an escape is one byte long.
+        from = at + 1;
+        match (bytes[at], bytes.get(from)) {
+            (b'\\', Some(b'"')) => out.push_str(r#"\\\""#),
+            (b'\\', Some(b'\\')) => out.push_str(r"\\\\"),
+            (byte, _) => {
+                push_escaped(out, byte);
+                continue;
+            }
+        }
+        from += 1;
+    }
+    out.push_str(&value[from..]);
+}
+
+fn push_escaped(out: &mut String, byte: u8) {
+    match byte {
+        b'"' => out.push_str("\\\""),
+        b'\\' => out.push_str("\\\\"),
+        b'\n' => out.push_str("\\n"),
+        b'\r' => out.push_str("\\r"),
+        b'\t' => out.push_str("\\t"),
+        0x08 => out.push_str("\\b"),
+        0x0c => out.push_str("\\f"),
+        _ => {
+            let hex = |digit: u8| char::from(b"0123456789abcdef"[usize::from(digit)]);
+            out.push_str("\\u00");
+            out.push(hex(byte >> 4));
+            out.push(hex(byte & 15));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::json::is_json;
+
+    #[test]
+    fn every_character_is_quoted_as_others_do() {
+        let all: String = ('\0'..='\u{2ff}').chain(['\u{2028}', '\u{10ffff}']).collect();
+        for start in 0..40 {
+            let text: String = "x".repeat(start) + &all + &"\\".repeat(start);
+            assert_eq!(quote(&text), serde_json::to_string(&text).unwrap());
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_length_of_a_string_is_known_without_making_it(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", "é", "漢", "😀", r"\n", r"\\", r#"\""#, r"\/", r"\u0041", r"\u00e9", r"\u6f22",
+                r"\ud83d\ude00", r"\ud83d", r"\ude00", r"\uD83D\u0041",
+            ]), 0..150),
+        ) {
+            let literal = format!("\"{}\"", parts.concat());
+            prop_assert!(is_json(&literal));
+            prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
+            let mut quoted = String::from('"');
+            push_json_escapes(&mut quoted, &literal);
+            quoted.push('"');
+            prop_assert_eq!(quoted, quote(&literal));
+        }
+
+        #[test]
+        fn so_is_that_of_a_long_one_with_few_kinds_of_escapes(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", "u", "é", r"\n", r"\\", r#"\""#, "some words without any",
+            ]), 0..400),
+        ) {
+            let literal = format!("\"{}\"", parts.concat());
+            prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
+        }
+
+        #[test]
+        fn texts_short_and_long_are_quoted_as_others_quote_them(
+            text in "[a-zé \"\\\\]{0,20}(\n|\u{1})?[a-zé \"\\\\]{0,600}",
+        ) {
+            prop_assert_eq!(quote(&text), serde_json::to_string(&text).unwrap());
+        }
+    }
+}
