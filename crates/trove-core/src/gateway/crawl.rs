@@ -135,7 +135,7 @@ impl Gateway {
             tokio::time::sleep(turn).await;
             turn = LOOK;
             self.demand.look();
-            if self.demand.is_recent() && search.lacks_vectors() {
+            if self.demand.is_recent() && search.is_meaning_busy() {
                 search.pause_meaning(true);
                 self.stand_aside(MAX_MEANING_YIELD).await;
                 search.pause_meaning(false);

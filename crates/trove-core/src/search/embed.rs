@@ -30,8 +30,9 @@ pub trait Encode: Send + Sync {
 
 /// How many resources are chosen at a time.
 const CHOSEN: usize = 32;
-/// How many pieces are encoded at a time, between looks at the pause.
-const BATCH: usize = 8;
+/// How many pieces are encoded at a time, between looks at the pause: a few hundredths of a
+/// second.
+const BATCH: usize = 2;
 /// How often it looks for work when nobody wakes it.
 const REST: Duration = Duration::from_secs(2);
 
@@ -45,6 +46,8 @@ pub(super) struct Bell {
 #[derive(Debug, Default)]
 struct BellState {
     has_work: bool,
+    /// Whether it is at work, or would be if it were not paused.
+    is_busy: bool,
     is_paused: bool,
     is_stopped: bool,
 }
@@ -62,6 +65,12 @@ impl Bell {
         self.change(|state| state.is_stopped = true);
     }
 
+    /// Whether a pause would make a difference.
+    pub(super) fn is_busy(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.is_busy || state.has_work
+    }
+
     fn change(&self, change: impl FnOnce(&mut BellState)) {
         change(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner));
         self.rung.notify_all();
@@ -70,21 +79,23 @@ impl Bell {
     /// Waits for work; false when it is time to stop.
     fn wait(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        while !state.is_stopped && (state.is_paused || !state.has_work) {
-            let waited = self.rung.wait_timeout(state, REST);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-            if !state.is_paused {
-                break;
-            }
-        }
+        state.is_busy = false;
+        let is_idle = |state: &mut BellState| !state.is_stopped && !state.has_work;
+        let waited = self.rung.wait_timeout_while(state, REST, is_idle);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
         state.has_work = false;
-        !state.is_stopped
+        state.is_busy = true;
+        drop(state);
+        self.may_go_on()
     }
 
-    /// Whether to go on with what was begun.
+    /// Waits out a pause; what was begun is not lost by it. False when it is time to stop.
     fn may_go_on(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        !state.is_stopped && !state.is_paused
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        while state.is_paused && !state.is_stopped {
+            state = self.rung.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        !state.is_stopped
     }
 }
 

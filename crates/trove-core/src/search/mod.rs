@@ -247,9 +247,9 @@ impl Search {
         self.shared.bell.pause(is_paused);
     }
 
-    /// Whether some resources have no vectors at all; cheaper than to count them.
-    pub fn lacks_vectors(&self) -> bool {
-        self.encoder.is_some() && self.shared.vectors().resources() < self.shared.roster().len()
+    /// Whether that background has something to do; cheaper than to count it.
+    pub fn is_meaning_busy(&self) -> bool {
+        self.encoder.is_some() && self.shared.bell.is_busy()
     }
 
     /// How many resources still have no vectors of what they are now.

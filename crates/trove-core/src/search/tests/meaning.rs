@@ -1,5 +1,11 @@
 //! Meaning, by an encoder that knows a few topics.
 
+use std::sync::{
+    Mutex,
+    atomic::{AtomicUsize, Ordering},
+    mpsc::{Receiver, Sender, channel},
+};
+
 use super::*;
 
 /// Puts texts near each other that share a topic.
@@ -83,4 +89,53 @@ async fn vectors_are_not_computed_twice() {
     assert_eq!(search.awaiting_meaning(), 0);
     let query = Query { threshold: 0.0, ..Query::text("vehicle") };
     assert_eq!(uris(&search.find(&query, &Everything).unwrap())[0], "a:car");
+}
+
+/// Counts what it encodes; the first time it waits until it is let go.
+struct Held {
+    texts: AtomicUsize,
+    begun: Sender<()>,
+    let_go: Mutex<Receiver<()>>,
+}
+
+impl Encode for Held {
+    fn name(&self) -> &str {
+        "held"
+    }
+    fn dimension(&self) -> usize {
+        1
+    }
+    fn encode(&self, texts: &[&str]) -> Vec<Vec<f32>> {
+        if self.texts.fetch_add(texts.len(), Ordering::SeqCst) == 0 {
+            self.begun.send(()).unwrap();
+            self.let_go.lock().unwrap().recv().unwrap();
+        }
+        vec![vec![1.0]; texts.len()]
+    }
+}
+
+#[tokio::test]
+async fn a_pause_loses_nothing_of_a_long_text() {
+    let (begun, has_begun) = channel();
+    let (go, let_go) = channel();
+    let held = Arc::new(Held { texts: AtomicUsize::new(0), begun, let_go: let_go.into() });
+    let search = Search::open(None, Config::default(), Some(held.clone())).unwrap();
+    let long = "Words that follow one another for a long time. ".repeat(400);
+    search.pause_meaning(true);
+    fed(&search, vec![(entry("a:long", "long.md", ""), long.as_str())]).await;
+    assert!(search.is_meaning_busy(), "it has something to do, and waits");
+    search.pause_meaning(false);
+    has_begun.recv().unwrap();
+    search.pause_meaning(true);
+    go.send(()).unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    let before = held.texts.load(Ordering::SeqCst);
+    assert_eq!(search.status().vectors, 0, "not done yet");
+    search.pause_meaning(false);
+    while search.awaiting_meaning() > 0 {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+    let (all, vectors) = (held.texts.load(Ordering::SeqCst), search.status().vectors);
+    assert!(before < all, "the pause came in the middle");
+    assert_eq!(all, vectors, "nothing was encoded twice");
 }
