@@ -7,8 +7,9 @@ use tokio::{
 };
 use tracing::debug;
 
-/// How much is read at a time.
+/// How much room is made at a time, and with how much left: what a pipe holds.
 const CHUNK: usize = 256 * 1024;
+const ROOM: usize = 64 * 1024;
 /// How many messages are written at a time.
 const BATCH: usize = 64;
 /// How many bytes are kept from each end of a line that is too long.
@@ -59,8 +60,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 }
             }
             self.throw_away_excess();
-            if self.buffer.capacity() - self.buffer.len() < CHUNK {
-                // Grow with the line, so that a long one is not copied chunk by chunk.
+            if self.buffer.capacity() - self.buffer.len() < ROOM {
+                // Grow with the line, so that a long one is not copied chunk by chunk. Short ones
+                // share a chunk.
                 self.buffer.reserve(CHUNK.max(self.buffer.len()));
             }
             match self.input.read_buf(&mut self.buffer).await {
