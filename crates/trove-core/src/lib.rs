@@ -9,6 +9,7 @@
 
 pub mod caller;
 pub mod content;
+pub mod hex;
 pub mod json;
 pub mod metrics;
 pub mod project;
@@ -37,6 +38,7 @@ pub mod tools;
 
 pub use caller::Caller;
 pub use gateway::Gateway;
+pub use hex::hex;
 pub use json::Json;
 pub use project::ProjectName;
 pub use source::{Source, SourceError};

@@ -324,7 +324,7 @@ pub(crate) fn memory_of(loaded: &Loaded) -> String {
     use aws_lc_rs::digest::{SHA256, digest};
     let Some(file) = &loaded.origin else { return "none".to_owned() };
     let digest = digest(&SHA256, file.as_os_str().as_encoded_bytes());
-    digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    trove_core::hex(&digest.as_ref()[..8])
 }
 
 /// What tells us to stop. Listened for from the start: whoever presses Ctrl-C while Trove is

@@ -22,8 +22,7 @@ pub(crate) fn load_or_make(state: &Path) -> io::Result<String> {
         Err(error) => return Err(error),
     }
     fs::create_dir_all(state)?;
-    let secret: [u8; 24] = rand::random();
-    let token: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = trove_core::hex(&rand::random::<[u8; 24]>());
     // The draft is made anew, so that nobody who knew it before can read it.
     let draft = path.with_extension("draft");
     let _ = fs::remove_file(&draft);

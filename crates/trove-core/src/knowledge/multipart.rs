@@ -7,6 +7,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use std::time::{Duration, UNIX_EPOCH};
 
 use super::content::{Body, Content, Piece};
+use crate::hex::hex;
 
 const BOUNDARY: &str = "guide-boundary";
 
@@ -89,8 +90,7 @@ fn boundary(content: &Content, bodies: &[(String, &str)]) -> String {
             }
         }
         seed = digest(&SHA256, &seed).as_ref().to_vec();
-        let hex: String = seed[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-        boundary = format!("{BOUNDARY}-{hex}");
+        boundary = format!("{BOUNDARY}-{}", hex(&seed[..8]));
     }
     boundary
 }

@@ -17,7 +17,7 @@ use super::{
     document::{FileFacts, SKILL},
     store::Store,
 };
-use crate::{json::Json, source::Visible, uri::decode_once};
+use crate::{hex::hex, json::Json, source::Visible, uri::decode_once};
 
 /// What stands before all skills of the guide.
 pub(super) const PREFIX: &str = "skill://guide/";
@@ -129,9 +129,7 @@ fn skill(
 fn digest_of(store: &Store, file: &FileFacts) -> Option<String> {
     let make = || {
         let (bytes, _) = store.read(&file.path, MAX_DOCUMENT_BYTES).ok()?;
-        let hex: String =
-            digest(&SHA256, &bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
-        Some(format!("sha256:{hex}"))
+        Some(format!("sha256:{}", hex(digest(&SHA256, &bytes).as_ref())))
     };
     file.digest.get_or_init(make).clone()
 }

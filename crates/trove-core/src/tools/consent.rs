@@ -9,6 +9,7 @@ use super::{
     outcome::{Class, Failure, Outcome},
 };
 use crate::{
+    hex::hex,
     json::Json,
     source::{Ask, Reply},
 };
@@ -49,7 +50,7 @@ pub(super) fn ask(
 /// The arguments the question was about: a yes to one thing is no yes to another.
 fn state_of(spec: &ToolSpec, arguments: &Value) -> String {
     let text = format!("{}{arguments}", spec.name);
-    digest(&SHA256, text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(digest(&SHA256, text.as_bytes()).as_ref())
 }
 
 fn question(spec: &ToolSpec, arguments: &Value, state: &str) -> Reply {

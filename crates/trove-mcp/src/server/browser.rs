@@ -6,8 +6,6 @@
 //! kept by the page, whose storage no other port can read. Neither opens `/mcp`: the
 //! cookie is not sent there, and that door takes nothing but the token.
 
-use std::fmt::Write as _;
-
 use aws_lc_rs::hmac;
 use axum::{
     Router,
@@ -17,7 +15,7 @@ use axum::{
     response::Response,
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use trove_core::json::quote;
+use trove_core::{hex, json::quote};
 
 use super::guard::{Guard, Identity, Refusal, has_token, is_same};
 
@@ -150,11 +148,7 @@ fn is_same_origin(headers: &HeaderMap) -> Result<(), Refusal> {
 fn made_from(token: &str, purpose: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
     let tag = hmac::sign(&key, format!("trove web {purpose}").as_bytes());
-    tag.as_ref().iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    hex(tag.as_ref())
 }
 
 fn refuse(Refusal { status, why, .. }: Refusal) -> Response {

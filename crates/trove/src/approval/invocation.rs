@@ -14,6 +14,7 @@ use std::{
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
 use serde::{Deserialize, Serialize};
+use trove_core::hex;
 use trove_mcp::upstream::{Piece, Reach, Remote, Scope, Text, UpstreamConfig};
 
 use crate::config::masked_url;
@@ -228,10 +229,6 @@ fn hash_file(path: &Path) -> io::Result<String> {
     let mut digest = Digest(Context::new(&SHA256));
     io::copy(&mut File::open(path)?, &mut digest)?;
     Ok(hex(digest.0.finish().as_ref()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn shown(path: &Path) -> String {

@@ -22,7 +22,7 @@ use tokio::sync::{Notify, broadcast::error::RecvError};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
-    Gateway, Json, SourceId, catalogue::Snapshot, resource::Listing, status::StatusBoard,
+    Gateway, Json, SourceId, catalogue::Snapshot, hex, resource::Listing, status::StatusBoard,
 };
 use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
 
@@ -202,11 +202,7 @@ fn shortened(text: String) -> String {
         return text;
     }
     let start = &text[..text.floor_char_boundary(MAX_TEXT_BYTES)];
-    format!("{start}… (sha256 {})", hex(text.as_bytes()))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{start}… (sha256 {})", hex(digest(&SHA256, text.as_bytes()).as_ref()))
 }
 
 /// A digest of how a server is reached, as written.
@@ -217,7 +213,7 @@ fn reached(upstream: &UpstreamConfig) -> String {
         }
         Reach::Http(remote) | Reach::Sse(remote) => vec![remote.url.written()],
     };
-    hex(parts.join("\0").as_bytes())
+    hex(digest(&SHA256, parts.join("\0").as_bytes()).as_ref())
 }
 
 /// Hears what the running servers say.

@@ -150,8 +150,7 @@ async fn open(
 ) -> std::io::Result<(SocketAddr, String, JoinHandle<()>)> {
     let listener = TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0)).await?;
     let address = listener.local_addr()?;
-    let secret: [u8; 24] = rand::random();
-    let token: String = secret.iter().map(|byte| format!("{byte:02x}")).collect();
+    let token = trove_core::hex(&rand::random::<[u8; 24]>());
     let tools = Tools::new(trove.gateway.clone(), tool_settings(config));
     let server = Server::within(trove.gateway.clone(), tools, config.bounds.clone());
     let guard = Guard::new(Identity::Token(token.clone()), address);

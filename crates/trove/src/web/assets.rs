@@ -51,7 +51,7 @@ pub(super) static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
     };
     let asset = |(path, mime, bytes): (&'static str, &'static str, &'static [u8])| {
         let digest = digest(&SHA256, bytes);
-        let tag: String = digest.as_ref()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+        let tag = trove_core::hex(&digest.as_ref()[..8]);
         Asset { path, mime, bytes, tag: format!("\"{tag}\"") }
     };
     files.into_iter().map(asset).collect()

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde::Serialize;
 
 use super::{Cache, Entry, Outcome};
+use crate::hex::hex;
 
 /// The longest target that is written whole.
 pub(super) const MAX_TARGET_BYTES: usize = 4096;
@@ -129,13 +130,8 @@ fn timestamp(at: SystemTime) -> String {
 /// formatting would take longer than all the rest of it.
 fn push_digits(text: &mut String, number: u64, digits: u32) {
     for place in (0..digits).rev() {
-        text.push(digit(number / 10_u64.pow(place) % 10));
+        text.push(char::from(b'0' + (number / 10_u64.pow(place) % 10) as u8));
     }
-}
-
-/// One digit, decimal or hexadecimal.
-fn digit(value: u64) -> char {
-    u32::try_from(value).ok().and_then(|value| char::from_digit(value, 16)).unwrap_or('0')
 }
 
 /// The date of a day counted from 1970-01-01. Years are taken to begin in March, so that
@@ -152,14 +148,6 @@ fn date(day: u64) -> (u64, u64, u64) {
     let day = day - (153 * month + 2) / 5 + 1;
     let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
     (cycle * 400 + year + next, month, day)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    let mut text = String::with_capacity(2 * bytes.len());
-    for byte in bytes {
-        text.extend([byte >> 4, byte & 15].map(|half| digit(half.into())));
-    }
-    text
 }
 
 fn cut(text: &str, limit: usize) -> &str {

@@ -12,6 +12,7 @@ use super::{
     escape::escape_line,
     kind::{Form, Kind},
 };
+use crate::hex::hex;
 
 /// The most entries of an archive that are listed.
 pub const MAX_ARCHIVE_ENTRIES: usize = 100;
@@ -157,15 +158,6 @@ fn gzip(bytes: &[u8]) -> Map<String, Value> {
         members.insert("originalName".into(), name.into());
     }
     members
-}
-
-fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes
-        .iter()
-        .flat_map(|byte| [byte >> 4, byte & 15])
-        .map(|n| char::from(DIGITS[usize::from(n)]))
-        .collect()
 }
 
 fn array<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {

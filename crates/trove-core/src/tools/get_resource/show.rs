@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     content::{self, GrepLimits, Kind, PatternLimits},
+    hex::hex,
     json::{Json, Object, quote},
 };
 
@@ -387,5 +388,5 @@ fn cut(text: &mut String, most: usize) {
 }
 
 fn sha256(bytes: &[u8]) -> String {
-    digest(&SHA256, bytes).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(digest(&SHA256, bytes).as_ref())
 }
