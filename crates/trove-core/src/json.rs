@@ -4,6 +4,7 @@
 //! members, the order of keys, `1.0` against `1`. So values travel as text, and an
 //! edit touches only the members it names. Nothing here builds a tree.
 
+mod members;
 mod strings;
 mod writer;
 
@@ -14,12 +15,12 @@ use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-pub(crate) use self::strings::push_json_escapes;
 pub use self::{
+    members::Members,
     strings::{push_escapes, push_quoted, quote, string, string_len},
     writer::Writer,
 };
-use crate::scan::Scanner;
+use crate::scan::{Literal, Scanner};
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone, PartialEq, Eq)]
@@ -87,13 +88,13 @@ impl Json {
 
     /// The member `key` of an object.
     pub fn get(&self, key: &str) -> Option<Json> {
-        let object = Object::parse_valid(self.as_str())?;
+        let object = Object::parse(self.as_str())?;
         object.get(key).map(|value| self.part(value))
     }
 
     /// The member `key` of an object, if it is a string.
     pub fn get_str(&self, key: &str) -> Option<String> {
-        Object::parse_valid(self.as_str())?.get_str(key).map(Cow::into_owned)
+        Object::parse(self.as_str())?.get_str(key).map(Cow::into_owned)
     }
 }
 
@@ -121,15 +122,7 @@ pub struct Object<'a> {
 impl<'a> Object<'a> {
     /// The members of `text`, or nothing if it is not an object.
     pub fn parse(text: &'a str) -> Option<Object<'a>> {
-        Object::scan(Scanner::new(text))
-    }
-
-    /// The same for a text that is known to be JSON, as any part of a [`Json`] is.
-    pub fn parse_valid(text: &'a str) -> Option<Object<'a>> {
-        Object::scan(Scanner::of_valid(text))
-    }
-
-    fn scan(mut scanner: Scanner<'a>) -> Option<Object<'a>> {
+        let mut scanner = Scanner::new(text);
         Object::next(&mut scanner).filter(|_| scanner.is_done())
     }
 
@@ -141,7 +134,7 @@ impl<'a> Object<'a> {
         }
         if !scanner.take(b'}') {
             loop {
-                let key = string(scanner.string().ok()?)?;
+                let key = value_of(scanner.string().ok()?)?;
                 if !scanner.take(b':') {
                     return None;
                 }
@@ -252,14 +245,22 @@ impl Default for Object<'_> {
     }
 }
 
-/// The objects of an array that is a member of an object which is known to be JSON, each with
-/// its text, read in one go; nothing where there is no such array. What is no object comes as
+/// What a string means.
+fn value_of(literal: Literal<'_>) -> Option<Cow<'_, str>> {
+    match literal.is_plain {
+        true => Some(Cow::Borrowed(&literal.text[1..literal.text.len() - 1])),
+        false => string(literal.text),
+    }
+}
+
+/// The objects of an array that is a member of an object, each with its text, read in one go;
+/// nothing where there is no such array. What is no object comes as
 /// its text alone.
 pub fn objects_in<'a>(text: &'a str, key: &str) -> Option<Vec<(&'a str, Option<Object<'a>>)>> {
-    let mut scanner = Scanner::of_valid(text);
+    let mut scanner = Scanner::new(text);
     let mut is_next = scanner.take(b'{');
     while is_next {
-        let is_it = string(scanner.string().ok()?)? == key;
+        let is_it = value_of(scanner.string().ok()?)? == key;
         scanner.take(b':');
         if is_it {
             return objects(&mut scanner);
@@ -289,15 +290,7 @@ fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<
 
 /// The items of an array, or nothing if `text` is not an array.
 pub fn items(text: &str) -> Option<Vec<&str>> {
-    scan_items(Scanner::new(text))
-}
-
-/// The same for a text that is known to be JSON, as any part of a [`Json`] is.
-pub fn items_of_valid(text: &str) -> Option<Vec<&str>> {
-    scan_items(Scanner::of_valid(text))
-}
-
-fn scan_items(mut scanner: Scanner<'_>) -> Option<Vec<&str>> {
+    let mut scanner = Scanner::new(text);
     let mut items = Vec::new();
     if !scanner.take(b'[') {
         return None;
@@ -316,9 +309,9 @@ fn scan_items(mut scanner: Scanner<'_>) -> Option<Vec<&str>> {
     scanner.is_done().then_some(items)
 }
 
-/// Edits the items of an array that is known to be JSON; nothing if no item changed.
+/// Edits the items of an array; nothing if no item changed.
 pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> Option<String> {
-    let items = items_of_valid(text)?;
+    let items = items(text)?;
     let edited: Vec<Option<String>> = items.iter().map(|item| edit(item)).collect();
     if edited.iter().all(Option::is_none) {
         return None;

@@ -4,7 +4,9 @@
 //! looked for many bytes at a time, so that looking into a message costs little more than reading it
 //! from memory. Everything is checked on the way: what passes here is JSON.
 
-use memchr::{memchr, memchr2_iter};
+mod marks;
+
+pub(crate) use self::marks::Marks;
 
 /// The deepest nesting that is followed.
 const MAX_DEPTH: usize = 100_000;
@@ -13,8 +15,14 @@ const MAX_DEPTH: usize = 100_000;
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
-    /// The text passed here before, so that only its structure is looked for.
-    is_valid: bool,
+}
+
+/// A string as it is written.
+pub(crate) struct Literal<'a> {
+    /// Quotes included.
+    pub(crate) text: &'a str,
+    /// It means what stands between the quotes: nothing is escaped.
+    pub(crate) is_plain: bool,
 }
 
 /// The text is not JSON from here on.
@@ -25,12 +33,7 @@ type Scan<T> = Result<T, NotJson>;
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Scanner<'a> {
-        Scanner { text, at: 0, is_valid: false }
-    }
-
-    /// A scanner of a text that is known to be JSON.
-    pub(crate) fn of_valid(text: &'a str) -> Scanner<'a> {
-        Scanner { text, at: 0, is_valid: true }
+        Scanner { text, at: 0 }
     }
 
     /// Steps over `byte` if it comes next, blanks aside.
@@ -66,7 +69,9 @@ impl<'a> Scanner<'a> {
             match self.peek().ok_or(NotJson)? {
                 b'{' => self.open(&mut open, true)?,
                 b'[' => self.open(&mut open, false)?,
-                b'"' => drop(self.string()?),
+                b'"' => {
+                    self.string()?;
+                }
                 b't' => self.word("true")?,
                 b'f' => self.word("false")?,
                 b'n' => self.word("null")?,
@@ -83,20 +88,17 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// The text of the next string, quotes included.
-    pub(crate) fn string(&mut self) -> Scan<&'a str> {
+    /// The next string.
+    pub(crate) fn string(&mut self) -> Scan<Literal<'a>> {
         self.blanks();
         let start = self.at;
         let bytes = self.text.as_bytes();
         if bytes.get(start) != Some(&b'"') {
             return Err(NotJson);
         }
-        let end = match self.is_valid {
-            true => end_of_valid_string(bytes, start + 1)?,
-            false => end_of_string(bytes, start + 1)?,
-        };
+        let (end, is_plain) = end_of_string(bytes, start + 1)?;
         self.at = end;
-        Ok(&self.text[start..end])
+        Ok(Literal { text: &self.text[start..end], is_plain })
     }
 
     fn blanks(&mut self) {
@@ -195,139 +197,22 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a string ends whose contents begin at `start`, everything in it checked.
-fn end_of_string(bytes: &[u8], start: usize) -> Scan<usize> {
-    let near = bytes.len().min(start.saturating_add(NEAR));
-    match end_among(bytes, start, ToEscape::from(&bytes[..near], start)) {
-        // Most strings are short.
-        Ok(end) => Ok(end),
-        Err(_) if near == bytes.len() => Err(NotJson),
-        Err(_) => {
-            let quotes = memchr2_iter(b'"', b'\\', &bytes[start..]).map(|at| start + at);
-            let end = end_among(bytes, start, quotes)?;
-            if has_controls(&bytes[start..end]) { Err(NotJson) } else { Ok(end) }
-        }
-    }
-}
-
-/// So far a string is looked through for everything at once.
-const NEAR: usize = 64;
-
-/// Whether any byte is a control character.
-pub(crate) fn has_controls(bytes: &[u8]) -> bool {
-    let is_any = |part: &[u8]| part.iter().fold(false, |any, byte| any | (*byte < 0x20));
-    bytes.chunks(1024).any(is_any)
-}
-
-/// Where a string ends, by the places of what may not stand in it as it is.
-fn end_among(bytes: &[u8], start: usize, places: impl Iterator<Item = usize>) -> Scan<usize> {
+/// Where a string ends whose contents begin at `start`, everything in it checked, and
+/// whether nothing in it is escaped.
+fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, bool)> {
     let mut checked = start;
-    for at in places {
+    for at in Marks::from(bytes, start) {
         // The second half of an escape.
         if at < checked {
             continue;
         }
         match bytes[at] {
-            b'"' => return Ok(at + 1),
+            b'"' => return Ok((at + 1, checked == start)),
             b'\\' => checked = at + escape(&bytes[at..])?,
             _ => return Err(NotJson),
         }
     }
     Err(NotJson)
-}
-
-/// Where a string ends that was checked before: at the first quote that is not escaped.
-fn end_of_valid_string(bytes: &[u8], start: usize) -> Scan<usize> {
-    let mut at = start;
-    loop {
-        at += memchr(b'"', bytes.get(at..).ok_or(NotJson)?).ok_or(NotJson)?;
-        let backslashes = bytes[start..at].iter().rev().take_while(|b| **b == b'\\').count();
-        at += 1;
-        if backslashes.is_multiple_of(2) {
-            return Ok(at);
-        }
-    }
-}
-
-/// The places of the bytes that may not stand in a JSON string as they are, in order.
-pub(crate) struct ToEscape<'a> {
-    bytes: &'a [u8],
-    /// Where the bytes begin that were not looked at.
-    next: usize,
-    /// Where the stretch ends that is known to have one.
-    stretch_end: usize,
-    /// Where those begin that were looked at last.
-    base: usize,
-    /// The highest bit of every byte among those that is one of them.
-    found: u64,
-}
-
-/// How many bytes are passed over together where there is none: few enough that most lines
-/// of a text have such stretches.
-const STRETCH: usize = 32;
-const WORD: usize = 8;
-
-impl ToEscape<'_> {
-    pub(crate) fn from(bytes: &[u8], start: usize) -> ToEscape<'_> {
-        ToEscape { bytes, next: start, stretch_end: start, base: start, found: 0 }
-    }
-
-    /// Looks at the bytes that come next; false when there are no more.
-    fn look(&mut self) -> bool {
-        let mut rest = self.bytes.get(self.next..).unwrap_or_default();
-        if self.next >= self.stretch_end {
-            while let Some((stretch, after)) = rest.split_first_chunk::<STRETCH>() {
-                if stretch.iter().fold(0, |any, byte| any | u8::from(needs_escape(*byte))) != 0 {
-                    break;
-                }
-                rest = after;
-            }
-            self.stretch_end = self.bytes.len() - rest.len() + STRETCH;
-        }
-        self.base = self.bytes.len() - rest.len();
-        let (word, count) = match rest.first_chunk::<WORD>() {
-            Some(word) => (*word, WORD),
-            None => (padded(rest), rest.len()),
-        };
-        self.next = self.base + count;
-        self.found = to_escape(u64::from_le_bytes(word));
-        count > 0
-    }
-}
-
-/// The last few bytes as a word.
-fn padded(rest: &[u8]) -> [u8; WORD] {
-    let mut word = [b' '; WORD];
-    word.iter_mut().zip(rest).for_each(|(to, from)| *to = *from);
-    word
-}
-
-impl Iterator for ToEscape<'_> {
-    type Item = usize;
-
-    fn next(&mut self) -> Option<usize> {
-        while self.found == 0 {
-            if !self.look() {
-                return None;
-            }
-        }
-        let at = self.base + self.found.trailing_zeros() as usize / 8;
-        self.found &= self.found - 1;
-        Some(at)
-    }
-}
-
-fn needs_escape(byte: u8) -> bool {
-    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
-}
-
-/// The highest bit of every byte of a word that needs an escape.
-fn to_escape(word: u64) -> u64 {
-    const EACH: u64 = u64::from_ne_bytes([1; WORD]);
-    const LOW: u64 = EACH * 0x7f;
-    // Of every byte that is zero, and of no other.
-    let zero = |word: u64| !(((word & LOW) + LOW) | word | LOW);
-    zero(word & (EACH * 0xe0)) | zero(word ^ (EACH * 0x22)) | zero(word ^ (EACH * 0x5c))
 }
 
 /// The length of the escape that begins here. Lone surrogates are let through, as

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
     caller::{Caller, Door},
-    json::Json,
+    json::{Json, Members, Object},
     resource::{Freshness, Listing, ListsChanged},
     uri::LocalUri,
 };
@@ -230,17 +230,44 @@ pub struct Reply {
     pub needs_input: bool,
     /// The body itself carries members about the exchange, not only the answer.
     pub is_annotated: bool,
+    /// Where the members of the body stand, if that is known.
+    pub members: Option<Members>,
 }
 
 impl Reply {
     /// An answer about which nothing more is said.
     pub fn plain(body: Json) -> Reply {
-        Reply { body, freshness: None, needs_input: false, is_annotated: false }
+        Reply { body, freshness: None, needs_input: false, is_annotated: false, members: None }
+    }
+
+    /// An answer that says something about itself, which `read` reads from it.
+    pub fn annotated(
+        body: Json,
+        read: impl FnOnce(&Object<'_>) -> (Option<Freshness>, bool),
+    ) -> Reply {
+        let object = Object::parse(body.as_str());
+        let (freshness, needs_input) = object.as_ref().map(read).unwrap_or_default();
+        let members = object.and_then(|object| Members::of(body.as_str(), &object));
+        Reply { body, freshness, needs_input, is_annotated: true, members }
+    }
+
+    /// The body, to look at and to edit.
+    pub fn object(&self) -> Option<Object<'_>> {
+        let text = self.body.as_str();
+        let known = self.members.as_ref().and_then(|members| members.object(text));
+        known.or_else(|| Object::parse(text))
     }
 
     /// The same with another body.
     pub fn with_body(self, body: Json) -> Reply {
-        Reply { body, ..self }
+        let is_same = std::ptr::eq(body.as_str(), self.body.as_str());
+        Reply { members: self.members.filter(|_| is_same), body, ..self }
+    }
+
+    /// A copy that shares memory with nothing larger than itself.
+    #[must_use]
+    pub fn compact(&self) -> Reply {
+        Reply { body: self.body.compact(), ..self.clone() }
     }
 }
 

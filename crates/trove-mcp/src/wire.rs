@@ -175,6 +175,10 @@ pub(crate) fn no_batch() -> RpcError {
 
 /// Whether a message nests deeper than servers behind us can be expected to bear.
 pub(crate) fn is_deeper(text: &[u8], limit: usize) -> bool {
+    // Most messages have fewer brackets than that altogether.
+    if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
+        return false;
+    }
     let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
     for &byte in text {
         match byte {

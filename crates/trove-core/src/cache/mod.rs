@@ -243,10 +243,10 @@ impl Inner {
         let ttl = freshness::ttl(&reply, policy);
         let is_kept = ttl.is_some() && audience.is_some() && self.store.takes(&key, &reply);
         // A kept answer must not hold on to the larger message it came in.
-        let body = if is_kept { reply.body.compact() } else { reply.body.clone() };
+        let reply = if is_kept { reply.compact() } else { reply };
         let ttl = ttl.unwrap_or_default();
         let entry = Arc::new(Entry {
-            reply: reply.with_body(body),
+            reply,
             audience,
             began,
             fetched: Instant::now(),

@@ -43,7 +43,7 @@ pub fn tool_result(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Jso
 pub fn prompt_result(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
     edit_member(result, "messages", |messages| {
         edit_items(messages, |message| {
-            let mut message = Object::parse_valid(message)?;
+            let mut message = Object::parse(message)?;
             let content = message.get("content")?;
             let edited = if content.trim_start().starts_with('[') {
                 edit_items(content, |b| block(snapshot, source, b))?
@@ -81,14 +81,14 @@ fn edit_member(
     key: &'static str,
     edit: impl FnOnce(&str) -> Option<String>,
 ) -> Json {
-    let Some(mut object) = Object::parse_valid(result.as_str()) else { return result.clone() };
+    let Some(mut object) = Object::parse(result.as_str()) else { return result.clone() };
     let Some(edited) = object.get(key).and_then(edit) else { return result.clone() };
     object.set(key, edited);
     object.to_json()
 }
 
 fn rename_uri(snapshot: &Snapshot, source: &SourceId, item: &str) -> Option<String> {
-    let mut object = Object::parse_valid(item)?;
+    let mut object = Object::parse(item)?;
     let public = snapshot.public_name(source, &object.get_str("uri")?)?;
     object.set_str("uri", public.as_str());
     Some(object.to_text())
@@ -96,7 +96,7 @@ fn rename_uri(snapshot: &Snapshot, source: &SourceId, item: &str) -> Option<Stri
 
 /// A content block: a link, or an embedded resource.
 fn block(snapshot: &Snapshot, source: &SourceId, block: &str) -> Option<String> {
-    let mut object = Object::parse_valid(block)?;
+    let mut object = Object::parse(block)?;
     match &*object.get_str("type")? {
         "resource_link" => rename_uri(snapshot, source, block),
         "resource" => {
@@ -109,7 +109,7 @@ fn block(snapshot: &Snapshot, source: &SourceId, block: &str) -> Option<String> 
 }
 
 fn rename_skill(snapshot: &Snapshot, source: &SourceId, entry: &str) -> Option<String> {
-    let mut object = Object::parse_valid(entry)?;
+    let mut object = Object::parse(entry)?;
     if let Some(public) = object.get_str("uri").and_then(|uri| snapshot.public_name(source, &uri)) {
         object.set_str("uri", public.as_str());
     }

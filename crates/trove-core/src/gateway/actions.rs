@@ -150,7 +150,7 @@ impl Gateway {
             Action::ReadDirectory => without_hidden(body, is_hidden),
             Action::GetSkill => body.get("skill").and_then(|skill| {
                 let trimmed = without_hidden(&skill, is_hidden)?;
-                let mut object = Object::parse_valid(body.as_str())?;
+                let mut object = Object::parse(body.as_str())?;
                 object.set("skill", trimmed.as_str());
                 Some(object.to_json())
             }),

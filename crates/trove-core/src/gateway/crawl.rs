@@ -303,11 +303,11 @@ impl Gateway {
 
 /// The text of an answer, if it is one.
 fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller) -> Outcome {
-    let object = Object::parse_valid(reply.body.as_str()).unwrap_or_default();
+    let object = Object::parse(reply.body.as_str()).unwrap_or_default();
     let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     let (mut text, mut mime) = (String::new(), pending.mime.clone());
     for item in contents {
-        let Some(one) = Object::parse_valid(item) else { continue };
+        let Some(one) = Object::parse(item) else { continue };
         let declared = one.get_str("mimeType").map(|mime| mime.into_owned());
         if let Some(part) = one.get_str("text") {
             text.push_str(&part);
@@ -379,9 +379,9 @@ struct Listed {
 
 impl Listed {
     fn of(entry: &Json) -> Listed {
-        let object = Object::parse_valid(entry.as_str()).unwrap_or_default();
+        let object = Object::parse(entry.as_str()).unwrap_or_default();
         let text = |key: &str| object.get_str(key).map(|text| text.into_owned());
-        let annotations = object.get_original("annotations").and_then(Object::parse_valid);
+        let annotations = object.get_original("annotations").and_then(Object::parse);
         let annotated = |key: &str| annotations.as_ref().and_then(|all| all.get_original(key));
         let modified = annotated("lastModified").and_then(json::string);
         Listed {

@@ -179,11 +179,11 @@ impl View {
 /// The entry of a skill, or the members of a directory, without what is hidden; nothing
 /// if nothing is.
 pub(super) fn without_hidden(entry: &Json, is_hidden: impl Fn(&str) -> bool) -> Option<Json> {
-    let mut object = Object::parse_valid(entry.as_str())?;
+    let mut object = Object::parse(entry.as_str())?;
     let mut members = items(object.get_original("resources")?)?;
     let count = members.len();
     members.retain(|member| {
-        let uri = Object::parse_valid(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
+        let uri = Object::parse(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
         uri.is_none_or(|uri| !is_hidden(&uri))
     });
     if members.len() == count {

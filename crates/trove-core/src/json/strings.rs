@@ -2,15 +2,15 @@
 
 use std::borrow::Cow;
 
-use memchr::{memchr, memchr_iter, memchr2, memchr2_iter};
+use memchr::memchr;
 
-use crate::scan::{ToEscape, has_controls};
+use crate::scan::Marks;
 
 /// The value of a JSON string.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    if memchr2(b'\\', b'"', inner.as_bytes()).is_none() {
+    if Marks::from(inner.as_bytes(), 0).next().is_none() {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(text).ok().map(Cow::Owned)
@@ -87,34 +87,8 @@ pub fn push_quoted(out: &mut String, value: &str) {
 /// escaped already, as in JSON that is quoted once more, by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
     let bytes = value.as_bytes();
-    // What is JSON already has no control characters, or few: then there are two letters to
-    // look for, which is faster.
-    if bytes.len() >= MANY && !has_controls(bytes) {
-        push_at(out, value, memchr2_iter(b'"', b'\\', bytes));
-    } else {
-        push_at(out, value, ToEscape::from(bytes, 0));
-    }
-}
-
-/// The same of JSON that is quoted once more. In a JSON string every quote but the outer ones
-/// has a backslash before it, so that there is one letter to look for.
-pub(crate) fn push_json_escapes(out: &mut String, value: &str) {
-    let Some(inner) = value.strip_prefix('"').and_then(|value| value.strip_suffix('"')) else {
-        return push_escapes(out, value);
-    };
-    out.push_str("\\\"");
-    push_at(out, inner, memchr_iter(b'\\', inner.as_bytes()));
-    out.push_str("\\\"");
-}
-
-/// From so many bytes on it is worth looking which of them are there at all.
-const MANY: usize = 256;
-
-/// Pushes a text with escapes at these places, which are all that need one.
-fn push_at(out: &mut String, value: &str, places: impl Iterator<Item = usize>) {
-    let bytes = value.as_bytes();
     let mut from = 0;
-    for at in places {
+    for at in Marks::from(bytes, 0) {
         // The second half of a pair.
         if at < from {
             continue;
@@ -180,10 +154,7 @@ mod tests {
             let literal = format!("\"{}\"", parts.concat());
             prop_assert!(is_json(&literal));
             prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
-            let mut quoted = String::from('"');
-            push_json_escapes(&mut quoted, &literal);
-            quoted.push('"');
-            prop_assert_eq!(quoted, quote(&literal));
+            prop_assert_eq!(quote(&literal), serde_json::to_string(&literal).unwrap());
         }
 
         #[test]

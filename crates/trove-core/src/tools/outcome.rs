@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
-    json::{Json, Object, push_json_escapes, quote},
+    json::{Json, Object, push_escapes, quote},
     source::Reply,
 };
 
@@ -330,7 +330,7 @@ fn result(parts: &[&str], blocks: &[String], is_error: bool) -> Reply {
     let mut body = String::with_capacity(size * 2 + size / 8 + more + 512);
     body.push_str(r#"{"content":[{"type":"text","text":""#);
     for part in parts {
-        push_json_escapes(&mut body, part);
+        push_escapes(&mut body, part);
     }
     body.push_str(r#""}"#);
     for block in blocks {

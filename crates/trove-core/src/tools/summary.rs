@@ -63,7 +63,7 @@ impl Tool for ResourceSummary {
         let mut figures = Figures::default();
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
-            let object = Object::parse_valid(resource.entry.as_str()).unwrap_or_default();
+            let object = Object::parse(resource.entry.as_str()).unwrap_or_default();
             let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
             let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
             let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
@@ -148,7 +148,7 @@ impl Figures {
                 self.largest = Some((size, uri.to_owned()));
             }
         }
-        let annotations = entry.get_original("annotations").and_then(Object::parse_valid);
+        let annotations = entry.get_original("annotations").and_then(Object::parse);
         let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
         let date = date.and_then(|date| OffsetDateTime::parse(&date, &Rfc3339).ok());
         let Some(at) = date.map(OffsetDateTime::unix_timestamp) else { return };

@@ -62,7 +62,7 @@ pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Result<
         return legacy_reply(reply);
     }
     let malformed = || RpcError::new(code::INTERNAL_ERROR, "the server's result was no object");
-    let mut object = Object::parse_valid(reply.body.as_str()).ok_or_else(malformed)?;
+    let mut object = reply.object().ok_or_else(malformed)?;
     let keeping = if reply.needs_input { Keeping::OnceOnly } else { keeping };
     modernise(&mut object, keeping, reply.freshness);
     Ok(object.to_json())
@@ -78,7 +78,7 @@ fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
     if !reply.is_annotated {
         return Ok(reply.body);
     }
-    let Some(mut object) = Object::parse_valid(reply.body.as_str()) else { return Ok(reply.body) };
+    let Some(mut object) = reply.object() else { return Ok(reply.body) };
     for key in ["resultType", "ttlMs", "cacheScope"] {
         object.remove(key);
     }

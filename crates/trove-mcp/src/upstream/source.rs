@@ -345,14 +345,10 @@ fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
 
 /// A modern result, with what it says about itself read out.
 fn annotated(body: Json) -> Reply {
-    let (freshness, needs_input) = match Object::parse_valid(body.as_str()) {
-        Some(object) => {
-            let kind = object.get_str("resultType");
-            (listing::freshness(&object), kind.as_deref() == Some("input_required"))
-        }
-        None => (None, false),
-    };
-    Reply { body, freshness, needs_input, is_annotated: true }
+    Reply::annotated(body, |object| {
+        let kind = object.get_str("resultType");
+        (listing::freshness(object), kind.as_deref() == Some("input_required"))
+    })
 }
 
 /// The state of a server in words, with what may help.

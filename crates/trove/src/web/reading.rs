@@ -53,8 +53,7 @@ pub(super) struct Held(Mutex<VecDeque<(String, Arc<Vec<Part>>)>>);
 
 impl Held {
     fn keep(&self, parts: Vec<Part>) -> (String, Arc<Vec<Part>>) {
-        let ticket: [u8; 16] = rand::random();
-        let ticket: String = ticket.iter().map(|byte| format!("{byte:02x}")).collect();
+        let ticket = trove_core::hex(&rand::random::<[u8; 16]>());
         let parts = Arc::new(parts);
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.push_back((ticket.clone(), parts.clone()));
@@ -169,13 +168,13 @@ fn described_part(part: &Part) -> Value {
 
 /// The contents of a read, decoded.
 fn parts(body: &Json) -> Vec<Part> {
-    let object = Object::parse_valid(body.as_str()).unwrap_or_default();
+    let object = Object::parse(body.as_str()).unwrap_or_default();
     let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     contents.into_iter().take(MAX_PARTS).filter_map(part).collect()
 }
 
 fn part(content: &str) -> Option<Part> {
-    let object = Object::parse_valid(content)?;
+    let object = Object::parse(content)?;
     let uri = object.get_str("uri").unwrap_or_default().into_owned();
     let mime = object.get_str("mimeType");
     let (bytes, is_text) = match object.get_str("text") {

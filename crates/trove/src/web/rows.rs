@@ -53,7 +53,7 @@ impl Rows {
         let mut text = String::new();
         let mut all = Vec::with_capacity(view.resource_count());
         for (resource, is_closed) in view.resources() {
-            let object = Object::parse_valid(resource.entry.as_str()).unwrap_or_default();
+            let object = Object::parse(resource.entry.as_str()).unwrap_or_default();
             let member = |key: &str| object.get_str(key).unwrap_or_default();
             let mime = member("mimeType");
             let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -61,7 +61,7 @@ impl Rows {
                 types.push(mime.clone());
                 u32::try_from(types.len() - 1).unwrap_or(u32::MAX)
             });
-            let annotations = object.get("annotations").and_then(Object::parse_valid);
+            let annotations = object.get("annotations").and_then(Object::parse);
             let modified = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
             let name = object.get_str("title").unwrap_or_else(|| member("name"));
             let description = member("description");
@@ -118,7 +118,7 @@ impl Rows {
 
     /// A row as the page shows it.
     pub(super) fn shown(&self, row: &Row) -> Value {
-        let object = Object::parse_valid(row.entry.as_str()).unwrap_or_default();
+        let object = Object::parse(row.entry.as_str()).unwrap_or_default();
         let member = |key: &str| object.get_str(key);
         let description = member("description").unwrap_or_default();
         json!({

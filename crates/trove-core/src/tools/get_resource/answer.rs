@@ -122,9 +122,9 @@ impl Listed {
             }),
         };
         let Some(entry) = entry else { return Listed::default() };
-        let Some(entry) = Object::parse_valid(entry.as_str()) else { return Listed::default() };
+        let Some(entry) = Object::parse(entry.as_str()) else { return Listed::default() };
         let text = |key, most| entry.get_str(key).filter(|text| text.len() <= most);
-        let annotations = entry.get("annotations").and_then(Object::parse_valid);
+        let annotations = entry.get("annotations").and_then(Object::parse);
         let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
         Listed {
             name: entry.get_str("name").map(|name| content_line(&name)),
