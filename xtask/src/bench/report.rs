@@ -121,7 +121,9 @@ pub(super) fn renew(machine: &Machine, busy: f64, sections: &[Section]) -> anyho
     let path = steps::root().join(DOCUMENT);
     let mut document = fs::read_to_string(&path).with_context(|| DOCUMENT.to_owned())?;
     let when = format!(
-        "*Measured again later, alone: load average {:.2}, {:.0} % in use by others.*",
+        "*Measured again later, alone, on {} cores of {}: load average {:.2}, {:.0} % in use by others.*",
+        machine.cores,
+        machine.processor,
         machine.load,
         busy * 100.0
     );

@@ -88,7 +88,9 @@ fn is_failure(result: &Json) -> bool {
         let value = text[at + KEY.len()..].trim_ascii_start().strip_prefix(b":");
         value.is_some_and(|value| value.trim_ascii_start().starts_with(b"true"))
     };
-    text.len() <= MAX_FAILURE
+    // As most answers end, ours among them.
+    !text.ends_with(b"\"isError\":false}")
+        && text.len() <= MAX_FAILURE
         && memchr::memmem::find_iter(text, KEY).any(may_say_so)
         && result.get("isError").is_some_and(|is_error| is_error.as_str() == "true")
 }

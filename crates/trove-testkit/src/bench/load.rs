@@ -89,6 +89,11 @@ impl Reads {
         Ok(Reads { uris, least: if is_named { size.bytes() } else { 1 }, call })
     }
 
+    /// The same where an answer may be a part, if it holds so many bytes.
+    pub(super) fn in_parts_of(self, least: Option<usize>) -> Reads {
+        Reads { least: least.unwrap_or(self.least), ..self }
+    }
+
     pub(super) fn method(&self) -> &'static str {
         if self.call.is_some() { "tools/call" } else { "resources/read" }
     }

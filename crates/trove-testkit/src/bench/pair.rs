@@ -28,6 +28,9 @@ pub(super) struct Options {
     /// What it is told; `$uri` stands for the resource whose turn it is
     #[arg(long, value_name = "JSON", default_value = ANY_URI)]
     arguments: String,
+    /// How much an answer of the tool holds at least, if not the whole resource
+    #[arg(long, value_name = "BYTES")]
+    least: Option<usize>,
     #[command(flatten)]
     target: Target,
 }
@@ -38,7 +41,7 @@ pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     process::rest(running.id()?, MAX_BUSY).await;
     let reads = |call| Reads::new(options.size, options.target.expect, call);
     let call = ToolCall { tool: options.tool.clone(), arguments: options.arguments.clone() };
-    let ways = [reads(None)?, reads(Some(call))?];
+    let ways = [reads(None)?, reads(Some(call))?.in_parts_of(options.least)];
     let mut client = options.target.connect().await?;
     let start = Instant::now() + Duration::from_secs_f64(options.warm_up);
     let end = start + Duration::from_secs_f64(options.seconds);
