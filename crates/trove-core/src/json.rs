@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 pub use self::{
     members::Members,
-    strings::{push_escapes, push_quoted, quote, string, string_len},
+    strings::{push_escapes, push_quoted, quote, string, string_len, string_start},
     writer::Writer,
 };
 use crate::scan::{Literal, Scanner};

@@ -217,7 +217,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, bool)> {
 
 /// The length of the escape that begins here. Lone surrogates are let through, as
 /// peers write them and readers replace them.
-fn escape(bytes: &[u8]) -> Scan<usize> {
+pub(crate) fn escape(bytes: &[u8]) -> Scan<usize> {
     match bytes.get(1).ok_or(NotJson)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),
         b'u' => {

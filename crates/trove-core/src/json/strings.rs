@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::scan::Marks;
+use crate::scan::{Marks, escape};
 
 /// The value of a JSON string.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
@@ -14,6 +14,27 @@ pub fn string(text: &str) -> Option<Cow<'_, str>> {
         return Some(Cow::Borrowed(inner));
     }
     serde_json::from_str::<String>(text).ok().map(Cow::Owned)
+}
+
+/// The beginning of the value of a JSON string, of at least so many bytes; nothing where it
+/// cannot be told from the beginning alone. The string must be part of a text that is JSON.
+pub fn string_start(text: &str, least: usize) -> Option<String> {
+    // Most escapes are twice as long as what they stand for; the quote, and a character or an
+    // escape that is cut off, come on top.
+    let most = least.saturating_mul(2).saturating_add(1 + char::MAX_LEN_UTF8);
+    let mut end = text.floor_char_boundary(most.min(text.len().checked_sub(1)?));
+    // Every escape is whole, or left out.
+    let mut after = 1;
+    for at in Marks::from(text.as_bytes().get(..end)?, 1) {
+        if at >= after {
+            after = at + escape(&text.as_bytes()[at..]).ok()?;
+            if after > end {
+                end = at;
+            }
+        }
+    }
+    let start = serde_json::from_str::<String>(&format!("{}\"", &text[..end])).ok()?;
+    (start.len() >= least).then_some(start)
 }
 
 /// How many bytes the value of a JSON string has, without making it; nothing where
@@ -155,6 +176,22 @@ mod tests {
             prop_assert!(is_json(&literal));
             prop_assert_eq!(string_len(&literal), string(&literal).map(|text| text.len()));
             prop_assert_eq!(quote(&literal), serde_json::to_string(&literal).unwrap());
+        }
+
+        #[test]
+        fn the_beginning_of_a_string_is_made_without_its_end(
+            parts in prop::collection::vec(prop::sample::select(vec![
+                "a", "é", "漢", "😀", r"\n", r"\\", r#"\""#, r"\u0041", r"\ud83d\ude00", "some words",
+            ]), 0..60),
+            least in 0_usize..80,
+        ) {
+            let literal = format!("\"{}\"", parts.concat());
+            let whole = string(&literal).unwrap();
+            if let Some(start) = string_start(&literal, least) {
+                prop_assert!(whole.starts_with(&start) && start.len() >= least);
+            }
+            let is_short = parts.iter().all(|part| !part.starts_with(r"\u"));
+            prop_assert!(!is_short || least > whole.len() || string_start(&literal, least).is_some());
         }
 
         #[test]

@@ -99,6 +99,16 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// At least so many bytes of the text, or all there are.
+    pub(super) fn text_until(&self, end: usize) -> Cow<'_, str> {
+        match self {
+            Words::Literal { literal, len } if *len > end => {
+                json::string_start(literal, end).map_or_else(|| self.text(), Cow::Owned)
+            }
+            _ => self.text(),
+        }
+    }
+
     /// The text; made anew each time.
     pub(super) fn text(&self) -> Cow<'_, str> {
         match self {

@@ -135,11 +135,15 @@ fn show_text<'a>(
     if let Some(literal) = words.literal().filter(|_| is_whole) {
         return Ok(Shown { data: Cow::Borrowed(literal), ..shown });
     }
-    let whole = words.text();
-    let window = content::window(&whole, asked.offset, max);
+    // Of a long text only as much is made as is looked at.
+    let text =
+        words.text_until(asked.offset.saturating_add(max).saturating_add(char::MAX_LEN_UTF8));
+    let window = content::window(&text, asked.offset, max);
     let note = (wants_json && !is_whole)
         .then_some("part of a JSON text; put the parts together to parse it");
-    let sha256 = window.next_offset.map(|_| sha256(whole.as_bytes()));
+    // Whoever put the parts together can see that they are of one whole.
+    let is_last = asked.offset > 0 && window.next_offset.is_none();
+    let sha256 = is_last.then(|| sha256(text.as_bytes()));
     let (data, next_offset) = (quote(window.text).into(), window.next_offset);
     Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
 }

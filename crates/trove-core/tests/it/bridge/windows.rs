@@ -136,7 +136,10 @@ async fn an_answer_holds_32_kib_unless_asked_otherwise_and_never_more_than_the_s
         let object = bridge.ok(json!({ "uri": uri })).await;
         assert_eq!(text_of(&object["data"]).len(), 32 * 1024, "{uri}");
         assert_eq!(object["metadata"]["next_offset"], 32 * 1024);
-        assert_eq!(text_of(&object["metadata"]["sha256"]).len(), 64);
+        let last = object["size"].as_u64().expect("a size") - 10;
+        let last = bridge.ok(json!({ "uri": uri, "offset": last })).await;
+        assert!(last["metadata"]["next_offset"].is_null(), "{uri}");
+        assert_eq!(text_of(&last["metadata"]["sha256"]).len(), 64, "of the whole");
     }
     let many = bridge.ok(json!({ "uri": "x://many" })).await;
     assert!(
