@@ -1,8 +1,8 @@
 //! The audit log: who asked for what, when, through which door, and how it ended.
 //!
 //! Append-only JSON lines in a file that its owner alone may read, rotated by size.
-//! Contents and questions are never written, only their size and a digest of what was
-//! given. Recording never waits: what there is no room for is dropped, counted, and the
+//! Contents and questions are never written, only their size and, if so set, a digest of what
+//! was given. Recording never waits: what there is no room for is dropped, counted, and the
 //! count is written into the log itself.
 //!
 //! An entry is in the file a moment after it was recorded, together with its neighbours,
@@ -58,13 +58,17 @@ pub struct AuditConfig {
     pub max_file_bytes: u64,
     /// How many full files are kept.
     pub kept_files: usize,
+    /// Whether lines tell a digest of what was given. For long contents it costs more than
+    /// all else that is done to give them.
+    pub has_digests: bool,
 }
 
 impl AuditConfig {
     /// In this file, within the usual bounds.
     pub fn in_file(file: impl Into<PathBuf>) -> AuditConfig {
         let file = file.into();
-        AuditConfig { file, max_file_bytes: MAX_FILE_BYTES, kept_files: KEPT_FILES }
+        let (max_file_bytes, kept_files) = (MAX_FILE_BYTES, KEPT_FILES);
+        AuditConfig { file, max_file_bytes, kept_files, has_digests: false }
     }
 }
 
@@ -148,6 +152,7 @@ pub struct Audit(Option<Arc<Open>>);
 struct Open {
     entries: SyncSender<Message>,
     state: Arc<State>,
+    has_digests: bool,
     thread: Option<std::thread::Thread>,
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
@@ -196,6 +201,7 @@ impl Audit {
         let (entries, waiting) = sync_channel(MAX_WAITING);
         let state = Arc::new(State::default());
         let (end, ended) = oneshot::channel();
+        let has_digests = config.has_digests;
         let writer = Writer::new(Log::new(config), state.clone());
         let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writer.run(&waiting);
@@ -205,7 +211,8 @@ impl Audit {
         // Without a thread nobody receives, and every entry is counted as dropped.
         state.is_failing.store(thread.is_err(), Ordering::Relaxed);
         let thread = thread.ok().map(|thread| thread.thread().clone());
-        Audit(Some(Arc::new(Open { entries, state, thread, ended: Mutex::new(Some(ended)) })))
+        let ended = Mutex::new(Some(ended));
+        Audit(Some(Arc::new(Open { entries, state, has_digests, thread, ended })))
     }
 
     /// Whether anything is recorded, so that nobody gathers facts for nothing.
@@ -218,9 +225,8 @@ impl Audit {
         let Some(open) = &self.0 else { return };
         let state = &open.state;
         let bytes = entry.given.as_ref().map_or(0, Bytes::len);
-        let has_room =
-            state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes <= MAX_WAITING_BYTES;
-        let message = Message::of(entry, has_room);
+        let waiting_bytes = state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        let message = Message::of(entry, open.has_digests && waiting_bytes <= MAX_WAITING_BYTES);
         let is_held = message.held_bytes();
         state.waiting_bytes.fetch_sub(bytes - is_held, Ordering::Relaxed);
         // Counted first: the writer may take it before we could.

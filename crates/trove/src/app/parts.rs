@@ -117,6 +117,7 @@ pub(crate) fn open_audit(config: &Config) -> Audit {
         file: audit_file(config),
         max_file_bytes: audit.max_file_bytes.value,
         kept_files: audit.kept_files.value,
+        has_digests: audit.digests.value,
     })
 }
 

@@ -293,6 +293,9 @@ section! {
         /// How many full files are kept.
         #[schemars(extend("default" = 8))]
         kept_files: Key<u64>,
+        /// Whether each line tells a digest of what was given (`sha256`), which takes time with long contents.
+        #[schemars(extend("default" = false))]
+        digests: Key<bool>,
     }
 }
 

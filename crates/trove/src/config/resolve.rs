@@ -111,6 +111,7 @@ fn audit(file: super::file::Audit) -> Audit {
         enabled: pick(None, file.enabled.take(), true),
         max_file_bytes: pick(None, file.max_file_bytes.take(), MAX_FILE_BYTES),
         kept_files: pick(None, kept, KEPT_FILES),
+        digests: pick(None, file.digests.take(), false),
     }
 }
 

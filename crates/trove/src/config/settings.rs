@@ -156,6 +156,8 @@ pub struct Audit {
     pub max_file_bytes: Setting<u64>,
     /// How many full files are kept.
     pub kept_files: Setting<usize>,
+    /// Whether lines tell a digest of what was given.
+    pub digests: Setting<bool>,
 }
 
 /// How an HTTP client proves who it is.

@@ -65,7 +65,7 @@ pub fn show_origins(config: &Config) -> (Value, String) {
 }
 
 /// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 32] {
+fn origins(config: &Config) -> [(&'static str, Origin); 33] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -97,6 +97,7 @@ fn origins(config: &Config) -> [(&'static str, Origin); 32] {
         ("audit.enabled", config.audit.enabled.origin),
         ("audit.max_file_bytes", config.audit.max_file_bytes.origin),
         ("audit.kept_files", config.audit.kept_files.origin),
+        ("audit.digests", config.audit.digests.origin),
         ("code.enabled", config.code_enabled.origin),
         ("state_dir", config.state_dir.origin),
     ]
@@ -133,6 +134,7 @@ fn in_force(config: &Config) -> Value {
             "enabled": config.audit.enabled.value,
             "max_file_bytes": config.audit.max_file_bytes.value,
             "kept_files": config.audit.kept_files.value,
+            "digests": config.audit.digests.value,
         },
         "limits": limits::shown(&config.bounds),
         "code": { "enabled": config.code_enabled.value },

@@ -22,7 +22,7 @@ async fn line(folder: &Arc<Folder>, what: &str, is_so: impl Fn(&Value) -> bool) 
 #[tokio::test]
 async fn every_way_of_asking_leaves_who_what_when_and_how_it_ended() {
     let text = format!(
-        "[[policy]]\nmatch = \"toy://item/1\"\nroles = [\"admin\"]\n{}",
+        "[audit]\ndigests = true\n[[policy]]\nmatch = \"toy://item/1\"\nroles = [\"admin\"]\n{}",
         config(&[toy("one", "--resources 3 --ttl-ms 60000")])
     );
     let folder = Folder::with(&text);

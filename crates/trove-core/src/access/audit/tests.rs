@@ -61,12 +61,13 @@ impl Lab {
     }
 
     fn start(&self) -> Audit {
-        Audit::start(AuditConfig::in_file(&self.file))
+        Audit::start(AuditConfig { has_digests: true, ..AuditConfig::in_file(&self.file) })
     }
 
     /// With files of two kilobytes.
     fn start_small(&self, kept_files: usize) -> Audit {
-        Audit::start(AuditConfig { file: self.file.clone(), max_file_bytes: 2000, kept_files })
+        let config = AuditConfig::in_file(&self.file);
+        Audit::start(AuditConfig { max_file_bytes: 2000, kept_files, ..config })
     }
 }
 
@@ -180,7 +181,8 @@ async fn full_files_are_put_aside_and_only_so_many_are_kept() {
 #[tokio::test(flavor = "multi_thread")]
 async fn two_processes_share_a_log_and_its_rotation_without_loss() {
     let lab = Lab::new();
-    let config = AuditConfig { file: lab.file.clone(), max_file_bytes: 20_000, kept_files: 19 };
+    let config = AuditConfig::in_file(&lab.file);
+    let config = AuditConfig { max_file_bytes: 20_000, kept_files: 19, ..config };
     let both = [Audit::start(config.clone()), Audit::start(config)];
     for n in 0..1000 {
         for (who, audit) in both.iter().enumerate() {
@@ -349,6 +351,16 @@ async fn more_than_can_be_held_is_written_without_a_digest() {
     let lines = lines(&lab.file);
     assert_eq!(lines[0]["bytes"], MAX_WAITING_BYTES + 1);
     assert!(lines[0]["sha256"].is_null() && lines[1]["sha256"].is_string(), "{lines:?}");
+}
+
+#[tokio::test]
+async fn unless_it_is_asked_for_there_is_no_digest() {
+    let lab = Lab::new();
+    let audit = Audit::start(AuditConfig::in_file(&lab.file));
+    audit.record(Entry { given: Some(Bytes::from_static(b"abc")), ..read_of("doc://small") });
+    audit.close().await;
+    let line = &lines(&lab.file)[0];
+    assert!(line["bytes"] == 3 && line["sha256"].is_null(), "{line}");
 }
 
 #[tokio::test]

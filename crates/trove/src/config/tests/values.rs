@@ -207,6 +207,7 @@ mask_error_details = false  # default
 enabled = true  # default
 max_file_bytes = 16777216  # default
 kept_files = 8  # default
+digests = false  # default
 
 [limits]
 requests_per_second = 0
