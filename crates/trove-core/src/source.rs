@@ -230,7 +230,8 @@ pub struct Reply {
     pub needs_input: bool,
     /// The body itself carries members about the exchange, not only the answer.
     pub is_annotated: bool,
-    /// Where the members of the body stand, if that is known.
+    /// Where the members of this body stand, if that is known; another body has none of these,
+    /// which is why [`Reply::with_body`] gives it one.
     pub members: Option<Members>,
 }
 

@@ -58,8 +58,8 @@ pub struct AuditConfig {
     pub max_file_bytes: u64,
     /// How many full files are kept.
     pub kept_files: usize,
-    /// Whether lines tell a digest of what was given. For long contents it costs more than
-    /// all else that is done to give them.
+    /// Whether lines tell a digest of what was given. Where the processor does not help with
+    /// it, it costs more than all else that is done to give a long content.
     pub has_digests: bool,
 }
 

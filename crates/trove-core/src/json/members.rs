@@ -28,7 +28,7 @@ impl Members {
         members.collect::<Option<Arc<[Member]>>>().map(Members)
     }
 
-    /// The object, from the same text; nothing if it is another.
+    /// The object, from the same text or a copy of it; nothing if it is too short for that.
     pub fn object<'a>(&self, text: &'a str) -> Option<Object<'a>> {
         let part = |place: &Range<usize>| text.get(place.clone()).map(Cow::Borrowed);
         let members = self.0.iter().map(|member| Some((part(&member.key)?, part(&member.value)?)));
@@ -67,6 +67,6 @@ mod tests {
         let escaped = r#"{"\u0061":1}"#;
         assert!(Members::of(escaped, &Object::parse(escaped).unwrap()).is_none());
         let members = Members::of(text, &Object::parse(text).unwrap()).unwrap();
-        assert!(members.object("{}").is_none(), "another text");
+        assert!(members.object("{}").is_none(), "too short");
     }
 }
