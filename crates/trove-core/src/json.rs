@@ -4,11 +4,10 @@
 //! members, the order of keys, `1.0` against `1`. So values travel as text, and an
 //! edit touches only the members it names. Nothing here builds a tree.
 
-mod members;
 mod strings;
 mod writer;
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -16,15 +15,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::{
-    members::Members,
     strings::{push_escapes, push_quoted, quote, string, string_len, string_start},
     writer::Writer,
 };
-use crate::scan::{Literal, Scanner};
+use crate::scan::{Literal, LongStrings, Scanner};
 
 /// One JSON value as text; cheap to clone, always valid.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Json(ByteString);
+#[derive(Clone)]
+pub struct Json {
+    text: ByteString,
+    /// What is known of it, so that nobody walks over its long strings again.
+    long: Option<Arc<LongStrings>>,
+}
 
 /// The text was not JSON, or not what it was read as.
 #[derive(Debug, thiserror::Error)]
@@ -35,73 +37,124 @@ impl Json {
     /// Checks that `text` is one JSON value.
     pub fn parse(text: impl Into<Bytes>) -> Result<Json, BadJson> {
         let text = ByteString::try_from(text.into()).map_err(|_| BadJson)?;
-        if is_json(&text) { Ok(Json(text)) } else { Err(BadJson) }
+        let mut scanner = Scanner::noting(&text);
+        if scanner.value().is_err() || !scanner.is_done() {
+            return Err(BadJson);
+        }
+        let long = scanner.noted();
+        Ok(Json::knowing(text, long))
     }
 
     /// The JSON of a value of ours.
     pub fn of(value: &impl Serialize) -> Json {
         let text = serde_json::to_string(value);
-        Json(text.expect("values of ours have string keys and serialise").into())
+        Json::valid(text.expect("values of ours have string keys and serialise").into())
     }
 
     /// A text that was put together from values that are valid.
     pub(crate) fn written(text: String) -> Json {
         debug_assert!(is_json(&text), "not JSON: {text}");
-        Json(text.into())
+        Json::valid(text.into())
     }
 
-    /// A part of a message that was scanned, sharing its memory: `part` must point into
-    /// `whole`.
-    pub fn share(whole: &ByteString, part: &str) -> Json {
-        Json(whole.slice_ref(part))
+    fn valid(text: ByteString) -> Json {
+        Json { text, long: None }
     }
 
-    /// A part of this value, sharing its memory: `part` must point into it.
+    fn knowing(text: ByteString, long: LongStrings) -> Json {
+        Json { text, long: (!long.is_empty()).then(|| Arc::new(long)) }
+    }
+
+    /// A part of this value that is a value itself, sharing its memory: `part` must point into it.
     pub fn part(&self, part: &str) -> Json {
-        Json(self.0.slice_ref(part))
+        let text = self.text.slice_ref(part);
+        match (&self.long, place_in(&self.text, part)) {
+            (Some(long), Some(place)) => Json::knowing(text, long.within(&place)),
+            _ => Json::valid(text),
+        }
     }
 
     /// A copy that shares memory with nothing larger than itself.
     pub fn compact(&self) -> Json {
-        Json(ByteString::from(self.as_str().to_owned()))
+        Json { text: ByteString::from(self.as_str().to_owned()), long: self.long.clone() }
     }
 
     /// The empty object.
     pub fn empty_object() -> Json {
-        Json(ByteString::from_static("{}"))
+        Json::valid(ByteString::from_static("{}"))
     }
 
     /// The text.
     pub fn as_str(&self) -> &str {
-        &self.0
+        &self.text
     }
 
     /// The text as bytes.
     pub fn as_bytes(&self) -> &Bytes {
-        self.0.as_bytes()
+        self.text.as_bytes()
     }
 
     /// Reads the value as a type of ours.
     pub fn to<'a, T: Deserialize<'a>>(&'a self) -> Result<T, BadJson> {
-        serde_json::from_str(&self.0).map_err(|_| BadJson)
+        serde_json::from_str(&self.text).map_err(|_| BadJson)
+    }
+
+    /// Its members, or nothing if it is not an object.
+    pub fn object(&self) -> Option<Object<'_>> {
+        Object::next(&mut self.scanner())
     }
 
     /// The member `key` of an object.
     pub fn get(&self, key: &str) -> Option<Json> {
-        let object = Object::parse(self.as_str())?;
-        object.get(key).map(|value| self.part(value))
+        self.object()?.get(key).map(|value| self.part(value))
     }
 
     /// The member `key` of an object, if it is a string.
     pub fn get_str(&self, key: &str) -> Option<String> {
-        Object::parse(self.as_str())?.get_str(key).map(Cow::into_owned)
+        self.object()?.get_str(key).map(Cow::into_owned)
+    }
+
+    /// The objects of an array that is a member of this object, each with its text, read in one
+    /// go; nothing where there is no such array. What is no object comes as its text alone.
+    pub fn objects_in(&self, key: &str) -> Option<Vec<(&str, Option<Object<'_>>)>> {
+        let mut scanner = self.scanner();
+        let mut is_next = scanner.take(b'{');
+        while is_next {
+            let is_it = value_of(scanner.string().ok()?)? == key;
+            scanner.take(b':');
+            if is_it {
+                return objects(&mut scanner);
+            }
+            scanner.value().ok()?;
+            is_next = scanner.take(b',');
+        }
+        None
+    }
+
+    /// How many bytes a string in it means, as [`string_len`] says: `part` must point into it.
+    pub fn string_len(&self, part: &str) -> Option<usize> {
+        let place = place_in(&self.text, part)?;
+        let known = self.long.as_ref().and_then(|long| long.at(place.start)?.meant);
+        known.or_else(|| string_len(part))
+    }
+
+    fn scanner(&self) -> Scanner<'_> {
+        Scanner::knowing(&self.text, self.long.as_deref())
     }
 }
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Json) -> bool {
+        self.text == other.text
+    }
+}
+
+impl Eq for Json {}
 
 impl fmt::Debug for Json {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Contents are not for logs; a size is enough to tell values apart.
-        write!(f, "Json({} bytes)", self.0.len())
+        write!(f, "Json({} bytes)", self.text.len())
     }
 }
 
@@ -124,6 +177,13 @@ impl<'a> Object<'a> {
     pub fn parse(text: &'a str) -> Option<Object<'a>> {
         let mut scanner = Scanner::new(text);
         Object::next(&mut scanner).filter(|_| scanner.is_done())
+    }
+
+    /// An object with its members, read in one go; nothing if `text` is not an object.
+    pub fn with_json(text: &'a ByteString) -> Option<(Json, Object<'a>)> {
+        let mut scanner = Scanner::noting(text);
+        let object = Object::next(&mut scanner).filter(|_| scanner.is_done())?;
+        Some((Json::knowing(text.clone(), scanner.noted()), object))
     }
 
     /// The object that comes next.
@@ -235,7 +295,7 @@ impl<'a> Object<'a> {
 
     /// The object as a value.
     pub fn to_json(&self) -> Json {
-        Json(self.to_text().into())
+        Json::valid(self.to_text().into())
     }
 }
 
@@ -245,30 +305,19 @@ impl Default for Object<'_> {
     }
 }
 
+/// Where a part of a text begins and ends in it.
+fn place_in(text: &str, part: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
+    let end = start + part.len();
+    (end <= text.len()).then_some(start..end)
+}
+
 /// What a string means.
 fn value_of(literal: Literal<'_>) -> Option<Cow<'_, str>> {
-    match literal.is_plain {
+    match literal.is_plain() {
         true => Some(Cow::Borrowed(&literal.text[1..literal.text.len() - 1])),
         false => string(literal.text),
     }
-}
-
-/// The objects of an array that is a member of an object, each with its text, read in one go;
-/// nothing where there is no such array. What is no object comes as
-/// its text alone.
-pub fn objects_in<'a>(text: &'a str, key: &str) -> Option<Vec<(&'a str, Option<Object<'a>>)>> {
-    let mut scanner = Scanner::new(text);
-    let mut is_next = scanner.take(b'{');
-    while is_next {
-        let is_it = value_of(scanner.string().ok()?)? == key;
-        scanner.take(b':');
-        if is_it {
-            return objects(&mut scanner);
-        }
-        scanner.value().ok()?;
-        is_next = scanner.take(b',');
-    }
-    None
 }
 
 fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<'a>>)>> {
@@ -336,6 +385,8 @@ pub fn is_json(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -382,15 +433,47 @@ mod tests {
     #[test]
     fn objects_are_found_where_they_stand() {
         let text = r#"{"x":["contents"], "contents": [ {"a":"]"} , 5,{} ] ,"z":1}"#;
-        let found = objects_in(text, "contents").unwrap();
+        let json = Json::parse(text).unwrap();
+        let found = json.objects_in("contents").unwrap();
         let texts: Vec<&str> = found.iter().map(|(text, _)| *text).collect();
         assert_eq!(texts, [r#"{"a":"]"}"#, "5", "{}"]);
         let are_objects: Vec<bool> = found.iter().map(|(_, object)| object.is_some()).collect();
         assert_eq!(are_objects, [true, false, true]);
         assert_eq!(found[0].1.as_ref().unwrap().get_str("a").unwrap(), "]");
-        assert!(objects_in(r#"{"contents":[]}"#, "contents").unwrap().is_empty());
+        let empty = Json::parse(r#"{"contents":[]}"#).unwrap();
+        assert!(empty.objects_in("contents").unwrap().is_empty());
         for none in ["{}", "[]", r#"{"contents":{}}"#, r#"{"other":[]}"#] {
-            assert!(objects_in(none, "contents").is_none(), "{none}");
+            assert!(Json::parse(none).unwrap().objects_in("contents").is_none(), "{none}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_known_of_long_strings_changes_nothing(
+            strings in prop::collection::vec((0_usize..900, prop::sample::select(vec![
+                "", "é", r"\n", r#"\""#, r"\\\\", r"\u00e9", r"\ud83d\ude00", r"\ud83d",
+            ])), 1..24),
+        ) {
+            let strings = strings.iter().map(|(len, part)| format!("\"{part}{}{part}\"", "x".repeat(*len)));
+            let items: Vec<String> = strings.map(|one| format!(" {{\"k\": {one} , \"n\":[1,{one}]}}")).collect();
+            let text = format!(r#"{{"before":{{}},"all":[{}] ,"after":"x"}}"#, items.join(" ,"));
+            let whole = Json::parse(text.clone()).unwrap();
+            prop_assert!(whole.object().unwrap().iter().eq(Object::parse(&text).unwrap().iter()));
+            for json in [whole.clone(), whole.compact(), Object::with_json(&text.into()).unwrap().0] {
+                let all = json.get("all").unwrap();
+                prop_assert_eq!(all.as_str(), format!("[{}]", items.join(" ,")));
+                let found = json.objects_in("all").unwrap();
+                prop_assert_eq!(found.len(), items.len());
+                for ((item, object), expect) in found.iter().zip(&items) {
+                    prop_assert_eq!(*item, expect.trim());
+                    let (ours, plain) = (object.as_ref().unwrap(), Object::parse(item).unwrap());
+                    prop_assert!(ours.iter().eq(plain.iter()));
+                    let literal = ours.get_original("k").unwrap();
+                    prop_assert_eq!(json.string_len(literal), string_len(literal));
+                    prop_assert_eq!(string_len(literal), string(literal).map(|text| text.len()));
+                    prop_assert_eq!(json.part(item).get_str("k"), plain.get_str("k").map(Cow::into_owned));
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    json::{Json, Object},
+    json::Json,
     template::UriTemplate,
     uri::{LocalUri, MAX_URI_BYTES},
 };
@@ -50,13 +50,13 @@ impl Template {
 impl Named {
     /// Takes an entry that has the member `key`.
     pub fn new(entry: Json, key: &str) -> Option<Named> {
-        let name = Object::parse(entry.as_str())?.get_str(key)?.into_owned();
+        let name = entry.object()?.get_str(key)?.into_owned();
         Some(Named { name: name.into(), entry })
     }
 }
 
 fn identified(entry: Json, key: &str) -> Option<(String, Json)> {
-    let mut object = Object::parse(entry.as_str())?;
+    let mut object = entry.object()?;
     let fits = |id: &str| !id.is_empty() && id.len() <= MAX_URI_BYTES;
     let id = object.get_str(key).filter(|id| fits(id))?.into_owned();
     if object.get_str("name").is_some() {

@@ -4,9 +4,13 @@
 //! looked for many bytes at a time, so that looking into a message costs little more than reading it
 //! from memory. Everything is checked on the way: what passes here is JSON.
 
+mod long;
 mod marks;
 
-pub(crate) use self::marks::Marks;
+pub(crate) use self::{
+    long::{LongString, LongStrings},
+    marks::Marks,
+};
 
 /// The deepest nesting that is followed.
 const MAX_DEPTH: usize = 100_000;
@@ -15,14 +19,32 @@ const MAX_DEPTH: usize = 100_000;
 pub(crate) struct Scanner<'a> {
     text: &'a str,
     at: usize,
+    long: Long<'a>,
+}
+
+/// What a scanner does with long strings.
+enum Long<'a> {
+    /// It walks over them.
+    Walked,
+    /// It walks over them, and notes them for others.
+    Noted(LongStrings),
+    /// It passes over those that were noted.
+    Known(&'a LongStrings),
 }
 
 /// A string as it is written.
 pub(crate) struct Literal<'a> {
     /// Quotes included.
     pub(crate) text: &'a str,
-    /// It means what stands between the quotes: nothing is escaped.
-    pub(crate) is_plain: bool,
+    /// How many bytes it means, unless that cannot be told without making it.
+    pub(crate) meant: Option<usize>,
+}
+
+impl Literal<'_> {
+    /// Whether it means what stands between the quotes: nothing is escaped.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.meant == Some(self.text.len() - 2)
+    }
 }
 
 /// The text is not JSON from here on.
@@ -33,7 +55,25 @@ type Scan<T> = Result<T, NotJson>;
 
 impl<'a> Scanner<'a> {
     pub(crate) fn new(text: &'a str) -> Scanner<'a> {
-        Scanner { text, at: 0 }
+        Scanner { text, at: 0, long: Long::Walked }
+    }
+
+    /// One that notes the long strings it walks over.
+    pub(crate) fn noting(text: &'a str) -> Scanner<'a> {
+        Scanner { long: Long::Noted(LongStrings::default()), ..Scanner::new(text) }
+    }
+
+    /// One that knows the long strings of the text.
+    pub(crate) fn knowing(text: &'a str, long: Option<&'a LongStrings>) -> Scanner<'a> {
+        Scanner { long: long.map_or(Long::Walked, Long::Known), ..Scanner::new(text) }
+    }
+
+    /// The long strings that were noted.
+    pub(crate) fn noted(self) -> LongStrings {
+        match self.long {
+            Long::Noted(long) => long,
+            Long::Walked | Long::Known(_) => LongStrings::default(),
+        }
     }
 
     /// Steps over `byte` if it comes next, blanks aside.
@@ -96,9 +136,20 @@ impl<'a> Scanner<'a> {
         if bytes.get(start) != Some(&b'"') {
             return Err(NotJson);
         }
-        let (end, is_plain) = end_of_string(bytes, start + 1)?;
+        let (end, meant) = match &mut self.long {
+            Long::Walked => end_of_string(bytes, start + 1)?,
+            Long::Noted(long) => {
+                let (end, meant) = end_of_string(bytes, start + 1)?;
+                long.note(&LongString { place: start..end, meant });
+                (end, meant)
+            }
+            Long::Known(long) => match long.at(start) {
+                Some(known) => (known.place.end, known.meant),
+                None => end_of_string(bytes, start + 1)?,
+            },
+        };
         self.at = end;
-        Ok(Literal { text: &self.text[start..end], is_plain })
+        Ok(Literal { text: &self.text[start..end], meant })
     }
 
     fn blanks(&mut self) {
@@ -197,18 +248,23 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a string ends whose contents begin at `start`, everything in it checked, and
-/// whether nothing in it is escaped.
-fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, bool)> {
-    let mut checked = start;
+/// Where a string ends whose contents begin at `start`, everything in it checked, and how many
+/// bytes it means, if no character of it is written as a number.
+fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
+    let (mut checked, mut escapes, mut has_numbers) = (start, 0, false);
     for at in Marks::from(bytes, start) {
         // The second half of an escape.
         if at < checked {
             continue;
         }
         match bytes[at] {
-            b'"' => return Ok((at + 1, checked == start)),
-            b'\\' => checked = at + escape(&bytes[at..])?,
+            b'"' => return Ok((at + 1, (!has_numbers).then_some(at - start - escapes))),
+            b'\\' => {
+                let len = escape(&bytes[at..])?;
+                checked = at + len;
+                escapes += 1;
+                has_numbers |= len > 2;
+            }
             _ => return Err(NotJson),
         }
     }
@@ -217,6 +273,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, bool)> {
 
 /// The length of the escape that begins here. Lone surrogates are let through, as
 /// peers write them and readers replace them.
+#[inline]
 pub(crate) fn escape(bytes: &[u8]) -> Scan<usize> {
     match bytes.get(1).ok_or(NotJson)? {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
     caller::{Caller, Door},
-    json::{Json, Members, Object},
+    json::{Json, Object},
     resource::{Freshness, Listing, ListsChanged},
     uri::LocalUri,
 };
@@ -230,15 +230,12 @@ pub struct Reply {
     pub needs_input: bool,
     /// The body itself carries members about the exchange, not only the answer.
     pub is_annotated: bool,
-    /// Where the members of this body stand, if that is known; another body has none of these,
-    /// which is why [`Reply::with_body`] gives it one.
-    pub members: Option<Members>,
 }
 
 impl Reply {
     /// An answer about which nothing more is said.
     pub fn plain(body: Json) -> Reply {
-        Reply { body, freshness: None, needs_input: false, is_annotated: false, members: None }
+        Reply { body, freshness: None, needs_input: false, is_annotated: false }
     }
 
     /// An answer that says something about itself, which `read` reads from it.
@@ -246,23 +243,8 @@ impl Reply {
         body: Json,
         read: impl FnOnce(&Object<'_>) -> (Option<Freshness>, bool),
     ) -> Reply {
-        let object = Object::parse(body.as_str());
-        let (freshness, needs_input) = object.as_ref().map(read).unwrap_or_default();
-        let members = object.and_then(|object| Members::of(body.as_str(), &object));
-        Reply { body, freshness, needs_input, is_annotated: true, members }
-    }
-
-    /// The body, to look at and to edit.
-    pub fn object(&self) -> Option<Object<'_>> {
-        let text = self.body.as_str();
-        let known = self.members.as_ref().and_then(|members| members.object(text));
-        known.or_else(|| Object::parse(text))
-    }
-
-    /// The same with another body.
-    pub fn with_body(self, body: Json) -> Reply {
-        let is_same = std::ptr::eq(body.as_str(), self.body.as_str());
-        Reply { members: self.members.filter(|_| is_same), body, ..self }
+        let (freshness, needs_input) = body.object().as_ref().map(read).unwrap_or_default();
+        Reply { body, freshness, needs_input, is_annotated: true }
     }
 
     /// A copy that shares memory with nothing larger than itself.

@@ -66,7 +66,7 @@ impl Kin {
         if client != Some(NAME) {
             return answer;
         }
-        let Some(mut object) = Object::parse(answer.as_str()) else { return answer };
+        let Some(mut object) = answer.object() else { return answer };
         let text = object.get("_meta").unwrap_or("{}").to_owned();
         let mut meta = Object::parse(&text).unwrap_or_default();
         meta.set(BEHIND, written(&self.marks()));
@@ -114,7 +114,7 @@ impl Kin {
     pub(crate) fn has_seen(&self, meta: Option<&Json>) -> bool {
         // Almost no request has a way; a search is cheaper than a parse.
         let meta = meta.filter(|meta| memmem::find(meta.as_bytes(), PATH.as_bytes()).is_some());
-        let Some(meta) = meta.and_then(|meta| Object::parse(meta.as_str())) else { return false };
+        let Some(meta) = meta.and_then(|meta| meta.object()) else { return false };
         let path = read(meta.get(PATH));
         path.contains(&self.mark) || path.len() >= MAX_MARKS
     }
@@ -144,7 +144,7 @@ mod tests {
     /// What `one` answers `other`, which has it as the server `as_what`.
     fn meets(other: &Kin, one: &Kin, as_what: &str) -> bool {
         let answer = one.tell(Some(NAME), Json::empty_object());
-        other.learn(&id(as_what), &Object::parse(answer.as_str()).unwrap())
+        other.learn(&id(as_what), &answer.object().unwrap())
     }
 
     #[test]
@@ -168,7 +168,7 @@ mod tests {
         a.sign(&id("b"), &mut meta);
         let meta = meta.to_json();
         assert!(a.has_seen(Some(&meta)) && !b.has_seen(Some(&meta)));
-        let mut elsewhere = Object::parse(meta.as_str()).unwrap();
+        let mut elsewhere = meta.object().unwrap();
         a.sign(&id("other"), &mut elsewhere);
         assert_eq!(elsewhere.to_text(), "{}", "servers of others hear nothing of it");
     }

@@ -108,13 +108,13 @@ pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
     // Some runtimes begin their output with a mark of its encoding.
     let text = &if text.starts_with(BYTE_ORDER_MARK) { text.slice(3..) } else { text.clone() };
     let text = &ByteString::try_from(text.clone()).map_err(|_| BadMessage::NotJson)?;
-    let Some(object) = Object::parse(text) else {
+    let Some((whole, object)) = Object::with_json(text) else {
         return Err(match Json::parse(text.as_bytes().clone()) {
             Ok(_) => BadMessage::NotRpc { id: None },
             Err(_) => BadMessage::NotJson,
         });
     };
-    let member = |key: &str| object.get_original(key).map(|value| Json::share(text, value));
+    let member = |key: &str| object.get_original(key).map(|value| whole.part(value));
     let is_null = |value: &Json| value.as_bytes() == &b"null"[..];
     let params = member("params").filter(|params| !is_null(params));
     let method = object.get_str("method").map(Cow::into_owned);

@@ -5,33 +5,23 @@
 
 use super::snapshot::Snapshot;
 use crate::{
-    json::{Json, Object, edit_items, quote},
+    json::{Json, Object, edit_items},
     source::SourceId,
-    uri::LocalUri,
 };
 
-/// The result of a read of `asked`: `contents[].uri`.
-pub fn contents(snapshot: &Snapshot, source: &SourceId, asked: &LocalUri, result: &Json) -> Json {
-    // Almost always the one content is what was asked for, under a name that stays; then
-    // one search for the key is all the looking there is.
-    let stays = snapshot.public_name(source, asked.as_str()).is_none();
-    if stays && names_only(result.as_bytes(), asked.as_str()) {
+/// The result of a read: `contents[].uri`.
+pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
+    let stays = |item: &Object<'_>| {
+        item.get_str("uri").is_none_or(|uri| snapshot.public_name(source, &uri).is_none())
+    };
+    // Almost always nothing is renamed; then nothing more is looked at.
+    let items = result.objects_in("contents").unwrap_or_default();
+    if items.iter().all(|(_, item)| item.as_ref().is_none_or(stays)) {
         return result.clone();
     }
     edit_member(result, "contents", |array| {
         edit_items(array, |item| rename_uri(snapshot, source, item))
     })
-}
-
-/// Whether the one `uri` in a text is this one. Inside of strings quotes are escaped, so
-/// that the key cannot be found there.
-fn names_only(text: &[u8], uri: &str) -> bool {
-    const KEY: &[u8] = b"\"uri\"";
-    let mut found = memchr::memmem::find_iter(text, KEY);
-    let (Some(at), None) = (found.next(), found.next()) else { return false };
-    let value = text[at + KEY.len()..].trim_ascii_start();
-    let value = value.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
-    value.is_some_and(|value| value.starts_with(quote(uri).as_bytes()))
 }
 
 /// The result of a tool call: `content[]`.
@@ -81,7 +71,7 @@ fn edit_member(
     key: &'static str,
     edit: impl FnOnce(&str) -> Option<String>,
 ) -> Json {
-    let Some(mut object) = Object::parse(result.as_str()) else { return result.clone() };
+    let Some(mut object) = result.object() else { return result.clone() };
     let Some(edited) = object.get(key).and_then(edit) else { return result.clone() };
     object.set(key, edited);
     object.to_json()
@@ -120,22 +110,4 @@ fn rename_skill(snapshot: &Snapshot, source: &SourceId, entry: &str) -> Option<S
         object.set("resources", resources);
     }
     object.is_edited().then(|| object.to_text())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_only_uri_is_told_from_any_other() {
-        let check = |text: &str, expect: bool| {
-            assert_eq!(names_only(text.as_bytes(), "a:\"1"), expect, "{text}");
-        };
-        check(r#"{"contents":[{"uri":"a:\"1","text":"x"}]}"#, true);
-        check(r#"{"contents":[{"text":"\"uri\": 7", "uri" : "a:\"1"}]}"#, true);
-        check(r#"{"contents":[{"uri":"a:\"12"}]}"#, false);
-        check(r#"{"contents":[{"uri":"a:\"1"},{"uri":"b:2"}]}"#, false);
-        check(r#"{"contents":["uri"]}"#, false);
-        check(r#"{"contents":[]}"#, false);
-    }
 }

@@ -347,7 +347,7 @@ impl Snapshot {
 
     /// A tool's or prompt's entry under its public name, the page it points to renamed too.
     fn tool_entry(&self, id: &SourceId, named: &Named, public: &str) -> Json {
-        let Some(mut object) = Object::parse(named.entry.as_str()) else {
+        let Some(mut object) = named.entry.object() else {
             return named.entry.clone();
         };
         if *named.name != *public {
@@ -404,7 +404,7 @@ fn note_scheme(by_scheme: &mut HashMap<String, Vec<u32>>, uri: &str, member: u32
 }
 
 fn renamed(entry: &Json, key: &'static str, public: &str) -> Json {
-    let Some(mut object) = Object::parse(entry.as_str()) else { return entry.clone() };
+    let Some(mut object) = entry.object() else { return entry.clone() };
     object.set_str(key, public);
     object.to_json()
 }

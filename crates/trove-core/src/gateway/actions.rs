@@ -10,7 +10,7 @@ use crate::{
     access::Standing,
     caller::Caller,
     catalogue::{Snapshot, rewrite},
-    json::{Json, Object},
+    json::Json,
     source::{Ask, Operation, Reply, Source, SourceId},
     uri::PublicUri,
 };
@@ -103,7 +103,7 @@ impl Gateway {
         };
         let body = self.without_hidden(caller, action, source.id(), &reply.body);
         let body = rewrite(&snapshot, source.id(), &body);
-        Ok(reply.with_body(body))
+        Ok(Reply { body, ..reply })
     }
 
     /// What a caller is told who asks for what is hidden from him: what local knowledge says
@@ -125,7 +125,7 @@ impl Gateway {
         if route.source.id() != knowledge.id() {
             return error;
         }
-        let mut object = Object::parse(arguments.as_str()).unwrap_or_default();
+        let mut object = arguments.object().unwrap_or_default();
         object.set_str(action.key(), route.local.as_str());
         let arguments = object.to_json();
         let operation = match action {
@@ -150,7 +150,7 @@ impl Gateway {
             Action::ReadDirectory => without_hidden(body, is_hidden),
             Action::GetSkill => body.get("skill").and_then(|skill| {
                 let trimmed = without_hidden(&skill, is_hidden)?;
-                let mut object = Object::parse(body.as_str())?;
+                let mut object = body.object()?;
                 object.set("skill", trimmed.as_str());
                 Some(object.to_json())
             }),
@@ -179,7 +179,7 @@ impl Gateway {
         let key = action.key();
         let missing =
             || AskError::BadArguments { what: format!("`{key}` is missing or not a string") };
-        let mut object = Object::parse(arguments.as_str()).ok_or_else(missing)?;
+        let mut object = arguments.object().ok_or_else(missing)?;
         let name = object.get_str(key).ok_or_else(missing)?.into_owned();
         let unknown = |what, name| AskError::UnknownName { what, name };
         let (source, local, uri) = match action {

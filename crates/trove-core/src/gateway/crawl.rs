@@ -303,7 +303,7 @@ impl Gateway {
 
 /// The text of an answer, if it is one.
 fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller) -> Outcome {
-    let object = Object::parse(reply.body.as_str()).unwrap_or_default();
+    let object = reply.body.object().unwrap_or_default();
     let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     let (mut text, mut mime) = (String::new(), pending.mime.clone());
     for item in contents {
@@ -379,7 +379,7 @@ struct Listed {
 
 impl Listed {
     fn of(entry: &Json) -> Listed {
-        let object = Object::parse(entry.as_str()).unwrap_or_default();
+        let object = entry.object().unwrap_or_default();
         let text = |key: &str| object.get_str(key).map(|text| text.into_owned());
         let annotations = object.get_original("annotations").and_then(Object::parse);
         let annotated = |key: &str| annotations.as_ref().and_then(|all| all.get_original(key));

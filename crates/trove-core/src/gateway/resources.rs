@@ -115,8 +115,8 @@ impl Gateway {
             error,
         })?;
         let Cached { reply, fetched_at, age, hit, stale } = answer;
-        let body = rewrite::contents(&snapshot, &source, &route.local, &reply.body);
-        let reply = reply.with_body(body);
+        let body = rewrite::contents(&snapshot, &source, &reply.body);
+        let reply = Reply { body, ..reply };
         Ok(Reading { reply, source, local: route.local, by: route.by, fetched_at, age, hit, stale })
     }
 
@@ -272,8 +272,7 @@ impl Gateway {
         arguments: &Json,
     ) -> Result<(Arc<dyn Source>, Json), AskError> {
         let bad = |what: &str| AskError::BadArguments { what: what.to_owned() };
-        let mut object =
-            Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
+        let mut object = arguments.object().ok_or_else(|| bad("params must be an object"))?;
         let reference = object.get("ref").and_then(Object::parse);
         let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
         let member = |key: &str| reference.get_str(key).map(|text| text.into_owned());

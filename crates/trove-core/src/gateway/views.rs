@@ -179,7 +179,7 @@ impl View {
 /// The entry of a skill, or the members of a directory, without what is hidden; nothing
 /// if nothing is.
 pub(super) fn without_hidden(entry: &Json, is_hidden: impl Fn(&str) -> bool) -> Option<Json> {
-    let mut object = Object::parse(entry.as_str())?;
+    let mut object = entry.object()?;
     let mut members = items(object.get_original("resources")?)?;
     let count = members.len();
     members.retain(|member| {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
-use crate::scan::{Marks, escape};
+use crate::scan::{Marks, Scanner, escape};
 
 /// The value of a JSON string.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
@@ -42,8 +42,8 @@ pub fn string_start(text: &str, least: usize) -> Option<String> {
 pub fn string_len(text: &str) -> Option<usize> {
     let text = text.trim();
     let inner = text.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
-    if let Some(escapes) = short_escapes(text.as_bytes()) {
-        return Some(inner.len() - escapes);
+    if let Some(meant) = Scanner::new(text).string().ok()?.meant {
+        return Some(meant);
     }
     let unit = |at: usize| {
         let digits = std::str::from_utf8(inner.get(at..at + 6)?.strip_prefix(b"\\u")?).ok()?;
@@ -65,29 +65,6 @@ pub fn string_len(text: &str) -> Option<usize> {
         len += step + meant;
     }
     Some(len + inner.len() - at)
-}
-
-/// How many escapes a JSON string has where each is two bytes long and can be told by its
-/// neighbours: no `\u`, and no three backslashes together. Many bytes are compared at once.
-fn short_escapes(quoted: &[u8]) -> Option<usize> {
-    // So few that what is counted fits into a byte.
-    const PART: usize = 128;
-    let (inner, after) = (quoted.get(1..)?.split_last()?.1, quoted.get(2..)?);
-    let parts = quoted.chunks(PART).zip(inner.chunks(PART)).zip(after.chunks(PART));
-    let (mut count, mut is_odd) = (0, false);
-    for ((before, inner), after) in parts {
-        let (mut all, mut second, mut odd) = (0, 0, 0);
-        for ((before, byte), after) in before.iter().zip(inner).zip(after) {
-            let here = u8::from(*byte == b'\\');
-            let pair = here & u8::from(*before == b'\\');
-            all += here;
-            second += pair;
-            odd |= (here & u8::from(*after == b'u')) | (pair & u8::from(*after == b'\\'));
-        }
-        count += usize::from(all) - usize::from(second);
-        is_odd |= odd != 0;
-    }
-    (!is_odd).then_some(count)
 }
 
 /// A string as JSON.

@@ -13,8 +13,7 @@ const MAX_VALUES: usize = 100;
 
 pub(super) fn complete(task: &Task, arguments: &Json) -> Result<Json, SourceError> {
     let bad = |what: &str| SourceError::Refused { code: -32602, message: what.into(), data: None };
-    let object =
-        Object::parse(arguments.as_str()).ok_or_else(|| bad("params must be an object"))?;
+    let object = arguments.object().ok_or_else(|| bad("params must be an object"))?;
     let argument = object.get("argument").and_then(Object::parse);
     let argument = argument.ok_or_else(|| bad("`argument` is missing"))?;
     let name = argument.get_str("name").ok_or_else(|| bad("`argument.name` is missing"))?;

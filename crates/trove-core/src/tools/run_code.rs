@@ -171,7 +171,7 @@ impl Functions<'_> {
                 if wanted.as_ref().is_some_and(|wanted| wanted != server) {
                     continue;
                 }
-                let entry = Object::parse(resource.entry.as_str()).map(|mut entry| {
+                let entry = resource.entry.object().map(|mut entry| {
                     entry.set_str("server", server);
                     entry.to_text()
                 });

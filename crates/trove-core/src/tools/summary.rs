@@ -63,7 +63,7 @@ impl Tool for ResourceSummary {
         let mut figures = Figures::default();
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
-            let object = Object::parse(resource.entry.as_str()).unwrap_or_default();
+            let object = resource.entry.object().unwrap_or_default();
             let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
             let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
             let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());

@@ -59,7 +59,7 @@ impl Asking {
                 "`_meta` is missing; every request must say its version and capabilities",
             )
         })?;
-        let object = Object::parse(meta.as_str()).ok_or_else(|| missing("everything"))?;
+        let object = meta.object().ok_or_else(|| missing("everything"))?;
         let version = object
             .get_str(meta::PROTOCOL_VERSION)
             .ok_or_else(|| missing(meta::PROTOCOL_VERSION))?;
@@ -106,7 +106,7 @@ impl Asking {
     /// A modern client repeats a request with what the Source asked for.
     fn answers(&self, params: Option<&Json>) -> Option<Json> {
         let params = params.filter(|_| self.version.is_modern())?;
-        let object = Object::parse(params.as_str())?;
+        let object = params.object()?;
         let mut answers = Object::new();
         for key in ["inputResponses", "requestState"] {
             if let Some(value) = object.get(key) {
@@ -121,7 +121,7 @@ impl Asking {
         match notice {
             Notice::Progress(params) => {
                 let token = self.progress_token.as_ref()?;
-                let mut object = Object::parse(params.as_str())?;
+                let mut object = params.object()?;
                 object.set("progressToken", token.as_str());
                 Some(crate::wire::notification("notifications/progress", Some(&object.to_text())))
             }
@@ -169,8 +169,7 @@ pub(crate) fn level_name(rank: u8) -> Option<&'static str> {
 pub(crate) fn required(params: Option<&Json>, key: &str) -> Result<String, RpcError> {
     params
         .and_then(|params| {
-            Object::parse(params.as_str())
-                .and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned())))
+            params.object().and_then(|o| o.get(key).and_then(|t| string(t).map(|s| s.into_owned())))
         })
         .ok_or_else(|| missing(key))
 }

@@ -299,7 +299,7 @@ pub(super) struct ToolCall {
 
 impl ToolCall {
     pub(super) fn of(server: &Server, params: Option<&Json>) -> Result<ToolCall, RpcError> {
-        let object = params.and_then(|params| Some((params, Object::parse(params.as_str())?)));
+        let object = params.and_then(|params| Some((params, params.object()?)));
         let name = object.as_ref().and_then(|(_, object)| object.get_str("name"));
         let name = name.ok_or_else(|| missing("name"))?.into_owned();
         let arguments = object.and_then(|(params, object)| {
@@ -353,7 +353,7 @@ fn offers_none(error: &SourceError) -> bool {
 /// The params without what belongs to this hop only.
 fn arguments(params: Option<&Json>) -> Json {
     let Some(params) = params else { return Json::empty_object() };
-    let Some(mut object) = Object::parse(params.as_str()) else { return params.clone() };
+    let Some(mut object) = params.object() else { return params.clone() };
     for key in ["_meta", "inputResponses", "requestState"] {
         object.remove(key);
     }

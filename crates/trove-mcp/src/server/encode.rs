@@ -62,7 +62,7 @@ pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Result<
         return legacy_reply(reply);
     }
     let malformed = || RpcError::new(code::INTERNAL_ERROR, "the server's result was no object");
-    let mut object = reply.object().ok_or_else(malformed)?;
+    let mut object = reply.body.object().ok_or_else(malformed)?;
     let keeping = if reply.needs_input { Keeping::OnceOnly } else { keeping };
     modernise(&mut object, keeping, reply.freshness);
     Ok(object.to_json())
@@ -78,7 +78,7 @@ fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
     if !reply.is_annotated {
         return Ok(reply.body);
     }
-    let Some(mut object) = reply.object() else { return Ok(reply.body) };
+    let Some(mut object) = reply.body.object() else { return Ok(reply.body) };
     for key in ["resultType", "ttlMs", "cacheScope"] {
         object.remove(key);
     }
@@ -172,7 +172,7 @@ fn not_found(text: String, uri: &str, version: Version) -> RpcError {
 fn refused(mut error: RpcError, uri: Option<&str>, version: Version) -> RpcError {
     let Some(uri) = uri else { return error };
     let named = error.data.as_ref().and_then(|data| {
-        let mut data = Object::parse(data.as_str())?;
+        let mut data = data.object()?;
         data.get_str("uri")?;
         data.set_str("uri", uri);
         Some(data.to_json())

@@ -2,7 +2,7 @@
 //! route by headers would otherwise be deceived.
 
 use http::HeaderMap;
-use trove_core::{Json, json::Object};
+use trove_core::Json;
 
 use super::asking::{Asking, unsupported};
 use crate::{
@@ -68,7 +68,7 @@ fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {
         "resources/read" => "uri",
         _ => return Ok(()),
     };
-    let params = request.params.as_ref().and_then(|params| Object::parse(params.as_str()));
+    let params = request.params.as_ref().and_then(|params| params.object());
     let Some(named) = params.as_ref().and_then(|params| params.get_str(key)) else { return Ok(()) };
     let mismatch = |what: &str| RpcError::new(code::HEADER_MISMATCH, what);
     let header = text(headers, NAME).ok_or_else(|| mismatch("the Mcp-Name header is missing"))?;

@@ -296,8 +296,7 @@ pub(crate) async fn listen(
     let params = request.params.as_ref();
     let changes = gateway.listen(caller);
     let filter = params.and_then(|params| params.get("notifications"));
-    let filter =
-        filter.as_ref().and_then(|filter| Object::parse(filter.as_str())).unwrap_or_default();
+    let filter = filter.as_ref().and_then(|filter| filter.object()).unwrap_or_default();
     let wants = |key: &str| filter.get(key) == Some("true");
     let lists = ListsChanged {
         resources: wants("resourcesListChanged"),

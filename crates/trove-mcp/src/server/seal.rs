@@ -10,10 +10,7 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::time::Instant;
-use trove_core::{
-    Json,
-    json::{Object, string},
-};
+use trove_core::{Json, json::string};
 
 use crate::wire::{RpcError, code};
 
@@ -50,7 +47,7 @@ impl Seal {
 
     /// Seals the `requestState` of a result, if it has one.
     pub(crate) fn close(&self, result: Json, belongs_to: &str) -> Json {
-        let Some(mut object) = Object::parse(result.as_str()) else { return result };
+        let Some(mut object) = result.object() else { return result };
         let Some(state) = object.get("requestState").map(str::to_owned) else { return result };
         let mut dated = self.age().to_le_bytes().to_vec();
         dated.extend_from_slice(state.as_bytes());
@@ -63,7 +60,7 @@ impl Seal {
 
     /// Opens the `requestState` of a request, if it has one.
     pub(crate) fn open(&self, params: Json, belongs_to: &str) -> Result<Json, RpcError> {
-        let Some(mut object) = Object::parse(params.as_str()) else { return Ok(params) };
+        let Some(mut object) = params.object() else { return Ok(params) };
         let Some(sealed) = object.get("requestState") else { return Ok(params) };
         let state = string(sealed).ok_or(NotOpened::Forged);
         let state = state.and_then(|sealed| self.unseal(&sealed, belongs_to));

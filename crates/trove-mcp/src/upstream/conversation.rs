@@ -65,7 +65,7 @@ struct Flags {
 impl Offers {
     /// Reads a capabilities object, and nothing that is malformed in it.
     pub(crate) fn parse(capabilities: &Json, version: Version) -> Offers {
-        let Some(all) = Object::parse(capabilities.as_str()) else { return Offers::default() };
+        let Some(all) = capabilities.object() else { return Offers::default() };
         let flags =
             |key: &str| all.get(key).and_then(|text| serde_json::from_str::<Flags>(text).ok());
         let has = |key: &str| all.get(key).is_some_and(|value| value != "null");
@@ -102,7 +102,7 @@ impl Conversation {
         timeout: Duration,
     ) -> Result<Json, SourceError> {
         let id = self.tickets.next();
-        if let Some(answers) = ask.answers.as_ref().and_then(|a| Object::parse(a.as_str())) {
+        if let Some(answers) = ask.answers.as_ref().and_then(|a| a.object()) {
             for key in ["inputResponses", "requestState"] {
                 if let Some(value) = answers.get(key) {
                     params.set(key, value.to_owned());
@@ -136,7 +136,7 @@ impl Conversation {
 
     /// The `_meta` of a request: the caller's own, and what this hop needs.
     fn dress(&self, id: u64, ask: &Ask) -> Option<String> {
-        let mut all = ask.meta.as_ref().and_then(|m| Object::parse(m.as_str())).unwrap_or_default();
+        let mut all = ask.meta.as_ref().and_then(|m| m.object()).unwrap_or_default();
         all.retain(|key| !meta::is_of_one_hop(key));
         if ask.wants_progress && ask.notices.is_some() {
             all.set(meta::PROGRESS_TOKEN, id.to_string());

@@ -32,7 +32,7 @@ pub(crate) async fn meet(
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
     let (hello, said) = greet(&*link, &tickets, protocol).await?;
-    let is_line = Object::parse(said.as_str()).is_none_or(|said| kin.learn(source, &said));
+    let is_line = said.object().is_none_or(|said| kin.learn(source, &said));
     if !is_line {
         return Err(LinkError::Unreachable(CIRCLE.to_owned()));
     }
@@ -106,7 +106,7 @@ async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, Lin
     let params = format!("{{\"_meta\":{}}}", meta.to_text());
     let result = request(link, tickets, "server/discover", params).await?;
     let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());
-    let object = Object::parse(result.as_str()).ok_or_else(malformed)?;
+    let object = result.object().ok_or_else(malformed)?;
     let versions = object.get("supportedVersions").and_then(items).unwrap_or_default();
     let is_ours = versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()));
     if !is_ours {
@@ -129,7 +129,8 @@ async fn initialize(link: &dyn Link, tickets: &Tickets) -> Result<Met, LinkError
     );
     let result = request(link, tickets, "initialize", params).await?;
     let malformed = |what: String| LinkError::Malformed(what);
-    let object = Object::parse(result.as_str())
+    let object = result
+        .object()
         .ok_or_else(|| malformed("initialize was not answered by an object".into()))?;
     let text = object.get_str("protocolVersion").unwrap_or_default();
     let version =

@@ -16,7 +16,7 @@ use tracing::debug;
 use trove_core::{
     SourceError, SourceId,
     catalogue::Feed,
-    json::{Json, Object},
+    json::Json,
     resource::ListsChanged,
     source::{Notice, SourceEvent},
     uri::LocalUri,
@@ -200,7 +200,7 @@ fn subscription_id(params: &Json) -> Option<u64> {
 pub(crate) fn notice_of(method: &str, params: &Json) -> Option<(Option<u64>, Notice)> {
     match method {
         "notifications/progress" => {
-            let mut object = Object::parse(params.as_str())?;
+            let mut object = params.object()?;
             let token = object.remove("progressToken")?;
             let id = token.trim_matches('"').parse().ok()?;
             Some((Some(id), Notice::Progress(object.to_json())))

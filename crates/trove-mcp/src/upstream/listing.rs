@@ -247,7 +247,7 @@ impl Pager<'_> {
         let result = result.compact();
         let malformed =
             |what: &str| SourceError::Malformed { what: format!("{}: {what}", self.method) };
-        let object = Object::parse(result.as_str()).ok_or_else(|| malformed("not an object"))?;
+        let object = result.object().ok_or_else(|| malformed("not an object"))?;
         if !self.conversation.kin.learn(&self.conversation.source, &object) {
             // Next time its greeting says so.
             self.conversation.link.closed().cancel();

@@ -340,7 +340,7 @@ fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
         Operation::GetPrompt { arguments } => ("prompts/get", arguments),
         Operation::GetSkill { arguments } => ("skills/get", arguments),
     };
-    (method, Object::parse(arguments.as_str()))
+    (method, arguments.object())
 }
 
 /// A modern result, with what it says about itself read out.

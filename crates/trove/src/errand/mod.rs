@@ -325,7 +325,7 @@ fn listed(view: &View) -> String {
 }
 
 fn with_server(entry: &Json, server: &str) -> String {
-    let Some(mut object) = Object::parse(entry.as_str()) else { return entry.as_str().to_owned() };
+    let Some(mut object) = entry.object() else { return entry.as_str().to_owned() };
     object.set_str("server", server);
     object.to_text()
 }
@@ -342,7 +342,7 @@ fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
     let malformed = |what: &str| {
         Failed::new(exit::SOURCE, "ResourceExecutionError", format!("the server's answer {what}"))
     };
-    let object = Object::parse(result.as_str()).ok_or_else(|| malformed("is no object"))?;
+    let object = result.object().ok_or_else(|| malformed("is no object"))?;
     let contents =
         object.get("contents").and_then(items).ok_or_else(|| malformed("has no contents"))?;
     let mut bytes = Vec::new();

@@ -168,7 +168,7 @@ fn described_part(part: &Part) -> Value {
 
 /// The contents of a read, decoded.
 fn parts(body: &Json) -> Vec<Part> {
-    let object = Object::parse(body.as_str()).unwrap_or_default();
+    let object = body.object().unwrap_or_default();
     let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     contents.into_iter().take(MAX_PARTS).filter_map(part).collect()
 }

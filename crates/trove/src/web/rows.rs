@@ -53,7 +53,7 @@ impl Rows {
         let mut text = String::new();
         let mut all = Vec::with_capacity(view.resource_count());
         for (resource, is_closed) in view.resources() {
-            let object = Object::parse(resource.entry.as_str()).unwrap_or_default();
+            let object = resource.entry.object().unwrap_or_default();
             let member = |key: &str| object.get_str(key).unwrap_or_default();
             let mime = member("mimeType");
             let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
@@ -118,7 +118,7 @@ impl Rows {
 
     /// A row as the page shows it.
     pub(super) fn shown(&self, row: &Row) -> Value {
-        let object = Object::parse(row.entry.as_str()).unwrap_or_default();
+        let object = row.entry.object().unwrap_or_default();
         let member = |key: &str| object.get_str(key);
         let description = member("description").unwrap_or_default();
         json!({

@@ -30,7 +30,7 @@ pub(super) fn give(
     uri: &PublicUri,
     reading: &Reading,
 ) -> Result<Outcome, Failure> {
-    let Some(contents) = contents::of(reading.reply.body.as_str()) else {
+    let Some(contents) = contents::of(&reading.reply.body) else {
         let error = SourceError::Malformed { what: "it has no `contents`".to_owned() };
         return Err(failures::failed(uri, &reading.source, &error));
     };
@@ -122,7 +122,7 @@ impl Listed {
             }),
         };
         let Some(entry) = entry else { return Listed::default() };
-        let Some(entry) = Object::parse(entry.as_str()) else { return Listed::default() };
+        let Some(entry) = entry.object() else { return Listed::default() };
         let text = |key, most| entry.get_str(key).filter(|text| text.len() <= most);
         let annotations = entry.get("annotations").and_then(Object::parse);
         let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));

@@ -13,7 +13,7 @@ use base64::{
 use super::Format;
 use crate::{
     content::{self, Kind},
-    json::{self, Object},
+    json::{self, Json, Object},
 };
 
 /// Base64 as servers write it: with padding or without.
@@ -61,8 +61,8 @@ pub(super) enum Words<'a> {
 impl<'a> Words<'a> {
     /// What a JSON string says. One that is no Unicode, such as half of a surrogate pair,
     /// has no bytes to cut.
-    fn of_literal(literal: &'a str) -> Option<Words<'a>> {
-        json::string_len(literal).map(|len| Words::Literal { literal, len })
+    fn of_literal(body: &Json, literal: &'a str) -> Option<Words<'a>> {
+        body.string_len(literal).map(|len| Words::Literal { literal, len })
     }
 
     /// How long the text is.
@@ -129,18 +129,18 @@ pub(super) struct Text<'a> {
 }
 
 /// The contents of a result; nothing when it has none that could be counted.
-pub(super) fn of(body: &str) -> Option<Vec<Content<'_>>> {
-    let items = json::objects_in(body, "contents")?;
-    Some(items.into_iter().map(|(item, object)| content(item, object)).collect())
+pub(super) fn of(body: &Json) -> Option<Vec<Content<'_>>> {
+    let items = body.objects_in("contents")?;
+    Some(items.into_iter().map(|(item, object)| content(body, item, object)).collect())
 }
 
-fn content<'a>(item: &'a str, object: Option<Object<'a>>) -> Content<'a> {
+fn content<'a>(body: &Json, item: &'a str, object: Option<Object<'a>>) -> Content<'a> {
     let odd = Content { uri: Cow::Borrowed(""), mime: None, payload: Payload::Odd(item) };
     let Some(object) = object else { return odd };
     let text_of = |key: &str| object.get_original(key).and_then(json::string);
     let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
     let payload = match text {
-        Some(literal) => Words::of_literal(literal).map_or(Payload::Odd(item), Payload::Text),
+        Some(literal) => Words::of_literal(body, literal).map_or(Payload::Odd(item), Payload::Text),
         None => match text_of("blob").and_then(|blob| decoded(&blob)) {
             Some(bytes) => Payload::Blob(bytes),
             None => Payload::Odd(item),

@@ -266,7 +266,7 @@ fn described(
     category: &str,
     server: &str,
 ) -> String {
-    let object = Object::parse(entry.as_str()).unwrap_or_default();
+    let object = entry.object().unwrap_or_default();
     let text = |key: &str, most: usize| object.get_str(key).map(|text| short(&text, most));
     let yes_no = |yes: bool| if yes { "true" } else { "false" };
     let mut out = Object::new();

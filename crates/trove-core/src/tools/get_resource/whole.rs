@@ -57,7 +57,7 @@ pub(in crate::tools) async fn whole(
 }
 
 fn contents_of(body: &Json) -> Option<Whole> {
-    let contents = contents::of(body.as_str())?;
+    let contents = contents::of(body)?;
     let forms: Vec<Form<'_>> = contents.iter().map(|one| one.form(Format::Auto, false)).collect();
     Some(joined(&forms))
 }
