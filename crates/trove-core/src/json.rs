@@ -18,14 +18,14 @@ pub use self::{
     strings::{push_escapes, push_quoted, quote, string, string_len, string_start},
     writer::Writer,
 };
-use crate::scan::{Literal, LongStrings, Scanner};
+use crate::scan::{Literal, LongValues, Scanner};
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone)]
 pub struct Json {
     text: ByteString,
-    /// What is known of it, so that nobody walks over its long strings again.
-    long: Option<Arc<LongStrings>>,
+    /// What is known of it, so that nobody walks over its long parts again.
+    long: Option<Arc<LongValues>>,
 }
 
 /// The text was not JSON, or not what it was read as.
@@ -61,7 +61,7 @@ impl Json {
         Json { text, long: None }
     }
 
-    fn knowing(text: ByteString, long: LongStrings) -> Json {
+    fn knowing(text: ByteString, long: LongValues) -> Json {
         Json { text, long: (!long.is_empty()).then(|| Arc::new(long)) }
     }
 
@@ -449,7 +449,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_known_of_long_strings_changes_nothing(
+        fn what_is_known_of_long_values_changes_nothing(
             strings in prop::collection::vec((0_usize..900, prop::sample::select(vec![
                 "", "é", r"\n", r#"\""#, r"\\\\", r"\u00e9", r"\ud83d\ude00", r"\ud83d",
             ])), 1..24),

@@ -8,7 +8,7 @@ mod long;
 mod marks;
 
 pub(crate) use self::{
-    long::{LongString, LongStrings},
+    long::{LongValue, LongValues},
     marks::Marks,
 };
 
@@ -22,14 +22,20 @@ pub(crate) struct Scanner<'a> {
     long: Long<'a>,
 }
 
-/// What a scanner does with long strings.
+/// What a scanner does with long values.
 enum Long<'a> {
     /// It walks over them.
     Walked,
     /// It walks over them, and notes them for others.
-    Noted(LongStrings),
+    Noted(LongValues),
     /// It passes over those that were noted.
-    Known(&'a LongStrings),
+    Known(&'a LongValues),
+}
+
+/// An object or array that has begun.
+struct Open {
+    is_object: bool,
+    start: usize,
 }
 
 /// A string as it is written.
@@ -58,21 +64,21 @@ impl<'a> Scanner<'a> {
         Scanner { text, at: 0, long: Long::Walked }
     }
 
-    /// One that notes the long strings it walks over.
+    /// One that notes the long values it walks over.
     pub(crate) fn noting(text: &'a str) -> Scanner<'a> {
-        Scanner { long: Long::Noted(LongStrings::default()), ..Scanner::new(text) }
+        Scanner { long: Long::Noted(LongValues::default()), ..Scanner::new(text) }
     }
 
-    /// One that knows the long strings of the text.
-    pub(crate) fn knowing(text: &'a str, long: Option<&'a LongStrings>) -> Scanner<'a> {
+    /// One that knows the long values of the text.
+    pub(crate) fn knowing(text: &'a str, long: Option<&'a LongValues>) -> Scanner<'a> {
         Scanner { long: long.map_or(Long::Walked, Long::Known), ..Scanner::new(text) }
     }
 
-    /// The long strings that were noted.
-    pub(crate) fn noted(self) -> LongStrings {
+    /// The long values that were noted.
+    pub(crate) fn noted(self) -> LongValues {
         match self.long {
             Long::Noted(long) => long,
-            Long::Walked | Long::Known(_) => LongStrings::default(),
+            Long::Walked | Long::Known(_) => LongValues::default(),
         }
     }
 
@@ -90,7 +96,7 @@ impl<'a> Scanner<'a> {
 
     /// What comes next, blanks aside.
     pub(crate) fn rest(&mut self) -> &'a str {
-        self.blanks();
+        self.peek();
         &self.text[self.at..]
     }
 
@@ -101,10 +107,16 @@ impl<'a> Scanner<'a> {
 
     /// The text of the next value.
     pub(crate) fn value(&mut self) -> Scan<&'a str> {
-        self.blanks();
+        if self.peek() == Some(b'"') {
+            return self.string().map(|literal| literal.text);
+        }
         let start = self.at;
-        // True for an object, false for an array; nesting needs no call stack.
-        let mut open: Vec<bool> = Vec::new();
+        if let Some(known) = self.known() {
+            self.at = known.place.end;
+            return Ok(&self.text[start..self.at]);
+        }
+        // Nesting needs no call stack.
+        let mut open: Vec<Open> = Vec::new();
         loop {
             match self.peek().ok_or(NotJson)? {
                 b'{' => self.open(&mut open, true)?,
@@ -130,52 +142,51 @@ impl<'a> Scanner<'a> {
 
     /// The next string.
     pub(crate) fn string(&mut self) -> Scan<Literal<'a>> {
-        self.blanks();
-        let start = self.at;
-        let bytes = self.text.as_bytes();
-        if bytes.get(start) != Some(&b'"') {
+        if self.peek() != Some(b'"') {
             return Err(NotJson);
         }
-        let (end, meant) = match &mut self.long {
-            Long::Walked => end_of_string(bytes, start + 1)?,
-            Long::Noted(long) => {
-                let (end, meant) = end_of_string(bytes, start + 1)?;
-                long.note(&LongString { place: start..end, meant });
-                (end, meant)
-            }
-            Long::Known(long) => match long.at(start) {
-                Some(known) => (known.place.end, known.meant),
-                None => end_of_string(bytes, start + 1)?,
-            },
+        let start = self.at;
+        let (end, meant) = match self.known() {
+            Some(known) => (known.place.end, known.meant),
+            None => end_of_string(self.text.as_bytes(), start + 1)?,
         };
+        if let Long::Noted(long) = &mut self.long {
+            long.note(start..end, meant);
+        }
         self.at = end;
         Ok(Literal { text: &self.text[start..end], meant })
     }
 
-    fn blanks(&mut self) {
-        let rest = &self.text.as_bytes()[self.at..];
-        let blanks = rest.iter().take_while(|b| matches!(b, b' ' | b'\n' | b'\r' | b'\t'));
-        self.at += blanks.count();
+    /// What is known of the value that begins here.
+    fn known(&self) -> Option<&'a LongValue> {
+        match self.long {
+            Long::Known(long) => long.at(self.at),
+            Long::Walked | Long::Noted(_) => None,
+        }
     }
 
     fn peek(&mut self) -> Option<u8> {
-        self.blanks();
-        self.text.as_bytes().get(self.at).copied()
+        loop {
+            match self.text.as_bytes().get(self.at) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                next => return next.copied(),
+            }
+        }
     }
 
     fn before(&self) -> Option<u8> {
         self.text.as_bytes().get(self.at.checked_sub(1)?).copied()
     }
 
-    fn open(&mut self, open: &mut Vec<bool>, is_object: bool) -> Scan<()> {
+    fn open(&mut self, open: &mut Vec<Open>, is_object: bool) -> Scan<()> {
+        open.push(Open { is_object, start: self.at });
         self.at += 1;
-        open.push(is_object);
         if open.len() > MAX_DEPTH { Err(NotJson) } else { Ok(()) }
     }
 
     /// After an opening bracket: true if a value follows, false if it closes at once.
-    fn begins(&mut self, open: &[bool]) -> Scan<bool> {
-        let is_object = open.last() == Some(&true);
+    fn begins(&mut self, open: &[Open]) -> Scan<bool> {
+        let is_object = open.last().is_some_and(|open| open.is_object);
         if self.peek() == Some(if is_object { b'}' } else { b']' }) {
             return Ok(false);
         }
@@ -186,12 +197,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// After a value: closes what ends here; true if another value follows.
-    fn close(&mut self, open: &mut Vec<bool>) -> Scan<bool> {
-        while let Some(&is_object) = open.last() {
+    fn close(&mut self, open: &mut Vec<Open>) -> Scan<bool> {
+        while let Some(&Open { is_object, start }) = open.last() {
             match (self.peek().ok_or(NotJson)?, is_object) {
                 (b'}', true) | (b']', false) => {
                     self.at += 1;
                     open.pop();
+                    if let Long::Noted(long) = &mut self.long {
+                        long.note(start..self.at, None);
+                    }
                 }
                 (b',', _) => {
                     self.at += 1;
@@ -251,6 +265,10 @@ impl<'a> Scanner<'a> {
 /// Where a string ends whose contents begin at `start`, everything in it checked, and how many
 /// bytes it means, if no character of it is written as a number.
 fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
+    // Most strings are short and plain.
+    if let Some(len) = marks::short_end(&bytes[start..]) {
+        return Ok((start + len + 1, Some(len)));
+    }
     let (mut checked, mut escapes, mut has_numbers) = (start, 0, false);
     for at in Marks::from(bytes, start) {
         // The second half of an escape.
@@ -260,7 +278,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
         match bytes[at] {
             b'"' => return Ok((at + 1, (!has_numbers).then_some(at - start - escapes))),
             b'\\' => {
-                let len = escape(&bytes[at..])?;
+                let len = escape(bytes, at)?;
                 checked = at + len;
                 escapes += 1;
                 has_numbers |= len > 2;
@@ -271,18 +289,22 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
     Err(NotJson)
 }
 
-/// The length of the escape that begins here. Lone surrogates are let through, as
-/// peers write them and readers replace them.
+/// The length of the escape that begins at `at`.
 #[inline]
-pub(crate) fn escape(bytes: &[u8]) -> Scan<usize> {
-    match bytes.get(1).ok_or(NotJson)? {
-        b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(2),
-        b'u' => {
-            let hex = bytes.get(2..6).ok_or(NotJson)?;
-            if hex.iter().all(u8::is_ascii_hexdigit) { Ok(6) } else { Err(NotJson) }
-        }
-        _ => Err(NotJson),
+pub(crate) fn escape(bytes: &[u8], at: usize) -> Scan<usize> {
+    match bytes.get(at + 1) {
+        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => Ok(2),
+        _ => number_escape(bytes, at),
     }
+}
+
+/// The length of one that gives a character by its number. Lone surrogates are let through, as
+/// peers write them and readers replace them.
+#[inline(never)]
+fn number_escape(bytes: &[u8], at: usize) -> Scan<usize> {
+    let digits = bytes.get(at + 1..at + 6).and_then(|escape| escape.strip_prefix(b"u"));
+    let is_number = digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit));
+    if is_number { Ok(6) } else { Err(NotJson) }
 }
 
 #[cfg(test)]

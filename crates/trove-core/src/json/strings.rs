@@ -27,7 +27,7 @@ pub fn string_start(text: &str, least: usize) -> Option<String> {
     let mut after = 1;
     for at in Marks::from(text.as_bytes().get(..end)?, 1) {
         if at >= after {
-            after = at + escape(&text.as_bytes()[at..]).ok()?;
+            after = at + escape(text.as_bytes(), at).ok()?;
             if after > end {
                 end = at;
             }

@@ -75,6 +75,14 @@ impl Iterator for Marks<'_> {
     }
 }
 
+/// Where the quote stands that ends a string, if it comes soon and nothing else is to be marked
+/// before it.
+pub(super) fn short_end(bytes: &[u8]) -> Option<usize> {
+    let block = bytes.first_chunk::<BLOCK>()?;
+    let first = marks_in(block).trailing_zeros() as usize;
+    (block.get(first) == Some(&b'"')).then_some(first)
+}
+
 /// The last few bytes as a block.
 fn padded(rest: &[u8]) -> [u8; BLOCK] {
     let mut block = [b' '; BLOCK];
