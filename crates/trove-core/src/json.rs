@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::{
-    strings::{push_escapes, push_quoted, quote, string, string_len, string_start},
+    strings::{StringPart, push_escapes, push_quoted, quote, string, string_len, string_part},
     writer::Writer,
 };
 use crate::scan::{Literal, LongValues, Scanner};

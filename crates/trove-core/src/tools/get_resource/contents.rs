@@ -99,14 +99,27 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// At least so many bytes of the text, or all there are.
-    pub(super) fn text_until(&self, end: usize) -> Cow<'_, str> {
-        match self {
-            Words::Literal { literal, len } if *len > end => {
-                json::string_start(literal, end).map_or_else(|| self.text(), Cow::Owned)
-            }
-            _ => self.text(),
+    /// A window of the text as [`content::window`] gives it, as a JSON string.
+    pub(super) fn window(&self, offset: usize, max: usize) -> Pane {
+        self.written_window(offset, max).unwrap_or_else(|| {
+            let text = self.text();
+            let window = content::window(&text, offset, max);
+            let (data, len) = (json::quote(window.text), window.text.len());
+            Pane { data, len, next_offset: window.next_offset }
+        })
+    }
+
+    /// The same without making the text, where that can be done.
+    fn written_window(&self, offset: usize, max: usize) -> Option<Pane> {
+        let Words::Literal { literal, len } = self else { return None };
+        // Even the longest character fits.
+        if max < char::MAX_LEN_UTF8 {
+            return None;
         }
+        let part = json::string_part(literal, offset..offset.saturating_add(max))?;
+        let end = part.meant.end;
+        let data = format!("\"{}\"", part.written);
+        Some(Pane { data, len: part.meant.len(), next_offset: (end < *len).then_some(end) })
     }
 
     /// The text; made anew each time.
@@ -116,6 +129,16 @@ impl<'a> Words<'a> {
             Words::Plain(text) => Cow::Borrowed(text),
         }
     }
+}
+
+/// What a window of a text shows.
+pub(super) struct Pane {
+    /// As a JSON string.
+    pub(super) data: String,
+    /// How many bytes of the text it shows.
+    pub(super) len: usize,
+    /// Where the next one begins.
+    pub(super) next_offset: Option<usize>,
 }
 
 /// A text to be shown.

@@ -135,16 +135,13 @@ fn show_text<'a>(
     if let Some(literal) = words.literal().filter(|_| is_whole) {
         return Ok(Shown { data: Cow::Borrowed(literal), ..shown });
     }
-    // Of a long text only as much is made as is looked at.
-    let text =
-        words.text_until(asked.offset.saturating_add(max).saturating_add(char::MAX_LEN_UTF8));
-    let window = content::window(&text, asked.offset, max);
+    let window = words.window(asked.offset, max);
     let note = (wants_json && !is_whole)
         .then_some("part of a JSON text; put the parts together to parse it");
     // Whoever put the parts together can see that they are of one whole.
     let is_last = asked.offset > 0 && window.next_offset.is_none();
-    let sha256 = is_last.then(|| sha256(text.as_bytes()));
-    let (data, next_offset) = (quote(window.text).into(), window.next_offset);
+    let sha256 = is_last.then(|| sha256(words.text().as_bytes()));
+    let (data, next_offset) = (window.data.into(), window.next_offset);
     Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
 }
 
@@ -299,10 +296,8 @@ impl Several<'_> {
         let offset = self.asked.offset.saturating_sub(begin);
         let piece = match &form {
             Form::Text(text) => {
-                let words = text.words.text();
-                let window = content::window(&words, offset, left.max(1));
-                let cost = window.text.len();
-                Piece { key: "text", data: quote(window.text), next: window.next_offset, cost }
+                let window = text.words.window(offset, left.max(1));
+                Piece { key: "text", data: window.data, next: window.next_offset, cost: window.len }
             }
             Form::Bytes(bytes) => {
                 let window = content::base64_window(bytes, offset, left);
