@@ -31,7 +31,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use lab::Lab;
-use machine::Machine;
+use machine::{Machine, Watch};
 use report::Section;
 
 #[derive(Debug, Args)]
@@ -92,7 +92,7 @@ pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
     let machine = Machine::describe()?;
     lookups::require_valgrind()?;
     let lab = Lab::open(options.quick)?;
-    let busy = machine::busy_share()?;
+    let watch = Watch::begin()?;
     let wanted = options.filter.as_deref().unwrap_or_default();
 
     let mut sections = Vec::new();
@@ -110,9 +110,9 @@ pub(crate) fn bench(options: &Options) -> anyhow::Result<()> {
     if options.filter.is_some() {
         anyhow::ensure!(!sections.is_empty(), "no measurement has that name");
         if options.renew {
-            report::renew(&machine, busy, &sections)?;
+            report::renew(&machine, &watch.end()?, &sections)?;
         }
         return Ok(());
     }
-    report::write(&machine, busy, options, &sections)
+    report::write(&machine, &watch.end()?, options, &sections)
 }

@@ -42,21 +42,53 @@ impl Machine {
     }
 }
 
-/// The share of processor time that is in use while we do nothing.
-pub(super) fn busy_share() -> anyhow::Result<f64> {
-    let (busy_before, all_before) = processor_time()?;
-    thread::sleep(WATCH);
-    let (busy, all) = processor_time()?;
-    Ok((busy - busy_before) / (all - all_before))
+/// What others took of the processors' time, as shares of it.
+pub(super) struct Disturbance {
+    /// Just before the first measurement, while we did nothing.
+    pub(super) before: f64,
+    /// Other machines on the same hardware, while we measured.
+    pub(super) stolen: f64,
 }
 
-/// Ticks in use and ticks in all since the machine was started; see proc(5).
-fn processor_time() -> anyhow::Result<(f64, f64)> {
-    const IDLE: [usize; 2] = [3, 4];
-    let stat = fs::read_to_string("/proc/stat")?;
-    let first = stat.lines().next().context("/proc/stat is empty")?;
-    let ticks: Vec<f64> = first.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
-    let all: f64 = ticks.iter().take(8).sum();
-    let idle: f64 = IDLE.iter().filter_map(|&at| ticks.get(at)).sum();
-    Ok((all - idle, all))
+/// Looks at the processors from before the first measurement to after the last.
+pub(super) struct Watch {
+    before: f64,
+    start: Ticks,
+}
+
+impl Watch {
+    pub(super) fn begin() -> anyhow::Result<Watch> {
+        let idle = Ticks::now()?;
+        thread::sleep(WATCH);
+        let start = Ticks::now()?;
+        Ok(Watch { before: (start.busy - idle.busy) / (start.all - idle.all), start })
+    }
+
+    pub(super) fn end(&self) -> anyhow::Result<Disturbance> {
+        let end = Ticks::now()?;
+        let stolen = (end.stolen - self.start.stolen) / (end.all - self.start.all);
+        Ok(Disturbance { before: self.before, stolen })
+    }
+}
+
+/// Ticks since the machine was started; see proc(5).
+struct Ticks {
+    busy: f64,
+    stolen: f64,
+    all: f64,
+}
+
+impl Ticks {
+    fn now() -> anyhow::Result<Ticks> {
+        const IDLE: [usize; 2] = [3, 4];
+        const STOLEN: usize = 7;
+        let stat = fs::read_to_string("/proc/stat")?;
+        let first = stat.lines().next().context("/proc/stat is empty")?;
+        let ticks: Vec<f64> =
+            first.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
+        let all: f64 = ticks.iter().take(STOLEN + 1).sum();
+        let idle: f64 = IDLE.iter().filter_map(|&at| ticks.get(at)).sum();
+        let stolen = ticks.get(STOLEN).copied().unwrap_or_default();
+        Ok(Ticks { busy: all - idle, stolen, all })
+    }
 }

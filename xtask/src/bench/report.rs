@@ -6,7 +6,7 @@ use std::fs;
 use anyhow::Context as _;
 
 use super::Options;
-use super::machine::Machine;
+use super::machine::{Disturbance, Machine};
 use crate::steps;
 
 const DOCUMENT: &str = "docs/performance.md";
@@ -104,11 +104,11 @@ pub(super) fn figure(value: f64) -> String {
 
 pub(super) fn write(
     machine: &Machine,
-    busy: f64,
+    others: &Disturbance,
     options: &Options,
     sections: &[Section],
 ) -> anyhow::Result<()> {
-    let document = render(machine, busy, options, sections)?;
+    let document = render(machine, others, options, sections)?;
     let path = steps::root().join(DOCUMENT);
     fs::create_dir_all(path.parent().context("the document lies in a folder")?)?;
     fs::write(&path, document).with_context(|| format!("cannot write {DOCUMENT}"))?;
@@ -117,15 +117,20 @@ pub(super) fn write(
 }
 
 /// Puts measurements into the document in the place of those of an earlier run.
-pub(super) fn renew(machine: &Machine, busy: f64, sections: &[Section]) -> anyhow::Result<()> {
+pub(super) fn renew(
+    machine: &Machine,
+    others: &Disturbance,
+    sections: &[Section],
+) -> anyhow::Result<()> {
     let path = steps::root().join(DOCUMENT);
     let mut document = fs::read_to_string(&path).with_context(|| DOCUMENT.to_owned())?;
     let when = format!(
-        "*Measured again later, alone, on {} cores of {}: load average {:.2}, {:.0} % in use by others.*",
+        "*Measured again later, alone, on {} cores of {}: load average {:.2}, {:.0} % in use by others before, {:.0} % taken by other machines meanwhile.*",
         machine.cores,
         machine.processor,
         machine.load,
-        busy * 100.0
+        others.before * 100.0,
+        others.stolen * 100.0
     );
     for section in sections {
         document = renewed(&document, section, &when)
@@ -159,7 +164,7 @@ fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
 
 fn render(
     machine: &Machine,
-    busy: f64,
+    others: &Disturbance,
     options: &Options,
     sections: &[Section],
 ) -> anyhow::Result<String> {
@@ -172,7 +177,7 @@ fn render(
         command.push_str(" --harness DIR");
     }
     writeln!(text, "Made by `{command}`; every figure is from that one run.\n")?;
-    text.push_str(&conditions(machine, busy, options.quick));
+    text.push_str(&conditions(machine, others, options.quick));
 
     text.push_str("\n## Promises\n\n");
     let mut promises = Table::new(&["what", "promised", "measured", ""]);
@@ -188,15 +193,17 @@ fn render(
     Ok(text)
 }
 
-fn conditions(machine: &Machine, busy: f64, is_quick: bool) -> String {
+fn conditions(machine: &Machine, others: &Disturbance, is_quick: bool) -> String {
     let Machine { cores, processor, memory_gb, load, compiler } = machine;
     let mut text = format!(
         "Measured on {cores} cores of {processor}, {memory_gb:.0} GB of memory, built by {compiler}; \
          client, Trove and upstream share the cores. Load average at the start {load:.2}; \
-         {:.0} % of the processors in use by others just before the first measurement.\n",
-        busy * 100.0
+         {:.0} % of the processors in use by others just before the first measurement, \
+         {:.0} % taken by other machines meanwhile.\n",
+        others.before * 100.0,
+        others.stolen * 100.0
     );
-    if busy > BUSY || *load > HIGH_LOAD * *cores as f64 {
+    if others.before.max(others.stolen) > BUSY || *load > HIGH_LOAD * *cores as f64 {
         text.push_str("\n**The machine was busy**: times, rates and ratios are rough, and processor times rise too; memory and instruction counts hold.\n");
     }
     if is_quick {
