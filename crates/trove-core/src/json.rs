@@ -7,7 +7,7 @@
 mod strings;
 mod writer;
 
-use std::{borrow::Cow, fmt, ops::Range, sync::Arc};
+use std::{borrow::Cow, fmt, mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -293,6 +293,30 @@ impl<'a> Object<'a> {
         text
     }
 
+    /// The object as text, in pieces that stand one after another: values of `whole` that are at
+    /// least so long are shared with it, the rest is written.
+    pub fn to_pieces(&self, whole: &Json, least: usize) -> Vec<Bytes> {
+        let (mut pieces, mut text) = (Vec::new(), String::from("{"));
+        for (n, (key, value)) in self.members.iter().enumerate() {
+            if n > 0 {
+                text.push(',');
+            }
+            push_quoted(&mut text, key);
+            text.push(':');
+            if value.len() >= least && place_in(&whole.text, value).is_some() {
+                pieces.extend([
+                    mem::take(&mut text).into(),
+                    whole.text.slice_ref(value).into_bytes(),
+                ]);
+            } else {
+                text.push_str(value);
+            }
+        }
+        text.push('}');
+        pieces.push(text.into());
+        pieces
+    }
+
     /// The object as a value.
     pub fn to_json(&self) -> Json {
         Json::valid(self.to_text().into())
@@ -398,6 +422,23 @@ mod tests {
             object.to_text(),
             r#"{"size":1.0,"uri":"s+a:b","x":{"n":1e3, "z":null},"big":123456789012345678901234567890}"#
         );
+    }
+
+    #[test]
+    fn in_pieces_it_is_the_same_and_what_is_long_is_not_copied() {
+        let long = "x".repeat(50);
+        let body =
+            Json::parse(format!(r#"{{"ttlMs":1, "contents":["{long}"],"n":{{}} }}"#)).unwrap();
+        let mut object = body.object().unwrap();
+        object.remove("ttlMs");
+        object.set("ours", quote(&"y".repeat(60)));
+        let pieces = object.to_pieces(&body, 40);
+        assert_eq!(pieces.concat(), object.to_text().into_bytes());
+        assert_eq!(pieces.len(), 3);
+        let at = body.as_str().find("[\"").unwrap();
+        assert_eq!(pieces[1].as_ptr(), body.as_bytes()[at..].as_ptr());
+        assert_eq!(object.to_pieces(&body, 100).len(), 1);
+        assert_eq!(Object::new().to_pieces(&body, 1).concat(), b"{}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod upstream;
 mod era;
 mod kin;
 mod lines;
+mod payload;
 mod repeated;
 mod sse;
 mod wire;

@@ -7,7 +7,10 @@ use bytestring::ByteString;
 use serde::Deserialize;
 use trove_core::json::{Json, Object, items, quote};
 
-use crate::bounds::MAX_BATCH;
+use crate::{bounds::MAX_BATCH, payload::Payload};
+
+/// What a request is answered with.
+pub(crate) type Outcome = Result<Payload, RpcError>;
 
 /// One message, its payload still text.
 #[derive(Debug)]
@@ -231,14 +234,16 @@ pub(crate) fn notification(method: &str, params: Option<&str>) -> Bytes {
 }
 
 /// The answer to a request.
-pub(crate) fn response(id: &Json, outcome: &Result<Json, RpcError>) -> Bytes {
+pub(crate) fn response(id: &Json, outcome: &Outcome) -> Bytes {
     match outcome {
         Ok(result) => {
-            let mut out = BytesMut::with_capacity(result.as_bytes().len() + 64);
+            let mut out = BytesMut::with_capacity(result.len() + 64);
             out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
             out.extend_from_slice(id.as_bytes());
             out.extend_from_slice(b",\"result\":");
-            extend_one_line(&mut out, result.as_bytes());
+            for piece in result.pieces() {
+                extend_one_line(&mut out, piece);
+            }
             out.extend_from_slice(b"}");
             out.freeze()
         }
@@ -327,7 +332,7 @@ mod tests {
     #[test]
     fn a_message_is_always_one_line() {
         let result = Json::parse("{\n\"a\":\r\n\"b\\n\"}").unwrap();
-        let line = response(&Json::parse("1").unwrap(), &Ok(result));
+        let line = response(&Json::parse("1").unwrap(), &Ok(result.into()));
         assert_eq!(line, &br#"{"jsonrpc":"2.0","id":1,"result":{ "a":  "b\n"}}"#[..]);
     }
 

@@ -12,18 +12,20 @@ use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use trove_core::Json;
 
-use crate::wire::{self, RpcError};
-
-/// From this size on a copy costs more than a second write.
-const WORTH_SPARING: usize = 64 * 1024;
+use crate::{
+    payload::WORTH_SPARING,
+    wire::{self, Outcome},
+};
 
 /// The body of an answer.
-pub(crate) fn answer(id: &Json, outcome: &Result<Json, RpcError>) -> Body {
+pub(crate) fn answer(id: &Json, outcome: &Outcome) -> Body {
     match outcome {
-        Ok(result) if result.as_bytes().len() >= WORTH_SPARING => {
+        Ok(result) if result.len() >= WORTH_SPARING => {
             let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.as_str());
-            let parts = [head.into(), result.as_bytes().clone(), Bytes::from_static(b"}")];
-            Body::new(Parts(parts.into()))
+            let mut parts = VecDeque::from([Bytes::from(head)]);
+            parts.extend(result.pieces().iter().cloned());
+            parts.push_back(Bytes::from_static(b"}"));
+            Body::new(Parts(parts))
         }
         outcome => Body::from(wire::response(id, outcome)),
     }

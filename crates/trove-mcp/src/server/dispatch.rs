@@ -23,7 +23,7 @@ use super::{
 use crate::{
     era::{SKILLS, Version},
     kin::CIRCLE,
-    wire::{Request, RpcError, code},
+    wire::{Outcome, Request, RpcError, code},
 };
 
 impl Server {
@@ -34,7 +34,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let work = pin!(self.dispatch(method, params, asking, notices));
         timed(self.begin(method), work).await
     }
@@ -46,7 +46,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         if self.kin.has_seen(asking.meta.as_ref()) {
             return Err(RpcError::new(code::INVALID_REQUEST, format!("not answered: {CIRCLE}")));
         }
@@ -74,9 +74,9 @@ impl Server {
             }
             "completion/complete" => self.complete(params, asking).await,
             "server/discover" if is_modern => {
-                Ok(self.told(self.discover(&asking.caller), &asking.caller))
+                Ok(self.told(self.discover(&asking.caller), &asking.caller).into())
             }
-            "ping" if !is_modern => Ok(Json::empty_object()),
+            "ping" if !is_modern => Ok(Json::empty_object().into()),
             _ => Err(unknown_method(method)),
         }
     }
@@ -87,7 +87,7 @@ impl Server {
         key: &'static str,
         params: Option<&Json>,
         asking: &Asking,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let cursor = params.and_then(|params| params.get_str("cursor"));
         let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
         let mut answer = answer.map_err(|error| encode::error(error, asking.version))?;
@@ -98,7 +98,7 @@ impl Server {
             _ => Vec::new(),
         };
         answer.page.entries.splice(0..0, ours);
-        Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller))
+        Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller).into())
     }
 
     async fn read(
@@ -106,7 +106,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let uri = required(params.as_ref(), "uri")?;
         let subject = Subject { action: None, name: &uri, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
@@ -124,7 +124,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let ToolCall { name, arguments: given, is_ours } = call;
         if !is_ours {
             return self.act(Action::CallTool, params, asking, notices).await;
@@ -144,7 +144,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let name = required(params.as_ref(), "name")?;
         let given = params.as_ref().and_then(|params| params.get("arguments"));
         let ask = asking.ask(params.as_ref(), None);
@@ -161,7 +161,7 @@ impl Server {
         params: Option<Json>,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let name = required(params.as_ref(), action.key())?;
         let subject = Subject { action: Some(action), name: &name, caller: &asking.caller };
         let params = self.unsealed(params, subject, asking)?;
@@ -175,7 +175,7 @@ impl Server {
         self.sealed(answer, subject, keeping, asking.version)
     }
 
-    async fn complete(&self, params: Option<Json>, asking: &Asking) -> Result<Json, RpcError> {
+    async fn complete(&self, params: Option<Json>, asking: &Asking) -> Outcome {
         let arguments = arguments(params.as_ref());
         let ask = asking.ask(None, None);
         let answer = match self.gateway.complete(&asking.caller, &arguments, ask).await {
@@ -209,11 +209,14 @@ impl Server {
         subject: Subject<'_>,
         keeping: Keeping,
         version: Version,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         let answer = answer.map_err(|error| encode::error(error, version))?;
         let needs_input = answer.needs_input;
         let result = encode::reply(answer, keeping, version)?;
-        Ok(if needs_input { self.seal.close(result, &subject.to_string()) } else { result })
+        if !needs_input {
+            return Ok(result);
+        }
+        Ok(self.seal.close(result.into_json(), &subject.to_string()).into())
     }
 
     fn discover(&self, caller: &Caller) -> Json {

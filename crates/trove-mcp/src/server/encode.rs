@@ -12,7 +12,8 @@ use trove_core::{
 use super::server_info;
 use crate::{
     era::{Version, meta},
-    wire::{RpcError, code},
+    payload::Payload,
+    wire::{Outcome, RpcError, code},
 };
 
 /// Where a modern result names the upstream that made it.
@@ -57,7 +58,7 @@ pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> 
 }
 
 /// A Source's answer.
-pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Result<Json, RpcError> {
+pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Outcome {
     if !version.is_modern() {
         return legacy_reply(reply);
     }
@@ -65,10 +66,10 @@ pub(crate) fn reply(reply: Reply, keeping: Keeping, version: Version) -> Result<
     let mut object = reply.body.object().ok_or_else(malformed)?;
     let keeping = if reply.needs_input { Keeping::OnceOnly } else { keeping };
     modernise(&mut object, keeping, reply.freshness);
-    Ok(object.to_json())
+    Ok(Payload::of(&object, &reply.body))
 }
 
-fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
+fn legacy_reply(reply: Reply) -> Outcome {
     if reply.needs_input {
         return Err(RpcError::new(
             code::INTERNAL_ERROR,
@@ -76,9 +77,9 @@ fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
         ));
     }
     if !reply.is_annotated {
-        return Ok(reply.body);
+        return Ok(reply.body.into());
     }
-    let Some(mut object) = reply.body.object() else { return Ok(reply.body) };
+    let Some(mut object) = reply.body.object() else { return Ok(reply.body.into()) };
     for key in ["resultType", "ttlMs", "cacheScope"] {
         object.remove(key);
     }
@@ -92,7 +93,7 @@ fn legacy_reply(reply: Reply) -> Result<Json, RpcError> {
         Some(None) => drop(object.remove("_meta")),
         None => {}
     }
-    Ok(object.to_json())
+    Ok(Payload::of(&object, &reply.body))
 }
 
 /// What every modern result says.

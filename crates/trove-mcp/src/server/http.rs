@@ -38,7 +38,7 @@ use crate::{
     bounds::{MAX_BATCH, MAX_NOTICES},
     era::Version,
     sse,
-    wire::{self, Message, Request, RpcError, code},
+    wire::{self, Message, Outcome, Request, RpcError, code},
 };
 
 /// How many messages wait for a legacy client that is not listening.
@@ -376,7 +376,8 @@ impl HttpDoor {
         let Some(id) = self.sessions.admit(&self.server, session).await else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");
         };
-        let mut response = respond(StatusCode::OK, Some(body::answer(&request.id, &Ok(result))));
+        let mut response =
+            respond(StatusCode::OK, Some(body::answer(&request.id, &Ok(result.into()))));
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(headers::SESSION, id);
         }
@@ -472,7 +473,7 @@ fn stream_answer<F>(
     work: impl FnOnce(mpsc::Sender<trove_core::source::Notice>) -> F,
 ) -> Response
 where
-    F: Future<Output = Result<Json, RpcError>> + Send + 'static,
+    F: Future<Output = Outcome> + Send + 'static,
 {
     let (sender, notices) = mpsc::channel(MAX_NOTICES);
     let work = Box::pin(work(sender));
@@ -533,9 +534,7 @@ fn event_response(body: Body) -> Response {
 }
 
 /// Does the work to its end, whether or not somebody still waits for it.
-async fn finish(
-    work: impl Future<Output = Result<Json, RpcError>> + Send + 'static,
-) -> Result<Json, RpcError> {
+async fn finish(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
     let failed =
         |_| Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"));
     tokio::spawn(work).await.unwrap_or_else(failed)
@@ -551,7 +550,7 @@ fn accepts_events(headers: &HeaderMap) -> bool {
 }
 
 /// What a modern answer means in HTTP.
-fn status_of(outcome: &Result<Json, RpcError>) -> StatusCode {
+fn status_of(outcome: &Outcome) -> StatusCode {
     match outcome {
         Err(error) => match error.code {
             code::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,

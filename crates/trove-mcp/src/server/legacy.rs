@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     era::Version,
-    wire::{self, Request, RpcError, code},
+    wire::{self, Outcome, Request, RpcError, code},
 };
 
 /// What tells a client that the list of resources is another one.
@@ -76,7 +76,7 @@ impl Session {
         request: Request,
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         match request.method.as_str() {
             // What is watched is counted, so these are never broken off in the middle.
             method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
@@ -97,17 +97,19 @@ impl Session {
         method: &str,
         params: Option<&Json>,
         asking: &Asking,
-    ) -> Result<Json, RpcError> {
+    ) -> Outcome {
         match method {
             "resources/subscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 let watched = self.interest.watch(&server.gateway, &asking.caller, &uri).await;
-                watched.map(|()| Json::empty_object()).map_err(|e| encode::error(e, self.version))
+                watched
+                    .map(|()| Json::empty_object().into())
+                    .map_err(|e| encode::error(e, self.version))
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 self.interest.unwatch(&server.gateway, &asking.caller, &uri).await;
-                Ok(Json::empty_object())
+                Ok(Json::empty_object().into())
             }
             _ => self.set_level(server, params).await,
         }
@@ -139,14 +141,14 @@ impl Session {
         asking
     }
 
-    async fn set_level(&self, server: &Server, params: Option<&Json>) -> Result<Json, RpcError> {
+    async fn set_level(&self, server: &Server, params: Option<&Json>) -> Outcome {
         let name = required(params, "level")?;
         let rank = level(&name).ok_or_else(|| {
             RpcError::new(code::INVALID_PARAMS, format!("`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"))
         })?;
         self.interest.log_level.store(rank, Ordering::Relaxed);
         server.gateway.set_log_level(&self.caller, &name).await;
-        Ok(Json::empty_object())
+        Ok(Json::empty_object().into())
     }
 
     /// Takes a notification from this client.
@@ -193,8 +195,8 @@ impl UnderWay {
     pub(crate) async fn run(
         &self,
         id: &Json,
-        work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
-    ) -> Result<Json, RpcError> {
+        work: Pin<&mut impl Future<Output = Outcome>>,
+    ) -> Outcome {
         let token = CancellationToken::new();
         let key = id.as_bytes().to_vec();
         self.table().insert(key.clone(), token.clone());

@@ -4,13 +4,13 @@ use std::{panic::AssertUnwindSafe, pin::Pin};
 
 use futures_util::FutureExt as _;
 use tracing::error;
-use trove_core::{
-    Json,
-    metrics::{Ending, OTHER, Timer},
-};
+use trove_core::metrics::{Ending, OTHER, Timer};
 
 use super::Server;
-use crate::wire::{RpcError, code};
+use crate::{
+    payload::Payload,
+    wire::{Outcome, RpcError, code},
+};
 
 /// The methods that are counted apart. What clients make up is counted together, so that
 /// nobody can fill the table.
@@ -54,10 +54,7 @@ impl Server {
 /// Does the work and tells the timer how it ended. A panic is one failure: whoever asked
 /// hears of it, and nobody else does. Whoever calls holds the work: handed over, it would
 /// take its room twice, and every request is moved once.
-pub(super) async fn timed(
-    timer: Timer,
-    work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
-) -> Result<Json, RpcError> {
+pub(super) async fn timed(timer: Timer, work: Pin<&mut impl Future<Output = Outcome>>) -> Outcome {
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         error!("a request failed by a fault of our own");
         let message = "this failed by a fault of Trove's own; report it with the log of this \
@@ -71,8 +68,8 @@ pub(super) async fn timed(
 /// The same for the call of a tool, whose failures are answers that say so.
 pub(super) async fn timed_call(
     timer: Timer,
-    work: Pin<&mut impl Future<Output = Result<Json, RpcError>>>,
-) -> Result<Json, RpcError> {
+    work: Pin<&mut impl Future<Output = Outcome>>,
+) -> Outcome {
     let outcome = work.await;
     let has_failed = outcome.as_ref().map_or(true, is_failure);
     timer.end(if has_failed { Ending::Error } else { Ending::Ok });
@@ -81,8 +78,9 @@ pub(super) async fn timed_call(
 
 /// Whether the result of a tool tells of a failure. Such results are short, so the long
 /// ones are not searched; of the others few say `true` after this key anywhere.
-fn is_failure(result: &Json) -> bool {
+fn is_failure(result: &Payload) -> bool {
     const KEY: &[u8] = b"\"isError\"";
+    let Payload::Whole(result) = result else { return false };
     let text = result.as_bytes();
     let may_say_so = |at: usize| {
         let value = text[at + KEY.len()..].trim_ascii_start().strip_prefix(b":");
@@ -97,11 +95,14 @@ fn is_failure(result: &Json) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use trove_core::Json;
+
     use super::*;
 
     #[test]
     fn a_failure_is_what_the_result_itself_says() {
-        let is_failure = |text: &str| is_failure(&Json::parse(text.to_owned()).expect("JSON"));
+        let is_failure =
+            |text: &str| is_failure(&Json::parse(text.to_owned()).expect("JSON").into());
         assert!(is_failure(r#"{"content":[],"isError":true}"#));
         assert!(is_failure("{ \"isError\" :\n true, \"content\": [] }"));
         assert!(!is_failure(r#"{"content":[],"isError":false}"#));

@@ -38,7 +38,7 @@ impl Server {
         let outcome = if method == "initialize" && !version.is_modern() {
             let mut params = Object::new();
             params.set_str("protocolVersion", version.as_str());
-            Ok(self.initialize(Some(&params.to_json()), &caller).1)
+            Ok(self.initialize(Some(&params.to_json()), &caller).1.into())
         } else {
             let asking = if version.is_modern() {
                 Asking::modern(caller, Some(request_meta(whom))).ok()?

@@ -25,7 +25,7 @@ use crate::{
     bounds::{MAX_BATCH, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
     era::Version,
     lines::{Line, Lines, write},
-    wire::{self, Message, Request, RpcError, code},
+    wire::{self, Message, Outcome, Request, RpcError, code},
 };
 
 /// How long requests under way may take once the client asks no more.
@@ -168,7 +168,7 @@ impl Client {
                 Session::begin(&self.server, (version, params), caller, self.out.clone())
             };
             self.session.get_or_init(begin).await;
-            Ok(result)
+            Ok(result.into())
         };
         self.send(wire::response(&request.id, &outcome)).await;
     }
@@ -248,9 +248,9 @@ impl Client {
         &self,
         asking: &Asking,
         work: impl FnOnce(Option<mpsc::Sender<Notice>>) -> F,
-    ) -> Result<Json, RpcError>
+    ) -> Outcome
     where
-        F: Future<Output = Result<Json, RpcError>>,
+        F: Future<Output = Outcome>,
     {
         if !asking.wants_notices() {
             return work(None).await;

@@ -27,7 +27,7 @@ use super::{
 };
 use crate::{
     bounds::MAX_OUTBOX,
-    wire::{self, Message, RpcError, code},
+    wire::{self, Message, Outcome, RpcError, code},
 };
 
 /// The requests under way on one connection.
@@ -206,9 +206,9 @@ impl Link for MuxLink {
 }
 
 /// What we answer to a server that asks us: we are alive, and we offer nothing.
-pub(crate) fn refuse_or_pong(method: &str) -> Result<Json, RpcError> {
+pub(crate) fn refuse_or_pong(method: &str) -> Outcome {
     match method {
-        "ping" => Ok(Json::empty_object()),
+        "ping" => Ok(Json::empty_object().into()),
         _ => Err(RpcError::new(code::METHOD_NOT_FOUND, "this client offers no such method")),
     }
 }
