@@ -146,6 +146,28 @@ async fn several_contents_stay_several_and_in_order() {
     }
 }
 
+/// So long that it goes out in pieces, with what an era says of a result around it.
+#[tokio::test]
+async fn a_long_result_is_the_same_through_every_door() {
+    const URI: &str = "toy://item/0";
+    for (era, args) in UPSTREAMS {
+        let args = format!("{args} --size 200000 --bare --resources 1");
+        let straight = Straight::start("one", &args, era).await;
+        let trove = Trove::with(&[whole("one", &args)]).await;
+        let expected = member(&read(&straight.client, URI).await, "contents");
+        for kind in Kind::ALL {
+            let through = read(&trove.client(kind).await, URI).await;
+            assert_eq!(member(&through, "contents"), expected, "{kind:?} of {era:?}");
+            let short = read(&trove.client(kind).await, "info://health").await;
+            assert_eq!(
+                member(&through, "ttlMs").is_some(),
+                member(&short, "ttlMs").is_some(),
+                "{kind:?} of {era:?}"
+            );
+        }
+    }
+}
+
 #[tokio::test]
 async fn twenty_mebibytes_arrive_whole() {
     const SIZE: usize = 20 * 1024 * 1024;
