@@ -101,6 +101,20 @@ export async function openPage(browser, trove, options = {}) {
   return page;
 }
 
+/** Keeps answers back, from the one after the first `before` on, until what it gives is called. */
+export async function holdBack(page, pattern, before = 0) {
+  let asked = 0;
+  let go;
+  const gone = new Promise((done) => { go = done; });
+  page.on('close', go);
+  await page.route(pattern, async (route) => {
+    asked += 1;
+    if (asked > before) await gone;
+    await route.continue().catch(() => {});
+  });
+  return go;
+}
+
 /** Nothing went wrong, nothing left, nothing is out of reach of a screen reader. */
 export async function isSound(page, { axe = true } = {}) {
   assert.deepEqual(page.wrong, []);

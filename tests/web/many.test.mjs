@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 
-import { isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
+import { holdBack, isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
 
 const MANY = 100_000;
 let trove;
@@ -33,6 +33,19 @@ test('the whole list can be scrolled, and only what is in sight exists', async (
   }
   assert.ok((await page.innerText('.list')).includes(`${MANY - 1}`));
   await isSound(page);
+  await page.context().close();
+});
+
+test('rows that are on their way say so', async () => {
+  const page = await openPage(browser, trove);
+  await page.view('browse?server=share');
+  await page.waitForSelector('.row b');
+  const go = await holdBack(page, '**/api/resources?*');
+  await page.evaluate(() => { document.querySelector('.list').scrollTop = 2_000_000; });
+  await page.getByRole('option', { name: 'Loading' }).first().waitFor();
+  await isSound(page);
+  go();
+  await page.waitForFunction(() => !document.querySelector('.ghost') && document.querySelector('.row b'));
   await page.context().close();
 });
 

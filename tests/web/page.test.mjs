@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
-import { frame, isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
+import { frame, holdBack, isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
 
 const HOSTILE = '<script>parent.pwned=1</script><img src="http://evil.test/x.png" onerror="parent.pwned=1">';
 const CANARY = 'canary-7f3a';
@@ -128,15 +128,11 @@ test('searching as one types, with marks, reasons and servers to choose', async 
 
 test('what is typed while the first answer is on its way is not lost', async () => {
   const page = await open();
-  let hold = true;
-  await page.route('**/api/find?q=r&*', async (route) => {
-    while (hold) await new Promise((done) => setTimeout(done, 20));
-    await route.continue();
-  });
+  const go = await holdBack(page, '**/api/find?q=r&*');
   await page.keyboard.press('/');
   await page.keyboard.type('release runbook');
   await page.waitForFunction(() => location.hash.endsWith('q=release+runbook'));
-  hold = false;
+  go();
   await page.waitForFunction(() => document.querySelector('.status')?.textContent.startsWith('1 resource'));
   await page.waitForSelector('.hit:has-text("Release runbook")');
   await isSound(page);
@@ -152,6 +148,19 @@ test('what a document holds is found when the typing pauses', async () => {
   await hit.waitFor();
   assert.match(await hit.innerText(), /content/);
   await isSound(page);
+  await page.context().close();
+});
+
+test('a list that is fetched anew shows what there was until that is there', async () => {
+  const page = await open();
+  const go = await holdBack(page, '**/api/resources?*', 1);
+  const second = page.waitForRequest(/api\/resources\?/).then(() => page.waitForRequest(/api\/resources\?/));
+  await page.view('browse');
+  await second;
+  await page.waitForSelector('.row[aria-posinset="11"] b');
+  assert.equal(await page.locator('.ghost').count(), 0);
+  await isSound(page);
+  go();
   await page.context().close();
 });
 

@@ -31,18 +31,20 @@ export function list({ height, label, fetch, draw, open, empty }) {
 
   async function load(page) {
     if (pages.has(page)) return;
-    pages.set(page, []);
+    const asked = [];
+    pages.set(page, asked);
     const own = age;
+    const forget = () => { if (pages.get(page) === asked) pages.delete(page); };
     try {
       const answer = await fetch(page * PAGE, PAGE);
-      if (own !== age) return;
+      if (own !== age) return forget();
       pages.set(page, answer.rows);
       if (answer.total !== total) resize(answer.total);
       for (const [n, node] of drawn) if (Math.floor(n / PAGE) === page) { node.remove(); drawn.delete(n); }
       paint();
       if (wanted !== null && row(wanted)) openWanted();
     } catch {
-      if (own === age) pages.delete(page);
+      forget();
     }
   }
 
@@ -68,7 +70,7 @@ export function list({ height, label, fetch, draw, open, empty }) {
       const data = row(n);
       if (!data) load(Math.floor(n / PAGE));
       const node = h('div.row', {
-        role: 'option', id: `row-${n}`, 'aria-posinset': n + 1, 'aria-setsize': total, 'aria-selected': String(n === at),
+        role: 'option', id: `row-${n}`, 'aria-posinset': n + 1, 'aria-setsize': total, 'aria-selected': String(n === at), 'aria-label': data ? null : 'Loading',
         onclick() { at = n; select(); if (row(n)) open(row(n)); },
       }, data ? draw(data, n) : h('span.ghost'));
       node.style.transform = `translateY(${n * height}px)`;
@@ -110,11 +112,15 @@ export function list({ height, label, fetch, draw, open, empty }) {
   return {
     node: stack,
     focus: () => box.focus({ preventScroll: true }),
-    /** Fetches everything anew; `keepPlace`: without jumping to the top. */
+    /**
+     * Fetches everything anew, and shows what there was until that is there; `keepPlace`:
+     * without jumping to the top. Gives nothing where it was asked once more meanwhile.
+     */
     async reset(keepPlace) {
-      age++;
-      pages.clear();
+      const own = ++age;
       const answer = await fetch(0, PAGE);
+      if (own !== age) return null;
+      pages.clear();
       pages.set(0, answer.rows);
       for (const node of drawn.values()) node.remove();
       drawn.clear();

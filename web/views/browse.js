@@ -28,6 +28,7 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
 
   async function reload(keepPlace) {
     const answer = await rows.reset(keepPlace);
+    if (!answer) return;
     fill(total, many(answer.total, 'resource'));
     draw(answer.facets);
   }
@@ -52,6 +53,7 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
     title,
     node: h('section.browse', { class: fixed.scheme ? 'flat' : '' }, h('h1.unseen', null, title),
       fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('h2', null, 'Places'), tree), h('div.rows', null, bar, rows.node)),
+    // Asked once more: nothing tells of changes while the places are on their way.
     ready() { rows.reset(true); rows.focus(); },
     hear: (name, data) => name === 'lists' && data.resources && again(),
     update: () => { reload(); return true; },
