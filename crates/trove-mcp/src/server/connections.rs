@@ -42,7 +42,10 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service as _;
 use tracing::{debug, warn};
 
-use super::refusing::refuse;
+use super::{
+    gather::{Gathered, Run},
+    refusing::refuse,
+};
 use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 
 /// How often it is looked whether a connection has anything to do.
@@ -171,7 +174,7 @@ fn answering(
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
             under_way.0.is_answering.store(false, Ordering::Release);
-            Ok(answer.map(|body| Answer { body, _under_way: under_way }))
+            Ok(answer.map(|body| Answer { body: Gathered::new(body), _under_way: under_way }))
         })
     })
 }
@@ -202,18 +205,18 @@ impl Framing {
 
 /// An answer on its way: until its last byte is written its connection has something to do.
 struct Answer {
-    body: Body,
+    body: Gathered,
     _under_way: UnderWay,
 }
 
 impl hyper::body::Body for Answer {
-    type Data = Bytes;
+    type Data = Run;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    ) -> Poll<Option<Result<Frame<Run>, axum::Error>>> {
         Pin::new(&mut self.body).poll_frame(cx)
     }
 

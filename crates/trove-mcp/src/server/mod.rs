@@ -9,6 +9,7 @@ mod browser;
 mod connections;
 mod dispatch;
 mod encode;
+mod gather;
 mod guard;
 mod headers;
 mod http;
