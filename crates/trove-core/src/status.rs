@@ -18,6 +18,8 @@ pub struct StatusBoard {
 /// The state of one Source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceStatus {
+    /// Since when it is on the board.
+    pub since: Instant,
     /// Where it is in its life.
     pub state: State,
     /// How it is reached: `stdio`, `http`, `sse`, `builtin`.
@@ -96,6 +98,7 @@ impl SourceStatus {
     /// Known, nothing more.
     pub fn new(transport: &'static str) -> SourceStatus {
         SourceStatus {
+            since: Instant::now(),
             state: State::Idle,
             transport,
             protocol: None,
@@ -113,6 +116,11 @@ impl SourceStatus {
         }
     }
 
+    /// Whether it is still to be listed, and nothing is remembered of it either.
+    pub fn is_unlisted(&self) -> bool {
+        !self.is_settled() && self.counts == Counts::default()
+    }
+
     /// Whether the first attempt has ended, well or badly.
     pub fn is_settled(&self) -> bool {
         match self.state {
@@ -127,6 +135,11 @@ impl SourceStatus {
 }
 
 impl StatusBoard {
+    /// Whether something holds of any Source.
+    pub fn any(&self, holds: impl Fn(&SourceStatus) -> bool) -> bool {
+        self.read().values().any(holds)
+    }
+
     /// Puts a Source on the board.
     pub fn add(&self, id: &SourceId, transport: &'static str) {
         self.write().insert(id.clone(), SourceStatus::new(transport));

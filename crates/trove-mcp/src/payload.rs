@@ -5,7 +5,7 @@ use std::slice;
 use bytes::Bytes;
 use trove_core::{Json, json::Object};
 
-/// From this size on a copy costs more than a second write.
+/// From this size on a copy costs more than pieces do.
 pub(crate) const WORTH_SPARING: usize = 64 * 1024;
 
 /// The text of a result.

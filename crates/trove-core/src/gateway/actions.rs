@@ -78,8 +78,9 @@ impl Gateway {
         arguments: &Json,
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
-        let snapshot = self.snapshot().await;
-        let routed = match self.route(caller, &snapshot, action, arguments) {
+        let find = |snapshot: &Snapshot| self.route(caller, snapshot, action, arguments);
+        let (snapshot, routed) = self.once_known(find).await;
+        let routed = match routed {
             Ok(routed) => routed,
             Err(error) => {
                 return Err(self.refused(caller, &snapshot, (action, arguments), error).await);

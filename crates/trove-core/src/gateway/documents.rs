@@ -76,7 +76,7 @@ impl Gateway {
         let result = knowledge.get_content(sight, expression, pattern).await;
         let told = match &result {
             Ok(_) => Ok(Reply::plain(Json::empty_object())),
-            Err(_) => Err(AskError::NotFound { uri: PublicUri::new(expression) }),
+            Err(_) => Err(AskError::not_found(&PublicUri::new(expression))),
         };
         self.settle(&asked, &told);
         result

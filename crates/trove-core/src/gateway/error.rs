@@ -10,10 +10,12 @@ use crate::{
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AskError {
     /// No resource or template fits.
-    #[error("no source serves {uri}")]
+    #[error("no source serves {uri}{}", if *awaits_lists { NOT_ALL_LISTED } else { "" })]
     NotFound {
         /// What was asked for.
         uri: PublicUri,
+        /// Some server has not said yet what it has.
+        awaits_lists: bool,
     },
     /// Several Sources own it, and none is picked silently.
     #[error("several sources serve {uri}; ask for one of {}", list(candidates))]
@@ -66,10 +68,23 @@ pub enum AskError {
     },
 }
 
+/// What is said of a name that may become known.
+const NOT_ALL_LISTED: &str = "; not every server has been listed yet: try again in a while";
+
 impl AskError {
+    /// There is nothing of that name.
+    pub(super) fn not_found(uri: &PublicUri) -> AskError {
+        AskError::NotFound { uri: uri.clone(), awaits_lists: false }
+    }
+
+    /// Whether what was asked for is not in the catalogue.
+    pub(super) fn is_unknown_name(&self) -> bool {
+        matches!(self, AskError::NotFound { .. } | AskError::UnknownName { .. })
+    }
+
     pub(super) fn route(uri: &PublicUri, error: RouteError) -> AskError {
         match error {
-            RouteError::Unknown => AskError::NotFound { uri: uri.clone() },
+            RouteError::Unknown => AskError::not_found(uri),
             RouteError::TooLong { .. } => AskError::BadArguments { what: error.to_string() },
             RouteError::Ambiguous { candidates } => {
                 AskError::Ambiguous { uri: uri.clone(), candidates }

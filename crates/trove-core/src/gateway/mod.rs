@@ -5,6 +5,7 @@
 //! joins the parts.
 
 mod actions;
+mod arrivals;
 mod crawl;
 mod documents;
 mod error;

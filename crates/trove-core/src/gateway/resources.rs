@@ -96,11 +96,7 @@ impl Gateway {
         uri: &PublicUri,
         mut ask: Ask,
     ) -> Result<Reading, AskError> {
-        let snapshot = self.snapshot().await;
-        let route = match self.admit(caller, &snapshot, uri) {
-            Ok(route) => route,
-            Err(error) => return Err(self.as_if_absent(caller, &snapshot, uri, error).await),
-        };
+        let (snapshot, route) = self.admitted(caller, uri).await?;
         // Whoever watches the index grow, in our health, must not hold it up.
         if !route.source.is_builtin() {
             self.demand.note();
@@ -142,11 +138,24 @@ impl Gateway {
         arguments: &Json,
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
-        let snapshot = self.snapshot().await;
-        let (source, arguments) = self.localise_reference(caller, &snapshot, arguments)?;
+        let find = |snapshot: &Snapshot| self.localise_reference(caller, snapshot, arguments);
+        let (source, arguments) = self.once_known(find).await.1?;
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, source.id().as_str());
         perform(&source, None, Operation::Complete { arguments }, ask).await
+    }
+
+    /// The way to what `uri` names, once that can be known, and the Snapshot it is in.
+    async fn admitted(
+        &self,
+        caller: &Caller,
+        uri: &PublicUri,
+    ) -> Result<(Arc<Snapshot>, Route), AskError> {
+        let (snapshot, route) = self.once_known(|snapshot| self.admit(caller, snapshot, uri)).await;
+        match route {
+            Ok(route) => Ok((snapshot, route)),
+            Err(error) => Err(self.as_if_absent(caller, &snapshot, uri, error).await),
+        }
     }
 
     /// The way to what `uri` names, if the caller may go it. What is hidden from the
@@ -189,7 +198,7 @@ impl Gateway {
                 uri: uri.clone(),
                 roles: rule.map(|rule| rule.roles.clone()).unwrap_or_default(),
             }),
-            (Standing::Hidden, _) => Err(AskError::NotFound { uri: uri.clone() }),
+            (Standing::Hidden, _) => Err(AskError::not_found(uri)),
         }
     }
 
@@ -237,7 +246,7 @@ impl Gateway {
                 self.unwatch(watched).await;
                 Ok(())
             }
-            None => Err(AskError::NotFound { uri: uri.clone() }),
+            None => Err(AskError::not_found(uri)),
         };
         self.settle_end(&asked, &result);
     }
@@ -249,11 +258,7 @@ impl Gateway {
     }
 
     async fn watch_admitted(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
-        let snapshot = self.snapshot().await;
-        let route = match self.admit(caller, &snapshot, uri) {
-            Ok(route) => route,
-            Err(error) => return Err(self.as_if_absent(caller, &snapshot, uri, error).await),
-        };
+        let (_, route) = self.admitted(caller, uri).await?;
         self.check_there(caller, uri, &route).await?;
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;

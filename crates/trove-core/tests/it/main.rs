@@ -2,6 +2,7 @@
 
 mod about;
 mod access;
+mod arrivals;
 mod bridge;
 mod changes;
 mod find;

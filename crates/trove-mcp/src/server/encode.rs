@@ -126,7 +126,7 @@ pub(crate) fn modernise(object: &mut Object<'_>, keeping: Keeping, freshness: Op
 pub(crate) fn error(error: AskError, version: Version) -> RpcError {
     let text = error.to_string();
     match error {
-        AskError::NotFound { uri } => not_found(text, uri.as_str(), version),
+        AskError::NotFound { uri, .. } => not_found(text, uri.as_str(), version),
         AskError::Ambiguous { uri, candidates } => {
             let names: Vec<&str> = candidates.iter().map(|c| c.as_str()).collect();
             let data = serde_json::json!({ "uri": uri.as_str(), "candidates": names });

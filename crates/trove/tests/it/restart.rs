@@ -104,3 +104,23 @@ async fn what_servers_gave_is_kept_for_its_owner_alone() {
         assert_eq!(mode(name), 0o700, "{name:?}");
     }
 }
+
+#[tokio::test]
+async fn what_is_asked_for_before_the_first_list_is_there_is_answered_with_it() {
+    let toys =
+        [toy("one", "--resources 3 --fault delay:init=800"), toy("mute", "--fault hang:init")];
+    let trove = Trove::start(&config(&toys)).await;
+    let client = trove.any_client().await;
+    let call = json!({ "name": "get_resource", "arguments": { "uri": "toy://item/2" } });
+    let (native, bridged) =
+        tokio::join!(client.text("toy://item/2"), client.ask("tools/call", call));
+    let bridged = bridged.expect("a result");
+    assert_eq!(bridged["isError"], false, "{bridged}");
+    assert_eq!(bridged["structuredContent"]["data"], native.as_str(), "{bridged}");
+    // One has not been listed, so the name may be one of its own.
+    let call = json!({ "name": "get_resource", "arguments": { "uri": "nowhere://x" } });
+    let failure = client.ask("tools/call", call).await.expect("a result");
+    assert_eq!(failure["structuredContent"]["retryable"], true, "{failure}");
+    let actions = failure["structuredContent"]["suggested_actions"].to_string();
+    assert!(actions.contains("Not every server has been listed yet"), "{actions}");
+}

@@ -25,6 +25,8 @@ const MAX_NAME_BYTES: usize = 2048;
 const MAX_SAID: usize = 400;
 
 const DISCOVER: &str = "Call get_resource without `uri` to list what there is.";
+const UNLISTED: &str =
+    "Not every server has been listed yet: try again in a few seconds; health_check names them.";
 const RETRY: &str = "Try again in a few seconds; health_check tells how the server is.";
 const NO_RETRY: &str =
     "Call health_check to see what is wrong with the server; asking again will not help.";
@@ -79,7 +81,7 @@ async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
                 // All of them are told anyway.
                 false => Vec::new(),
             };
-            invalid_uri(view, uri, &alike)
+            hopeful(call, invalid_uri(view, uri, &alike))
         }
     }
 }
@@ -95,6 +97,14 @@ fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
         .suggest(DISCOVER)
         .with("valid_uris", valid(view, near))
         .with("total", total(view))
+}
+
+/// Where some server has not said yet what it has, asking again may help.
+fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
+    match call.gateway.awaits_lists() {
+        true => failure.suggest(UNLISTED).retryable(true),
+        false => failure,
+    }
 }
 
 /// All names if they are few, else the nearest.

@@ -1,0 +1,60 @@
+//! Names that are not known yet: right after a first start, servers have not been listed.
+
+use std::{sync::Arc, time::Duration};
+
+use super::{AskError, Gateway};
+use crate::{catalogue::Snapshot, status::SourceStatus};
+
+/// How long after it was added a server is waited for by whoever asks for a name that nobody
+/// serves.
+const FIRST_MOMENTS: Duration = Duration::from_secs(3);
+/// How often it is looked whether the name is known by now.
+const LOOK: Duration = Duration::from_millis(20);
+
+impl Gateway {
+    /// What `find` finds in the Snapshot of this moment, and that. A name it does not know may
+    /// be one of a server that is just being listed for the first time; its first
+    /// moments are waited for, and nothing else.
+    pub(super) async fn once_known<T>(
+        &self,
+        find: impl Fn(&Snapshot) -> Result<T, AskError>,
+    ) -> (Arc<Snapshot>, Result<T, AskError>) {
+        let snapshot = self.snapshot().await;
+        let found = find(&snapshot);
+        if !found.as_ref().is_err_and(AskError::is_unknown_name) {
+            return (snapshot, found);
+        }
+        loop {
+            // Asked first: whoever is listed by now has its list in the Snapshot.
+            let is_worth_waiting = self.board.any(is_arriving);
+            let snapshot = self.current();
+            let found = find(&snapshot);
+            match found {
+                Err(error) if error.is_unknown_name() && is_worth_waiting => {
+                    tokio::time::sleep(LOOK).await;
+                }
+                Err(error) => return (snapshot, Err(self.with_hope(error))),
+                found => return (snapshot, found),
+            }
+        }
+    }
+
+    /// Whether some server has not said yet what it has.
+    pub(crate) fn awaits_lists(&self) -> bool {
+        self.board.any(SourceStatus::is_unlisted)
+    }
+
+    /// Says that the name may become known, where that is so.
+    fn with_hope(&self, error: AskError) -> AskError {
+        match error {
+            AskError::NotFound { uri, .. } => {
+                AskError::NotFound { uri, awaits_lists: self.awaits_lists() }
+            }
+            other => other,
+        }
+    }
+}
+
+fn is_arriving(status: &SourceStatus) -> bool {
+    status.is_unlisted() && status.since.elapsed() < FIRST_MOMENTS
+}
