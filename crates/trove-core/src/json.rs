@@ -120,7 +120,7 @@ impl Json {
         let mut scanner = self.scanner();
         let mut is_next = scanner.take(b'{');
         while is_next {
-            let is_it = value_of(scanner.string().ok()?)? == key;
+            let is_it = key_of(scanner.string().ok()?) == key;
             scanner.take(b':');
             if is_it {
                 return objects(&mut scanner);
@@ -194,7 +194,7 @@ impl<'a> Object<'a> {
         }
         if !scanner.take(b'}') {
             loop {
-                let key = value_of(scanner.string().ok()?)?;
+                let key = key_of(scanner.string().ok()?);
                 if !scanner.take(b':') {
                     return None;
                 }
@@ -233,13 +233,28 @@ impl<'a> Object<'a> {
         string(self.get(key)?)
     }
 
-    /// Sets a member: in its place if it is there, else at the end.
+    /// Whether a member is there more than once. Peers do not agree which of them counts.
+    pub fn is_given_twice(&self, key: &str) -> bool {
+        self.members.iter().filter(|(k, _)| k == key).nth(1).is_some()
+    }
+
+    /// Sets a member: in its place if it is there, else at the end. Others of the same key go.
     pub fn set(&mut self, key: &'static str, value: impl Into<Cow<'a, str>>) {
         self.edited = true;
-        match self.members.iter_mut().find(|(k, _)| k == key) {
-            Some((_, slot)) => *slot = value.into(),
-            None => self.members.push((Cow::Borrowed(key), value.into())),
-        }
+        let Some(at) = self.members.iter().position(|(k, _)| k == key) else {
+            return self.members.push((Cow::Borrowed(key), value.into()));
+        };
+        self.members[at].1 = value.into();
+        self.drop_after(at, key);
+    }
+
+    /// Removes members of that key behind a place.
+    fn drop_after(&mut self, place: usize, key: &str) {
+        let mut at = 0;
+        self.members.retain(|(k, _)| {
+            at += 1;
+            at - 1 <= place || k != key
+        });
     }
 
     /// Sets a member to a string.
@@ -247,10 +262,11 @@ impl<'a> Object<'a> {
         self.set(key, quote(value));
     }
 
-    /// Removes a member and gives its text.
+    /// Removes a member, however often it is there, and gives its text.
     pub fn remove(&mut self, key: &str) -> Option<Cow<'a, str>> {
         let at = self.members.iter().position(|(k, _)| k == key)?;
         self.edited = true;
+        self.drop_after(at, key);
         Some(self.members.remove(at).1)
     }
 
@@ -337,10 +353,13 @@ fn place_in(text: &str, part: &str) -> Option<Range<usize>> {
 }
 
 /// What a string means.
-fn value_of(literal: Literal<'_>) -> Option<Cow<'_, str>> {
+/// A key. One that is no Unicode, such as half of a surrogate pair, must not take the others with
+/// it: it is no key that anybody asks for.
+fn key_of(literal: Literal<'_>) -> Cow<'_, str> {
+    let inner = &literal.text[1..literal.text.len() - 1];
     match literal.is_plain() {
-        true => Some(Cow::Borrowed(&literal.text[1..literal.text.len() - 1])),
-        false => string(literal.text),
+        true => Cow::Borrowed(inner),
+        false => string(literal.text).unwrap_or_else(|| inner.replace('\\', "\u{fffd}").into()),
     }
 }
 
@@ -359,6 +378,31 @@ fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<
         scanner.take(b',');
     }
     Some(found)
+}
+
+/// Whether a JSON text nests deeper than `limit`.
+pub fn is_deeper(text: &[u8], limit: usize) -> bool {
+    // Most messages have fewer brackets than that altogether.
+    if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
+        return false;
+    }
+    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
+    for &byte in text {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                if depth > limit {
+                    return true;
+                }
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    false
 }
 
 /// The items of an array, or nothing if `text` is not an array.
@@ -412,6 +456,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn of_members_that_are_there_twice_none_is_left_behind() {
+        let text = r#"{"a":1,"b":2,"a":3,"c":4,"a":5}"#;
+        let mut object = Object::parse(text).unwrap();
+        assert!(object.is_given_twice("a") && !object.is_given_twice("b"));
+        object.set("a", "0");
+        assert_eq!(object.to_text(), r#"{"a":0,"b":2,"c":4}"#);
+        let mut object = Object::parse(text).unwrap();
+        assert_eq!(object.remove("a").as_deref(), Some("1"));
+        assert_eq!(object.to_text(), r#"{"b":2,"c":4}"#);
+    }
+
+    #[test]
+    fn a_key_that_is_no_unicode_hides_no_other() {
+        let json = Json::parse(r#"{"\ud800":1,"contents":[{"\ud800":2,"uri":"a:b"}]}"#).unwrap();
+        let items = json.objects_in("contents").unwrap();
+        assert_eq!(items[0].1.as_ref().unwrap().get_str("uri").unwrap(), "a:b");
+        assert_eq!(json.object().unwrap().iter().count(), 2);
+    }
 
     #[test]
     fn an_edit_touches_only_the_member_it_names() {

@@ -40,6 +40,8 @@ pub struct SourceStatus {
     pub connects: u32,
     /// Since when its listing is only a memory.
     pub stale_since: Option<Instant>,
+    /// What it has is known, if only from memory.
+    pub is_known: bool,
     /// How many resources, templates, tools and prompts it lists.
     pub counts: Counts,
     /// How many descriptions differ from those that were accepted.
@@ -109,6 +111,7 @@ impl SourceStatus {
             failures: 0,
             connects: 0,
             stale_since: None,
+            is_known: false,
             counts: Counts::default(),
             changed: 0,
             omissions: Vec::new(),
@@ -118,7 +121,12 @@ impl SourceStatus {
 
     /// Whether it is still to be listed, and nothing is remembered of it either.
     pub fn is_unlisted(&self) -> bool {
-        !self.is_settled() && self.counts == Counts::default()
+        match self.state {
+            State::Idle | State::Connecting | State::Ready => {
+                !self.is_known && self.last_error.is_none()
+            }
+            State::Backoff | State::CircuitOpen | State::Stopped => false,
+        }
     }
 
     /// Whether the first attempt has ended, well or badly.

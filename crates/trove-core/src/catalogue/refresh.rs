@@ -204,7 +204,10 @@ impl Writer {
         self.loading -= 1;
         let slot = self.slots.get_mut(id);
         if let Some(slot) = slot.filter(|slot| slot.generation == generation && slot.is_stale) {
-            self.board.update(id, |status| status.counts = counts(&remembered));
+            self.board.update(id, |status| {
+                status.counts = counts(&remembered);
+                status.is_known |= status.counts != Counts::default();
+            });
             slot.listing = Arc::new(remembered);
             self.is_dirty = true;
         }
@@ -355,6 +358,7 @@ impl Writer {
         self.board.update(id, |status| {
             status.counts = counts(&slot.listing);
             status.stale_since = None;
+            status.is_known = true;
             status.last_error = None;
             status.omissions.clone_from(&slot.listing.omissions);
         });

@@ -12,11 +12,12 @@ use crate::{
 /// The result of a read: `contents[].uri`.
 pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
     let stays = |item: &Object<'_>| {
-        item.get_str("uri").is_none_or(|uri| snapshot.public_name(source, &uri).is_none())
+        !item.is_given_twice("uri")
+            && item.get_str("uri").is_none_or(|uri| snapshot.public_name(source, &uri).is_none())
     };
     // Almost always nothing is renamed; then nothing more is looked at.
-    let items = result.objects_in("contents").unwrap_or_default();
-    if items.iter().all(|(_, item)| item.as_ref().is_none_or(stays)) {
+    let items = result.objects_in("contents");
+    if items.is_some_and(|items| items.iter().all(|(_, item)| item.as_ref().is_none_or(stays))) {
         return result.clone();
     }
     edit_member(result, "contents", |array| {
@@ -79,8 +80,13 @@ fn edit_member(
 
 fn rename_uri(snapshot: &Snapshot, source: &SourceId, item: &str) -> Option<String> {
     let mut object = Object::parse(item)?;
-    let public = snapshot.public_name(source, &object.get_str("uri")?)?;
-    object.set_str("uri", public.as_str());
+    let uri = object.get_str("uri")?.into_owned();
+    match snapshot.public_name(source, &uri) {
+        Some(public) => object.set_str("uri", public.as_str()),
+        // The one that was looked at is the one that is passed on.
+        None if object.is_given_twice("uri") => object.set_str("uri", &uri),
+        None => return None,
+    }
     Some(object.to_text())
 }
 

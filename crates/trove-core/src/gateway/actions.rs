@@ -79,7 +79,8 @@ impl Gateway {
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let find = |snapshot: &Snapshot| self.route(caller, snapshot, action, arguments);
-        let (snapshot, routed) = self.once_known(find).await;
+        let name = arguments.get_str(action.key());
+        let (snapshot, routed) = self.once_known(name.as_deref(), find).await;
         let routed = match routed {
             Ok(routed) => routed,
             Err(error) => {
@@ -182,6 +183,7 @@ impl Gateway {
             || AskError::BadArguments { what: format!("`{key}` is missing or not a string") };
         let mut object = arguments.object().ok_or_else(missing)?;
         let name = object.get_str(key).ok_or_else(missing)?.into_owned();
+        AskError::check_once(&object, &[key])?;
         let unknown = |what, name| AskError::UnknownName { what, name };
         let (source, local, uri) = match action {
             Action::CallTool => match snapshot.route_tool(&name) {

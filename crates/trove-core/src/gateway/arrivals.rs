@@ -14,9 +14,11 @@ const LOOK: Duration = Duration::from_millis(20);
 impl Gateway {
     /// What `find` finds in the Snapshot of this moment, and that. A name it does not know may
     /// be one of a server that is just being listed for the first time; its first
-    /// moments are waited for, and nothing else.
+    /// moments are waited for, and nothing else. What is our own is told at once: whoever may not
+    /// know of it is not kept waiting where nobody else would be.
     pub(super) async fn once_known<T>(
         &self,
+        uri: Option<&str>,
         find: impl Fn(&Snapshot) -> Result<T, AskError>,
     ) -> (Arc<Snapshot>, Result<T, AskError>) {
         let snapshot = self.snapshot().await;
@@ -29,8 +31,11 @@ impl Gateway {
             let is_worth_waiting = self.board.any(is_arriving);
             let snapshot = self.current();
             let found = find(&snapshot);
+            let is_ours = |uri| snapshot.route(uri).is_ok_and(|route| route.source.is_builtin());
             match found {
-                Err(error) if error.is_unknown_name() && is_worth_waiting => {
+                Err(error)
+                    if error.is_unknown_name() && is_worth_waiting && !uri.is_some_and(is_ours) =>
+                {
                     tokio::time::sleep(LOOK).await;
                 }
                 Err(error) => return (snapshot, Err(self.with_hope(error))),

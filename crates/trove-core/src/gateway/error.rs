@@ -2,6 +2,7 @@
 
 use crate::{
     catalogue::{BadCursor, RouteError},
+    json::Object,
     source::{SourceError, SourceId},
     uri::PublicUri,
 };
@@ -75,6 +76,15 @@ impl AskError {
     /// There is nothing of that name.
     pub(super) fn not_found(uri: &PublicUri) -> AskError {
         AskError::NotFound { uri: uri.clone(), awaits_lists: false }
+    }
+
+    /// Refuses arguments with a member that decides what is meant, twice: whom they are passed on
+    /// to might take the other one.
+    pub(super) fn check_once(object: &Object<'_>, keys: &[&str]) -> Result<(), AskError> {
+        match keys.iter().find(|key| object.is_given_twice(key)) {
+            Some(key) => Err(AskError::BadArguments { what: format!("`{key}` is given twice") }),
+            None => Ok(()),
+        }
     }
 
     /// Whether what was asked for is not in the catalogue.

@@ -139,7 +139,7 @@ impl Gateway {
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let find = |snapshot: &Snapshot| self.localise_reference(caller, snapshot, arguments);
-        let (source, arguments) = self.once_known(find).await.1?;
+        let (source, arguments) = self.once_known(None, find).await.1?;
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, source.id().as_str());
         perform(&source, None, Operation::Complete { arguments }, ask).await
@@ -151,7 +151,8 @@ impl Gateway {
         caller: &Caller,
         uri: &PublicUri,
     ) -> Result<(Arc<Snapshot>, Route), AskError> {
-        let (snapshot, route) = self.once_known(|snapshot| self.admit(caller, snapshot, uri)).await;
+        let find = |snapshot: &Snapshot| self.admit(caller, snapshot, uri);
+        let (snapshot, route) = self.once_known(Some(uri.as_str()), find).await;
         match route {
             Ok(route) => Ok((snapshot, route)),
             Err(error) => Err(self.as_if_absent(caller, &snapshot, uri, error).await),
@@ -280,6 +281,8 @@ impl Gateway {
         let mut object = arguments.object().ok_or_else(|| bad("params must be an object"))?;
         let reference = object.get("ref").and_then(Object::parse);
         let mut reference = reference.ok_or_else(|| bad("`ref` is missing"))?;
+        AskError::check_once(&object, &["ref"])?;
+        AskError::check_once(&reference, &["type", "uri", "name"])?;
         let member = |key: &str| reference.get_str(key).map(|text| text.into_owned());
         let source = match member("type").as_deref() {
             Some("ref/resource") => {

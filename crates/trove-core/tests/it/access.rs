@@ -71,6 +71,18 @@ async fn what_is_hidden_is_absent_from_lists_reads_watches_and_completions() {
     let completed =
         gateway.gateway.complete(&nobody, &Json::parse(reference).unwrap(), Ask::default()).await;
     assert!(matches!(completed, Err(AskError::NotFound { .. })));
+    // Which of two counts is not agreed on, so neither is passed on.
+    for twice in [
+        r#"{"ref":{"type":"ref/resource","uri":"docs://{id}","uri":"admin://{id}"}}"#,
+        r#"{"ref":{"type":"ref/resource","uri":"docs://{id}"},"ref":{"type":"ref/resource","uri":"admin://{id}"}}"#,
+    ] {
+        let twice = Json::parse(twice).unwrap();
+        let completed = gateway.gateway.complete(&nobody, &twice, Ask::default()).await;
+        assert!(matches!(completed, Err(AskError::BadArguments { .. })));
+    }
+    let twice = Json::parse(r#"{"uri":"docs://a","uri":"admin://keys"}"#).unwrap();
+    let read = gateway.gateway.act(&nobody, Action::ReadDirectory, &twice, Ask::default()).await;
+    assert!(matches!(read, Err(AskError::BadArguments { .. })));
     let directory = Json::parse(r#"{"uri":"admin://keys"}"#).unwrap();
     let read =
         gateway.gateway.act(&nobody, Action::ReadDirectory, &directory, Ask::default()).await;

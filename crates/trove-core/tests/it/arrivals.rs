@@ -5,6 +5,8 @@ use std::{sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep};
 use trove_core::{
     Caller, Json, Source as _,
+    access::{Access, Policy, Rule},
+    caller::Roles,
     gateway::{Action, AskError},
     source::{Ask, SourceEvent},
     status::State,
@@ -81,4 +83,31 @@ async fn a_server_that_takes_long_is_waited_for_once_and_then_spoken_of() {
     let again = Instant::now();
     gateway.read("doc:late").await.unwrap_err();
     assert_eq!(again.elapsed(), Duration::ZERO, "its first moments are over");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_has_nothing_and_is_started_again_was_listed() {
+    let late = Arc::new(FakeSource::new("late", &[]));
+    let gateway = with_late(&late).await;
+    arrive(&gateway, &late).await;
+    gateway.settle().await;
+    gateway.gateway.board().update(late.id(), |status| status.state = State::Connecting);
+    let began = Instant::now();
+    let error = gateway.read("other:nowhere").await.unwrap_err();
+    assert!(matches!(error, AskError::NotFound { awaits_lists: false, .. }), "{error}");
+    assert_eq!(began.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_hidden_of_our_own_is_not_told_by_the_time_it_takes() {
+    let late = Arc::new(FakeSource::new("late", &["doc:late"]));
+    let gateway = with_late(&late).await;
+    let rule = Rule::new("info://health", vec!["admin".to_owned()], false).unwrap();
+    let policy = Policy::new(vec![rule]);
+    gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
+    let began = Instant::now();
+    for uri in ["info://health", "info://tools/none"] {
+        gateway.read(uri).await.unwrap_err();
+        assert_eq!(began.elapsed(), Duration::ZERO, "{uri}");
+    }
 }

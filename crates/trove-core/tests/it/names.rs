@@ -113,6 +113,24 @@ async fn links_in_a_tools_answer_lead_back_to_the_server_that_made_them() {
     assert!(text.contains(r#""uri":"a+doc:1""#) && text.contains(r#""uri":"doc:2""#), "{text}");
 }
 
+#[tokio::test]
+async fn no_odd_content_keeps_a_name_from_being_made_public() {
+    let (a, b) = (source("a", &["doc:1"]), source("b", &["doc:1", "doc:2"]));
+    b.give(
+        "doc:1",
+        r#"{"contents":[{"uri":"doc:1","text":""},{"\ud800":1},{"uri":"doc:1","uri":"doc:1"}]}"#,
+    );
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    let (caller, uri) = (Caller::local(), "b+doc:1".into());
+    let reading = gateway.gateway.read(&caller, &uri, Ask::default()).await.unwrap();
+    let text = reading.reply.body.as_str();
+    assert_eq!(
+        (text.matches("b+doc:1").count(), text.matches(r#""doc:1""#).count()),
+        (2, 0),
+        "{text}"
+    );
+}
+
 fn any_uri() -> impl Strategy<Value = String> {
     prop_oneof![
         "file:///[a-c]{1,2}(%20|%2F| |é)?[a-c]?",
