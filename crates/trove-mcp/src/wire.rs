@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use serde::Deserialize;
-use trove_core::json::{Json, Object, items, quote};
+use trove_core::json::{Json, Object, is_deeper, items, quote};
 
 use crate::{bounds::MAX_BATCH, payload::Payload};
 
@@ -174,31 +174,6 @@ pub(crate) fn no_batch() -> RpcError {
         "batches exist in 2025-03-26 only, with 1 to {MAX_BATCH} messages; send one message at a time"
     );
     RpcError::new(code::INVALID_REQUEST, text)
-}
-
-/// Whether a message nests deeper than servers behind us can be expected to bear.
-pub(crate) fn is_deeper(text: &[u8], limit: usize) -> bool {
-    // Most messages have fewer brackets than that altogether.
-    if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
-        return false;
-    }
-    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
-    for &byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_string => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
 }
 
 /// Parses a message from a client, which may also nest deeper than `limit`.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     content::{self, GrepLimits, Kind, PatternLimits},
     hex::hex,
-    json::{Json, Object, quote},
+    json::{Json, Object, is_deeper, quote},
 };
 
 /// The most images that travel with one answer.
@@ -24,6 +24,11 @@ const MAX_IMAGES: usize = 8;
 /// The most of a part's URI and type that is repeated.
 const MAX_URI: usize = 4096;
 const MAX_MIME: usize = 256;
+/// The deepest JSON that is given as such: libraries on the other side follow no more than 128
+/// levels, some of which are ours.
+const MAX_LEVELS: usize = 100;
+const TOO_DEEP: &str = "JSON nested deeper than 100 levels; given as text";
+const PART_OF_JSON: &str = "part of a JSON text; put the parts together to parse it";
 /// What a part takes beside its URI and its type: braces, quotes and names.
 const PART: usize = 40;
 
@@ -120,7 +125,8 @@ fn show_text<'a>(
     let is_whole = asked.offset == 0 && words.len() <= max;
     let is_json = is_json(text.mime.as_deref(), words);
     let wants_json = asked.format == Format::Json || (asked.format == Format::Auto && is_json);
-    if wants_json && is_whole {
+    let is_deep = wants_json && is_whole && is_deeper(words.text().as_bytes(), MAX_LEVELS);
+    if wants_json && is_whole && !is_deep {
         match Json::parse(words.text().trim().to_owned()) {
             Ok(json) => {
                 let reported_failure = json.get("success").is_some_and(|s| s.as_str() == "false");
@@ -131,13 +137,16 @@ fn show_text<'a>(
             Err(_) => {}
         }
     }
+    let note = match (is_whole, is_deep) {
+        (true, true) => Some(TOO_DEEP),
+        (false, _) if wants_json => Some(PART_OF_JSON),
+        _ => None,
+    };
     // Most texts are given whole, in the words they came in.
     if let Some(literal) = words.literal().filter(|_| is_whole) {
-        return Ok(Shown { data: Cow::Borrowed(literal), ..shown });
+        return Ok(Shown { data: Cow::Borrowed(literal), note: note.or(shown.note), ..shown });
     }
     let window = words.window(asked.offset, max);
-    let note = (wants_json && !is_whole)
-        .then_some("part of a JSON text; put the parts together to parse it");
     // Whoever put the parts together can see that they are of one whole.
     let is_last = asked.offset > 0 && window.next_offset.is_none();
     let sha256 = is_last.then(|| sha256(words.text().as_bytes()));
@@ -285,8 +294,9 @@ impl Several<'_> {
         if is_before || self.next_offset.is_some() {
             return Ok(());
         }
-        let frame =
-            PART + content.uri.len().min(MAX_URI) + content.mime.as_ref().map_or(0, |m| m.len());
+        let frame = PART
+            + content.uri.len().min(MAX_URI)
+            + content.mime.as_ref().map_or(0, |m| m.len().min(MAX_MIME));
         let left = self.room.saturating_sub(frame);
         let is_first = self.parts.is_empty();
         if left == 0 && !is_first {

@@ -178,3 +178,28 @@ async fn the_listing_of_an_archive_stays_within_the_size() {
     assert!(data.to_string().len() <= 32 * 1024, "{}", data.to_string().len());
     assert_eq!(data["truncated"], true);
 }
+
+#[tokio::test]
+async fn a_long_type_takes_no_room_from_several_contents() {
+    let srv = source("srv", &["x://a"]);
+    let mime = "m".repeat(40_000);
+    let contents =
+        ["one", "two"].map(|text| json!({ "uri": "x://a", "mimeType": mime, "text": text }));
+    srv.give("x://a", json!({ "contents": contents }).to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    let answers = walk(&bridge, json!({ "uri": "x://a" })).await;
+    assert_eq!(answers.len(), 1, "{answers:?}");
+}
+
+#[tokio::test]
+async fn json_that_nests_deeper_than_clients_follow_is_given_as_text() {
+    let srv = source("srv", &["x://deep", "x://fine"]);
+    let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
+    srv.give_text("x://deep", "application/json", &nested(101));
+    srv.give_text("x://fine", "application/json", &nested(100));
+    let bridge = Bridge::over(&[&srv]).await;
+    let deep = bridge.ok(json!({ "uri": "x://deep" })).await;
+    assert_eq!(deep["data"], nested(101), "{deep}");
+    assert!(text_of(&deep["metadata"]["note"]).contains("deeper than 100 levels"), "{deep}");
+    assert!(bridge.data(json!({ "uri": "x://fine" })).await.is_array());
+}
