@@ -118,10 +118,14 @@ export function list({ height, label, fetch, draw, open, empty }) {
      */
     async reset(keepPlace) {
       const own = ++age;
-      const answer = await fetch(0, PAGE);
+      // What is in sight comes with the first page, so that it never gives way to nothing.
+      const sight = keepPlace ? Math.floor(box.scrollTop / height / PAGE) : 0;
+      const [answer, seen] = await Promise.all([fetch(0, PAGE), sight ? fetch(sight * PAGE, PAGE) : null]);
       if (own !== age) return null;
       pages.clear();
       pages.set(0, answer.rows);
+      if (seen) pages.set(sight, seen.rows);
+      wanted = null;
       for (const node of drawn.values()) node.remove();
       drawn.clear();
       if (!keepPlace) { box.scrollTop = 0; at = 0; }
