@@ -4,6 +4,7 @@
 //! members, the order of keys, `1.0` against `1`. So values travel as text, and an
 //! edit touches only the members it names. Nothing here builds a tree.
 
+mod depth;
 mod strings;
 mod writer;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use self::{
+    depth::is_deeper,
     strings::{StringPart, push_escapes, push_quoted, quote, string, string_len, string_part},
     writer::Writer,
 };
@@ -378,31 +380,6 @@ fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<
         scanner.take(b',');
     }
     Some(found)
-}
-
-/// Whether a JSON text nests deeper than `limit`.
-pub fn is_deeper(text: &[u8], limit: usize) -> bool {
-    // Most messages have fewer brackets than that altogether.
-    if memchr::memchr2_iter(b'{', b'[', text).nth(limit).is_none() {
-        return false;
-    }
-    let (mut depth, mut in_string, mut is_escaped) = (0usize, false, false);
-    for &byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' if in_string => is_escaped = true,
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => {
-                depth += 1;
-                if depth > limit {
-                    return true;
-                }
-            }
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-    }
-    false
 }
 
 /// The items of an array, or nothing if `text` is not an array.
