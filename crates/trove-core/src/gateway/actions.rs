@@ -66,7 +66,7 @@ impl Gateway {
     ) -> Result<Reply, AskError> {
         let name = arguments.get_str(action.key()).unwrap_or_default();
         let asked = Asked::new(caller, action.as_str(), &name);
-        let result = self.act_admitted(caller, action, arguments, ask).await;
+        let result = self.act_admitted(caller, (action, &name), arguments, ask).await;
         self.settle(&asked, &result);
         result
     }
@@ -74,13 +74,12 @@ impl Gateway {
     async fn act_admitted(
         &self,
         caller: &Caller,
-        action: Action,
+        (action, name): (Action, &str),
         arguments: &Json,
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
         let find = |snapshot: &Snapshot| self.route(caller, snapshot, action, arguments);
-        let name = arguments.get_str(action.key());
-        let (snapshot, routed) = self.once_known(name.as_deref(), find).await;
+        let (snapshot, routed) = self.once_known(Some(name), find).await;
         let routed = match routed {
             Ok(routed) => routed,
             Err(error) => {

@@ -18,7 +18,7 @@ impl Gateway {
     /// know of it is not kept waiting where nobody else would be.
     pub(super) async fn once_known<T>(
         &self,
-        uri: Option<&str>,
+        name: Option<&str>,
         find: impl Fn(&Snapshot) -> Result<T, AskError>,
     ) -> (Arc<Snapshot>, Result<T, AskError>) {
         let snapshot = self.snapshot().await;
@@ -31,10 +31,12 @@ impl Gateway {
             let is_worth_waiting = self.board.any(is_arriving);
             let snapshot = self.current();
             let found = find(&snapshot);
-            let is_ours = |uri| snapshot.route(uri).is_ok_and(|route| route.source.is_builtin());
+            let is_ours = |name| snapshot.route(name).is_ok_and(|route| route.source.is_builtin());
             match found {
                 Err(error)
-                    if error.is_unknown_name() && is_worth_waiting && !uri.is_some_and(is_ours) =>
+                    if error.is_unknown_name()
+                        && is_worth_waiting
+                        && !name.is_some_and(is_ours) =>
                 {
                     tokio::time::sleep(LOOK).await;
                 }
