@@ -173,7 +173,6 @@ fn answering(
             if framing != Framing::Plain {
                 answer.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            under_way.0.is_answering.store(false, Ordering::Release);
             Ok(answer.map(|body| Answer { body: Gathered::new(body), _under_way: under_way }))
         })
     })
@@ -243,19 +242,23 @@ impl Drop for UnderWay {
 struct Asked {
     /// How many requests have been read to the end of their heads.
     heads: AtomicU64,
-    /// What is read now is the body of a request.
-    is_answering: AtomicBool,
     /// How many of them are not answered to the end.
     under_way: AtomicUsize,
-    /// A head has begun, or something waits to be written.
-    is_busy: AtomicBool,
+    /// Something of an answer waits to be written.
+    is_writing: AtomicBool,
+    /// A head has begun.
+    has_begun: AtomicBool,
 }
 
 impl Asked {
     fn begin(&self) {
         self.heads.fetch_add(1, Ordering::AcqRel);
-        self.is_answering.store(true, Ordering::Release);
         self.under_way.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// Whether a request has come whose answer is not on its way as a whole.
+    fn is_answering(&self) -> bool {
+        self.under_way.load(Ordering::Acquire) > 0 || self.is_writing.load(Ordering::Acquire)
     }
 
     /// Waits until nothing has been under way for a while.
@@ -264,8 +267,7 @@ impl Asked {
         loop {
             tokio::time::sleep(LOOK).await;
             let heads = self.heads.load(Ordering::Acquire);
-            let is_idle = self.under_way.load(Ordering::Acquire) == 0
-                && !self.is_busy.load(Ordering::Acquire);
+            let is_idle = !self.is_answering() && !self.has_begun.load(Ordering::Acquire);
             if is_idle && before == Some(heads) {
                 return;
             }
@@ -274,7 +276,8 @@ impl Asked {
     }
 }
 
-/// A stream that gives up on a head that does not come to its end.
+/// A stream that gives up on a head that does not come to its end. What comes while a request
+/// is being answered is its body, or the head of one that has to wait: its time has not begun.
 struct Patient {
     stream: TcpStream,
     /// What was read and not yet understood when the connection was put aside.
@@ -308,7 +311,7 @@ impl Patient {
     /// A client that does not read its answer is not done with it.
     fn note_written<T>(&self, polled: Poll<T>) -> Poll<T> {
         if polled.is_pending() {
-            self.asked.is_busy.store(true, Ordering::Release);
+            self.asked.is_writing.store(true, Ordering::Release);
         }
         polled
     }
@@ -327,13 +330,13 @@ impl AsyncRead for Patient {
     ) -> Poll<io::Result<()>> {
         let heads = self.asked.heads.load(Ordering::Acquire);
         let is_over = self.began.is_some_and(|(_, before)| before != heads);
-        let is_body = self.asked.is_answering.load(Ordering::Acquire);
-        if is_over || is_body {
+        let is_answering = self.asked.is_answering();
+        if is_over || is_answering {
             self.forget();
         }
         let before = buf.filled().len();
         let polled = self.poll_bytes(cx, buf);
-        if is_body {
+        if is_answering {
             return polled;
         }
         match polled {
@@ -345,7 +348,7 @@ impl AsyncRead for Patient {
             }
             _ => {}
         }
-        self.asked.is_busy.store(self.began.is_some(), Ordering::Release);
+        self.asked.has_begun.store(self.began.is_some(), Ordering::Release);
         // Whoever sends a byte at a time is overdue all the same.
         let is_late = self.began.is_some_and(|(began, _)| began.elapsed() > self.header_time);
         if is_late { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { polled }
@@ -363,6 +366,8 @@ impl AsyncWrite for Patient {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // Asked for once all there was has been written.
+        self.asked.is_writing.store(false, Ordering::Release);
         Pin::new(&mut self.stream).poll_flush(cx)
     }
 

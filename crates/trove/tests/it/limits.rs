@@ -174,6 +174,42 @@ async fn t38_a_head_that_does_not_come_to_its_end_closes_the_connection_and_an_i
 }
 
 #[tokio::test]
+async fn t38_the_time_of_a_head_begins_when_the_answer_before_it_has_been_read() {
+    const SIZE: usize = 20 * 1024 * 1024;
+    let toys =
+        crate::kit::toy::config(&[toy("one", &format!("--size {SIZE} --bare --resources 1"))]);
+    let trove = Trove::start(&format!("limits.header_timeout_ms = 300\n{toys}")).await;
+    let address = address(&trove);
+    let mut stream = TcpStream::connect(&address).await.expect("a connection");
+    let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {
+        "uri": "toy://item/0",
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": MODERN,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        },
+    }});
+    let body = body.to_string();
+    let request = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: {MODERN}\r\n\
+         Mcp-Method: resources/read\r\nMcp-Name: toy://item/0\r\n\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    stream.write_all(request.as_bytes()).await.expect("it is read");
+    let mut answers = vec![0; 1];
+    within(LIMIT, "an answer", stream.read_exact(&mut answers)).await.expect("an answer");
+    stream.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\nHo").await.expect("read");
+    // Longer than a head may take; the answer is under way and nobody reads it.
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    stream.write_all(format!("st: {address}\r\n\r\n").as_bytes()).await.expect("it is read");
+    within(LIMIT, "both answers", stream.read_to_end(&mut answers)).await.expect("both answers");
+    let text = String::from_utf8_lossy(&answers);
+    assert!(text.len() > SIZE, "{text}");
+    assert_eq!(text.matches("HTTP/1.1 200 OK\r\n").count(), 2);
+}
+
+#[tokio::test]
 async fn t38_a_body_that_does_not_come_is_given_up() {
     let trove = Trove::start("limits.body_timeout_ms = 200").await;
     let address = address(&trove);
