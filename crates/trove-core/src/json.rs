@@ -117,20 +117,23 @@ impl Json {
     }
 
     /// The objects of an array that is a member of this object, each with its text, read in one
-    /// go; nothing where there is no such array. What is no object comes as its text alone.
+    /// go; nothing where there is no such array, or where it is not the only member of its key.
+    /// What is no object comes as its text alone.
     pub fn objects_in(&self, key: &str) -> Option<Vec<(&str, Option<Object<'_>>)>> {
         let mut scanner = self.scanner();
+        let mut found = None;
         let mut is_next = scanner.take(b'{');
         while is_next {
             let is_it = key_of(scanner.string().ok()?) == key;
             scanner.take(b':');
-            if is_it {
-                return objects(&mut scanner);
+            match is_it {
+                true if found.is_some() => return None,
+                true => found = Some(objects(&mut scanner)?),
+                false => drop(scanner.value().ok()?),
             }
-            scanner.value().ok()?;
             is_next = scanner.take(b',');
         }
-        None
+        found
     }
 
     /// How many bytes a string in it means, as [`string_len`] says: `part` must point into it.
@@ -354,7 +357,6 @@ fn place_in(text: &str, part: &str) -> Option<Range<usize>> {
     (end <= text.len()).then_some(start..end)
 }
 
-/// What a string means.
 /// A key. One that is no Unicode, such as half of a surrogate pair, must not take the others with
 /// it: it is no key that anybody asks for.
 fn key_of(literal: Literal<'_>) -> Cow<'_, str> {
@@ -524,7 +526,8 @@ mod tests {
         assert_eq!(found[0].1.as_ref().unwrap().get_str("a").unwrap(), "]");
         let empty = Json::parse(r#"{"contents":[]}"#).unwrap();
         assert!(empty.objects_in("contents").unwrap().is_empty());
-        for none in ["{}", "[]", r#"{"contents":{}}"#, r#"{"other":[]}"#] {
+        let twice = r#"{"contents":[],"a":1,"contents":[]}"#;
+        for none in ["{}", "[]", r#"{"contents":{}}"#, r#"{"other":[]}"#, twice] {
             assert!(Json::parse(none).unwrap().objects_in("contents").is_none(), "{none}");
         }
     }

@@ -73,8 +73,13 @@ fn edit_member(
     edit: impl FnOnce(&str) -> Option<String>,
 ) -> Json {
     let Some(mut object) = result.object() else { return result.clone() };
-    let Some(edited) = object.get(key).and_then(edit) else { return result.clone() };
-    object.set(key, edited);
+    let Some(found) = object.get_original(key) else { return result.clone() };
+    match edit(found) {
+        Some(edited) => object.set(key, edited),
+        // The one that was looked at is the one that is passed on.
+        None if object.is_given_twice(key) => object.set(key, found),
+        None => return result.clone(),
+    }
     object.to_json()
 }
 
@@ -83,7 +88,6 @@ fn rename_uri(snapshot: &Snapshot, source: &SourceId, item: &str) -> Option<Stri
     let uri = object.get_str("uri")?.into_owned();
     match snapshot.public_name(source, &uri) {
         Some(public) => object.set_str("uri", public.as_str()),
-        // The one that was looked at is the one that is passed on.
         None if object.is_given_twice("uri") => object.set_str("uri", &uri),
         None => return None,
     }
