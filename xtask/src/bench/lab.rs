@@ -155,6 +155,16 @@ impl Lab {
         Ok(Target { name, url, command, home: self.folder.join("no-home") })
     }
 
+    /// What carries messages from HTTP to the upstream over stdio, and does nothing else.
+    pub(super) fn relay(&self, name: &'static str, upstream: &[&str]) -> anyhow::Result<Target> {
+        self.other(name, |port| {
+            let mut command = vec![text(&self.mcp_bench), "relay".to_owned()];
+            command.extend(["--http".to_owned(), format!("127.0.0.1:{port}"), "--".to_owned()]);
+            command.extend(self.upstream(upstream));
+            command
+        })
+    }
+
     /// Trove with a guide and no upstreams; `write` fills the folder of its configuration.
     pub(super) fn trove_with_guide(
         &self,

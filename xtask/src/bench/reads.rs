@@ -13,7 +13,8 @@ const DIRECT_HTTP: &str = "direct, HTTP";
 const TROVE: &str = "Trove HTTP → stdio";
 const TROVE_TO_HTTP: &str = "Trove HTTP → HTTP";
 const TROVE_STDIO: &str = "Trove stdio → stdio";
-const TARGETS: [&str; 5] = [DIRECT_STDIO, DIRECT_HTTP, TROVE_STDIO, TROVE, TROVE_TO_HTTP];
+const RELAY: &str = "bare relay, HTTP → stdio";
+const TARGETS: [&str; 6] = [DIRECT_STDIO, DIRECT_HTTP, RELAY, TROVE_STDIO, TROVE, TROVE_TO_HTTP];
 pub(super) const CONCURRENCY: [usize; 3] = [1, 16, 64];
 
 pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
@@ -25,6 +26,7 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
     let targets = [
         lab.direct(DIRECT_STDIO, Door::Stdio, &arguments)?,
         lab.direct(DIRECT_HTTP, Door::Http, &arguments)?,
+        lab.relay(RELAY, &arguments)?,
         lab.trove(TROVE_STDIO, Door::Stdio, &[("up", over_stdio())])?,
         lab.trove(TROVE, Door::Http, &[("up", over_stdio())])?,
         lab.trove(TROVE_TO_HTTP, Door::Http, &[("up", over_http)])?,
@@ -43,7 +45,8 @@ pub(super) fn measure(lab: &Lab) -> anyhow::Result<Section> {
             "`resources/read` of 1 KiB of text in a closed loop, uncached, protocol 2025-11-25, {} rounds of {} s \
              with the targets in turn, each started anew and measured once it is at rest; medians. Over HTTP each of *c* clients has a session and a connection, over stdio \
              *c* requests share the pipe. The upstream is an rmcp server; over stdio it is slower than over HTTP, \
-             so both are baselines. CPU is that of the server measured (for Trove without its upstream), \
+             so both are baselines. The bare relay carries messages between the two and does nothing else, \
+             so it shows what any way from HTTP to stdio costs here. CPU is that of the server measured (without its upstream), \
              in ms per request.",
             lab.rounds, lab.seconds
         ),
@@ -120,6 +123,7 @@ fn table(samples: &Samples) -> anyhow::Result<Table> {
         "per second",
         "× direct HTTP",
         "× direct stdio",
+        "× relay",
         "p50 ms",
         "p95 ms",
         "p99 ms",
@@ -131,7 +135,7 @@ fn table(samples: &Samples) -> anyhow::Result<Table> {
             let figures = ["p50_ms", "p95_ms", "p99_ms", "cpu_ms"];
             let mut row = vec![concurrency.clone(), target.to_owned()];
             row.push(figure(samples.median(&name, "rps")?));
-            for base in [DIRECT_HTTP, DIRECT_STDIO] {
+            for base in [DIRECT_HTTP, DIRECT_STDIO, RELAY] {
                 row.push(figure(samples.ratio(&name, &key(base, &concurrency), "rps")?));
             }
             for column in figures {

@@ -15,6 +15,7 @@ mod message;
 mod pair;
 mod pipe;
 mod process;
+mod relay;
 mod rest;
 mod sizes;
 mod soak;
@@ -39,6 +40,8 @@ pub struct Options {
 enum Measure {
     /// Serve resources of known sizes, on rmcp
     Upstream(upstream::Options),
+    /// Carry messages from HTTP to a server over stdio, and nothing else
+    Relay(relay::Options),
     /// Read resources of one size in a closed loop
     Read(load::Options),
     /// How much longer a tool takes than a native read of the same
@@ -72,6 +75,7 @@ pub fn run(options: Options) -> anyhow::Result<()> {
     runtime.enable_all().build()?.block_on(async {
         match options.measure {
             Measure::Upstream(options) => upstream::serve(&options).await,
+            Measure::Relay(options) => relay::serve(&options).await,
             Measure::Read(options) => load::measure(&options).await,
             Measure::Pair(options) => pair::measure(&options).await,
             Measure::Ask(options) => ask::measure(&options).await,
