@@ -52,6 +52,11 @@ async fn a_client_that_names_its_folder_gets_the_documents_of_that_project() {
         until("the project of the client", async || listed(&client).await == (true, false)).await;
         assert_eq!(client.text("guide://category/lang/flow").await, "# Flow\n");
         assert!(client.read("guide://category/docs").await.is_err(), "{kind:?}");
+        let templates =
+            client.ask("resources/templates/list", json!({})).await.expect("a list").to_string();
+        for template in ["category/{name}", "category/{name}/{docId}", "document/{context}"] {
+            assert!(templates.contains(template), "{template} is not in {templates}");
+        }
         let got = client.call("guide_get_content", json!({ "expression": "docs" })).await;
         assert_eq!(got["isError"], true, "{got}");
         let flag = json!({ "name": "content-format", "value": "plain" });
