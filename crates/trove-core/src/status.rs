@@ -137,7 +137,8 @@ impl SourceStatus {
             State::Backoff | State::CircuitOpen | State::Stopped => true,
             // Not to be started, for the reason that is given.
             State::Idle => self.last_error.is_some(),
-            State::Connecting => false,
+            // Tried again: the first attempt failed.
+            State::Connecting => self.failures > 0,
         }
     }
 }
@@ -181,5 +182,19 @@ impl StatusBoard {
 
     fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<SourceId, SourceStatus>> {
         self.sources.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_is_tried_again_is_not_waited_for() {
+        let mut status = SourceStatus::new("stdio");
+        status.state = State::Connecting;
+        assert!(!status.is_settled());
+        status.failures = 1;
+        assert!(status.is_settled());
     }
 }
