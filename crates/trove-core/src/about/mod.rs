@@ -55,7 +55,7 @@ pub trait ToolBook: Send + Sync {
     /// The tools `caller` is offered.
     fn summaries(&self, caller: &Caller) -> Vec<Item>;
     /// The bare names of all there are.
-    fn names(&self) -> Vec<&'static str>;
+    fn names(&self) -> Vec<String>;
     /// The whole document of one.
     fn document(&self, name: &str) -> Option<String>;
     /// Whether tools of this group are offered now.

@@ -200,18 +200,22 @@ impl Tools {
         let offered = self.offered.load();
         let shown = offered.shown_to(caller, self.has_guide());
         let mut entries: Vec<Json> = shown.map(|tool| tool.entry.clone()).collect();
-        if offered.settings.toolsets.contains(&Toolset::PerServer) {
-            entries.extend(per_server::entries(&self.gateway.current()));
-        }
+        entries.extend(self.of_servers());
         entries
+    }
+
+    /// The entries of the tools that read one server each, where those are offered.
+    fn of_servers(&self) -> Vec<Json> {
+        match self.offered.load().settings.toolsets.contains(&Toolset::PerServer) {
+            true => per_server::entries(&self.gateway.current()),
+            false => Vec::new(),
+        }
     }
 
     /// Whether this caller is offered any.
     pub fn are_shown_to(&self, caller: &Caller) -> bool {
         let offered = self.offered.load();
-        offered.shown_to(caller, self.has_guide()).next().is_some()
-            || (offered.settings.toolsets.contains(&Toolset::PerServer)
-                && !per_server::entries(&self.gateway.current()).is_empty())
+        offered.shown_to(caller, self.has_guide()).next().is_some() || !self.of_servers().is_empty()
     }
 
     /// What the tool of that name does to the world, if it is one of ours.
@@ -317,26 +321,35 @@ impl ToolBook for Tools {
             toolset: Some(tool.spec.toolset.as_str()),
             effect: Some(tool.spec.effect.as_str()),
         };
-        offered.shown_to(caller, self.has_guide()).map(summary).collect()
+        let own = offered.shown_to(caller, self.has_guide()).map(summary);
+        own.chain(per_server::summaries(&self.of_servers())).collect()
     }
 
-    fn names(&self) -> Vec<&'static str> {
-        self.offered.load().tools.iter().map(|tool| tool.spec.name).collect()
+    fn names(&self) -> Vec<String> {
+        let offered = self.offered.load();
+        let own = offered.tools.iter().map(|tool| tool.spec.name.to_owned());
+        own.chain(self.of_servers().iter().filter_map(|entry| entry.get_str("name"))).collect()
     }
 
     fn document(&self, name: &str) -> Option<String> {
         let offered = self.offered.load();
         let tool = offered.tools.iter().find(|tool| tool.spec.name == name || tool.name == name);
-        tool.map(|tool| describe::document(tool.spec))
+        if let Some(tool) = tool {
+            return Some(describe::document(tool.spec));
+        }
+        let entries = self.of_servers();
+        let entry = entries.iter().find(|entry| entry.get_str("name").as_deref() == Some(name));
+        entry.and_then(per_server::document)
     }
 
     fn offers(&self, toolset: &str) -> bool {
         let offered = self.offered.load();
         let is_left_out = offered.leaves_out(self.has_guide());
-        offered
-            .tools
-            .iter()
-            .any(|tool| tool.spec.toolset.as_str() == toolset && !is_left_out(tool.spec.toolset))
+        let has_servers = toolset == Toolset::PerServer.as_str() && !self.of_servers().is_empty();
+        has_servers
+            || offered.tools.iter().any(|tool| {
+                tool.spec.toolset.as_str() == toolset && !is_left_out(tool.spec.toolset)
+            })
     }
 
     fn prompts(&self) -> Vec<Item> {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{ToolSpec, schema};
+use super::{Effect, Example, ToolSpec, Toolset, schema};
 
 /// How much a tool says about itself in `tools/list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,28 +42,37 @@ pub fn document(spec: &ToolSpec) -> String {
 }
 
 fn document_of(spec: &ToolSpec, schema: &Value) -> String {
-    let mut out = format!("# {}\n\n{}\n", spec.name, words(schema).replace('\n', "\n\n"));
+    written(spec.name, (spec.toolset, spec.effect), schema, spec.examples)
+}
+
+/// The document of a tool that is no row of the table.
+pub(super) fn written(
+    name: &str,
+    (toolset, effect): (Toolset, Effect),
+    schema: &Value,
+    examples: &[Example],
+) -> String {
+    let mut out = format!("# {name}\n\n{}\n", words(schema).replace('\n', "\n\n"));
     let _ = write!(
         out,
         "\nToolset `{}`; it {} {}.\n",
-        spec.toolset.as_str(),
-        spec.effect.as_str(),
-        match spec.effect {
-            super::Effect::Reads => "and changes nothing",
-            super::Effect::Writes => "what it is given",
-            super::Effect::Destroys => "what it names",
+        toolset.as_str(),
+        effect.as_str(),
+        match effect {
+            Effect::Reads => "and changes nothing",
+            Effect::Writes => "what it is given",
+            Effect::Destroys => "what it names",
         },
     );
     out.push_str(&table(schema));
     let pretty = serde_json::to_string_pretty(&schema::published(schema)).unwrap_or_default();
     let _ = write!(out, "\n## JSON Schema\n\n```json\n{pretty}\n```\n");
-    let _ = write!(out, "\n## Usage\n\n```\n{}({})\n```\n", spec.name, signature(schema));
+    let _ = write!(out, "\n## Usage\n\n```\n{name}({})\n```\n", signature(schema));
     out.push_str("\n## Examples\n");
-    for example in spec.examples {
+    for Example { says, arguments } in examples {
         let _ = write!(
             out,
-            "\n{}\n\n```json\n{{\"name\": \"{}\", \"arguments\": {}}}\n```\n",
-            example.says, spec.name, example.arguments
+            "\n{says}\n\n```json\n{{\"name\": \"{name}\", \"arguments\": {arguments}}}\n```\n",
         );
     }
     out

@@ -4,8 +4,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Class, Failure, Outcome, TOOLS, schema};
+use super::{Call, Class, Effect, Example, Failure, Outcome, TOOLS, Toolset, describe, schema};
 use crate::{
+    about::Item,
     catalogue::Snapshot,
     json::{Json, Object},
     source::SourceId,
@@ -15,6 +16,9 @@ const LIST: &str = "_list_resources";
 const READ: &str = "_read_resource";
 /// How many resources one answer lists.
 const PAGE: usize = 200;
+const LISTING: &[Example] = &[Example { says: "The first of them", arguments: "{}" }];
+const READING: &[Example] =
+    &[Example { says: "One of them", arguments: r#"{"uri": "file:///notes/today.md"}"# }];
 
 /// What a name of this kind means.
 pub(super) enum Meant {
@@ -70,6 +74,27 @@ pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
         ]
     });
     both.map(|entry| Json::of(&entry)).collect()
+}
+
+/// What the gateway says of them.
+pub(super) fn summaries(entries: &[Json]) -> impl Iterator<Item = Item> {
+    entries.iter().map(|entry| Item {
+        uri: None,
+        name: entry.get_str("name"),
+        description: entry.get_str("description"),
+        toolset: Some(Toolset::PerServer.as_str()),
+        effect: Some(Effect::Reads.as_str()),
+    })
+}
+
+/// The document of the tool with this entry.
+pub(super) fn document(entry: &Json) -> Option<String> {
+    let entry: Value = entry.to().ok()?;
+    let name = entry["name"].as_str()?;
+    let mut schema = entry["inputSchema"].clone();
+    schema["description"] = entry["description"].clone();
+    let examples = if name.ends_with(LIST) { LISTING } else { READING };
+    Some(describe::written(name, (Toolset::PerServer, Effect::Reads), &schema, examples))
 }
 
 /// Does what is meant.

@@ -58,6 +58,34 @@ async fn tools_are_published_as_they_are_offered() {
 }
 
 #[tokio::test]
+async fn tools_of_each_server_are_published_where_they_are_offered() {
+    let toys = crate::kit::toy::config(&[toy("one", "")]);
+    let trove =
+        Trove::start(&format!("tools.toolsets = [\"health\", \"per_server\"]\n{toys}")).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    let listed = client.list("tools/list", "tools").await;
+    let names: Vec<&str> = listed.iter().filter_map(|tool| tool["name"].as_str()).collect();
+    assert!(names.contains(&"one_list_resources"), "{names:?}");
+    let said: Value =
+        serde_json::from_str(&client.text("info://capabilities").await).expect("JSON");
+    let said: Vec<&str> = said["tools"]
+        .as_array()
+        .expect("tools")
+        .iter()
+        .filter_map(|t| t["name"].as_str())
+        .collect();
+    assert_eq!(said, names);
+    let settings: Value =
+        serde_json::from_str(&client.text("config://server").await).expect("JSON");
+    assert_eq!(settings["toolsets"], json!(["health", "per_server"]));
+    for name in names {
+        let text = client.text(&format!("info://tools/{name}")).await;
+        assert!(text.starts_with("# ") && text.contains("## Examples"), "{name}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn settings_are_published_as_they_hold() {
     let before = (document("", "config://server").await, document("", "config://security").await);
     let changed = "tools.mask_error_details = true\ndiscovery.cache_ttl_ms = 1234\ndiscovery.semantic = false\n\
