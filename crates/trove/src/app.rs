@@ -33,7 +33,7 @@ pub(crate) use parts::{access, offered, open_audit, open_flags, tool_settings};
 use parts::{adopt_programs, attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
-    approval::{Admission, Words},
+    approval::{Admission, Seals, Words},
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest, stdio,
@@ -170,12 +170,13 @@ impl App {
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         adopt_programs(&gateway);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
-        let upstreams = Upstreams::new(&gateway, scope.clone(), eras, guardian);
-        let upstreams = upstreams.within(config.bounds.clone());
+        let seals = Arc::new(Seals::new(scope.clone()));
+        let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
+        let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
         let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
-        let admission = Admission::new(upstreams.clone(), board, scope, keeping);
+        let admission = Admission::new(upstreams.clone(), board, seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
             gateway: gateway.clone(),

@@ -170,6 +170,13 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
 
 async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, LinkError> {
     let (config, shared) = (&upstream.config, &upstream.shared);
+    if let Some(gate) = shared.gate.clone() {
+        let id = config.id.clone();
+        let asked = tokio::task::spawn_blocking(move || gate.refusal(&id)).await;
+        if let Some(why) = asked.map_err(|_| LinkError::Lost)? {
+            return Err(LinkError::Unreachable(why));
+        }
+    }
     upstream.secrets.learn(&config.reach, &*shared.scope);
     match &config.reach {
         Reach::Stdio { command, args, env, cwd } => {

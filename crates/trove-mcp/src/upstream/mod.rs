@@ -44,6 +44,12 @@ use crate::{bounds::Bounds, kin::Kin};
 use source::{Shared, Upstream};
 use watching::Wanted;
 
+/// Who has the last word before a server is started or reached, each time anew.
+pub trait Gate: Send + Sync {
+    /// Why it may not be, if so. This may read files.
+    fn refusal(&self, id: &SourceId) -> Option<String>;
+}
+
 /// All configured servers, each living in a task of its own.
 pub struct Upstreams {
     shared: Arc<Shared>,
@@ -78,6 +84,7 @@ impl Upstreams {
             children: Arc::new(Semaphore::new(Bounds::default().children)),
             bounds: Bounds::default(),
             credentials: None,
+            gate: None,
         };
         Upstreams {
             shared: Arc::new(shared),
@@ -90,6 +97,14 @@ impl Upstreams {
     pub fn with_credentials(mut self, credentials: oauth::Credentials) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.credentials = Some(credentials);
+        }
+        self
+    }
+
+    /// The same, asking `gate` each time; said before the first server is started.
+    pub fn behind(mut self, gate: Arc<dyn Gate>) -> Upstreams {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.gate = Some(gate);
         }
         self
     }

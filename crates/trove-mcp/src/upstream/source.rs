@@ -26,6 +26,7 @@ use trove_core::{
 };
 
 use super::{
+    Gate,
     config::{Expose, Reach, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
@@ -64,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) children: Arc<Semaphore>,
     /// Tokens for servers behind a URL.
     pub(crate) credentials: Option<Credentials>,
+    /// Who is asked before a server is started or reached.
+    pub(crate) gate: Option<Arc<dyn Gate>>,
 }
 
 impl Shared {

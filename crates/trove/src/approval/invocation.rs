@@ -55,29 +55,30 @@ pub(crate) struct Program {
 }
 
 impl Invocation {
-    /// Of a server; nothing if none is started for it. `project` is the folder of the file
-    /// it stands in.
+    /// Of a server as it is now. `project` is the folder of the file it stands in.
     pub(crate) fn of(
         upstream: &UpstreamConfig,
         project: Option<&Path>,
         scope: &dyn Scope,
-    ) -> Option<Invocation> {
-        let Reach::Stdio { command, args, env, cwd } = &upstream.reach else { return None };
+    ) -> Invocation {
+        let (command, args, env, cwd) = match &upstream.reach {
+            Reach::Stdio { command, args, env, cwd } => (command, args, env, cwd.as_deref()),
+            Reach::Http(remote) | Reach::Sse(remote) => return Invocation::reaching(remote, scope),
+        };
         let texts = [command].into_iter().chain(args).chain(env.values());
         let from_files = texts.filter(|text| text.reads_file()).map(|text| read(text, scope));
-        Some(Invocation {
+        Invocation {
             command: command.written().to_owned(),
             args: args.iter().map(|arg| arg.written().to_owned()).collect(),
             env: env.iter().map(|(name, value)| (name.clone(), hash(value.written()))).collect(),
-            cwd: cwd.as_deref().map(shown),
-            program: program(command, env, cwd.as_deref(), scope)
-                .map(|path| Program::at(&path, project)),
+            cwd: cwd.map(shown),
+            program: program(command, env, cwd, scope).map(|path| Program::at(&path, project)),
             from_files: from_files.collect(),
-        })
+        }
     }
 
     /// Of a server behind a URL: what would be sent where.
-    pub(crate) fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
+    fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
         let Remote { url, headers, oauth } = remote;
         let texts = [url].into_iter().chain(headers.values()).chain(&oauth.client_secret);
         let from_files = texts.filter(|text| text.reads_file()).map(|text| read(text, scope));

@@ -9,13 +9,14 @@
 //! files, need it in any case.
 
 mod invocation;
+mod seals;
 mod store;
 #[cfg(test)]
 mod tests;
 mod words;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -25,6 +26,8 @@ use trove_core::{SourceId, status::StatusBoard};
 use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 
 pub(crate) use invocation::Invocation;
+use seals::Sealed;
+pub(crate) use seals::Seals;
 use store::FILE_NAME;
 pub(crate) use store::{Approval, ApprovalError, Approvals};
 pub(crate) use words::{Difference, Listener, Words};
@@ -59,6 +62,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) upstream: &'a UpstreamConfig,
     /// The file it stands in.
     pub(crate) file: &'a Path,
+    /// The folder in which whoever wrote the entry may have written its program too.
+    pub(crate) project: Option<&'a Path>,
     /// What would be run; nothing for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
@@ -95,28 +100,21 @@ pub(crate) fn judge<'a>(
     let is_free = Hand::of(loaded) == Hand::User;
     let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
     let own = |upstream: &'a UpstreamConfig| {
+        let project = file.parent();
         let invocation = match &upstream.reach {
-            Reach::Http(remote) | Reach::Sse(remote) => {
-                Invocation::sends_ours(remote).then(|| Invocation::reaching(remote, scope))
-            }
-            Reach::Stdio { .. } => Invocation::of(upstream, file.parent(), scope),
+            Reach::Http(remote) | Reach::Sse(remote) if !Invocation::sends_ours(remote) => None,
+            _ => Some(Invocation::of(upstream, project, scope)),
         };
         let verdict = match &invocation {
             Some(now) if !is_free => verdict(approvals, (file, &upstream.id), now),
             _ => Verdict::Free,
         };
-        Candidate { upstream, file, invocation, verdict }
+        Candidate { upstream, file, project, invocation, verdict }
     };
     let borrowed = |Borrowed { upstream, file, .. }: &'a Borrowed| {
-        let invocation = match &upstream.reach {
-            Reach::Http(remote) | Reach::Sse(remote) => Some(Invocation::reaching(remote, scope)),
-            Reach::Stdio { .. } => Invocation::of(upstream, None, scope),
-        };
-        let verdict = match &invocation {
-            Some(now) => verdict(approvals, (file, &upstream.id), now),
-            None => Verdict::New,
-        };
-        Candidate { upstream, file, invocation, verdict }
+        let invocation = Invocation::of(upstream, None, scope);
+        let verdict = verdict(approvals, (file, &upstream.id), &invocation);
+        Candidate { upstream, file, project: None, invocation: Some(invocation), verdict }
     };
     let own = loaded.config.upstreams.iter().map(own);
     own.chain(loaded.borrowed.iter().map(borrowed)).collect()
@@ -134,7 +132,8 @@ fn verdict(approvals: &Approvals, (file, id): (&Path, &SourceId), now: &Invocati
 pub struct Admission {
     upstreams: Arc<Upstreams>,
     board: Arc<StatusBoard>,
-    scope: Arc<dyn Scope>,
+    /// What was approved of those who run.
+    seals: Arc<Seals>,
     state: PathBuf,
     /// Hears what those who run say of themselves.
     listener: Arc<Listener>,
@@ -148,13 +147,13 @@ impl Admission {
     pub(crate) fn new(
         upstreams: Arc<Upstreams>,
         board: Arc<StatusBoard>,
-        scope: Arc<dyn Scope>,
+        seals: Arc<Seals>,
         (words, is_waived): (Words, bool),
     ) -> Admission {
         let state = words.state().to_owned();
         let listener = Arc::new(Listener::new(words, board.clone()));
         let waiting = Mutex::default();
-        Admission { upstreams, board, scope, state, listener, is_waived, waiting }
+        Admission { upstreams, board, seals, state, listener, is_waived, waiting }
     }
 
     /// Who hears what servers say of themselves; to be followed by whoever runs them.
@@ -176,6 +175,7 @@ impl Admission {
     pub(crate) async fn apply(&self, loaded: &Loaded) {
         let mut run = Vec::new();
         let mut waiting = BTreeSet::new();
+        let mut sealed = BTreeMap::new();
         if self.is_waived {
             run.clone_from(&loaded.config.upstreams);
             run.extend(loaded.borrowed.iter().map(|one| one.upstream.clone()));
@@ -184,11 +184,13 @@ impl Admission {
                 warn!(%error, "approvals cannot be read, so none counts");
                 Approvals::default()
             });
-            for candidate in judge(loaded, &approvals, &*self.scope) {
+            for candidate in judge(loaded, &approvals, self.seals.scope()) {
+                let id = &candidate.upstream.id;
                 if candidate.verdict.may_run() {
                     run.push(pinned(&candidate));
+                    sealed.extend(Sealed::of(&candidate).map(|seal| (id.clone(), seal)));
                 } else {
-                    waiting.insert(candidate.upstream.id.clone());
+                    waiting.insert(id.clone());
                 }
             }
         }
@@ -196,6 +198,12 @@ impl Admission {
             self.board.remove(&id);
         }
         self.listener.set_running(&run);
+        let others = self.seals.replace(sealed);
+        if !others.is_empty() {
+            // Approved as something else: what runs is not what was approved.
+            let kept = run.iter().filter(|one| !others.contains(&one.id));
+            self.upstreams.replace(kept.cloned().collect()).await;
+        }
         self.upstreams.replace(run).await;
         for id in &waiting {
             let how = format!("waiting for approval: run `trove approve {id}`");

@@ -19,7 +19,7 @@ use trove_mcp::{
 
 use crate::{
     app::{access, memory_of, tool_settings},
-    approval::{Admission, Words},
+    approval::{Admission, Seals, Words},
     commands::GUARDIAN,
     config::{Config, HostScope, Loaded, ProcessEnv},
 };
@@ -35,6 +35,7 @@ const DOOR: &str = "trove";
 /// A client with its servers.
 pub(super) struct Side {
     pub(super) gateway: Arc<Gateway>,
+    seals: Arc<Seals>,
     upstreams: Arc<Upstreams>,
 }
 
@@ -44,19 +45,22 @@ impl Side {
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
+        let seals = Arc::new(Seals::new(scope.clone()));
         let upstreams = Upstreams::new(&gateway, scope, Eras::load(None), guardian);
-        let upstreams = upstreams.within(bounds.clone());
+        let upstreams = upstreams.within(bounds.clone()).behind(seals.clone());
         let upstreams = upstreams.with_credentials(Credentials::in_folder(&state));
-        Side { gateway, upstreams: Arc::new(upstreams) }
+        Side { gateway, seals, upstreams: Arc::new(upstreams) }
     }
 
     /// Starts the servers of a configuration that may run.
-    async fn admit(&self, loaded: &Loaded, scope: Arc<dyn Scope>, is_waived: bool) {
+    async fn admit(&self, loaded: &Loaded, is_waived: bool) {
         // Nobody listens to what they say: only a gateway that serves does.
         let words = Words::of(&loaded.config.state_dir.value, &memory_of(loaded));
         let keeping = (words, is_waived);
         let board = self.gateway.board().clone();
-        Admission::new(self.upstreams.clone(), board, scope, keeping).apply(loaded).await;
+        Admission::new(self.upstreams.clone(), board, self.seals.clone(), keeping)
+            .apply(loaded)
+            .await;
         // Until then whoever asks for a list waits in case more is to come.
         self.gateway.feed().all_attached().await;
     }
@@ -116,8 +120,8 @@ impl Stand {
         trove.gateway.set_cache_ttl(config.discovery.cache_ttl.value);
         let stop = CancellationToken::new();
         let (address, token, door) = open(&trove, config, stop.clone()).await?;
-        direct.admit(loaded, scope.clone(), is_waived).await;
-        trove.admit(loaded, scope.clone(), is_waived).await;
+        direct.admit(loaded, is_waived).await;
+        trove.admit(loaded, is_waived).await;
         client.upstreams.replace(vec![entry(address, &token)]).await;
         client.gateway.feed().all_attached().await;
         Ok(Stand { direct, trove, client, stop, door })

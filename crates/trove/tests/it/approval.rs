@@ -3,9 +3,10 @@
 
 use std::os::unix::fs::PermissionsExt as _;
 
-use serde_json::json;
+use rustix::process::{Pid, Signal};
+use serde_json::{Value, json};
 
-use crate::kit::toy::{config, toy};
+use crate::kit::toy::{config, program, toy};
 use crate::kit::{Folder, Trove, until};
 
 const USAGE: Option<i32> = Some(1);
@@ -114,6 +115,37 @@ async fn an_approval_reaches_a_running_trove_and_a_change_ends_what_ran() {
         !health["sources"].as_array().expect("sources").iter().any(|one| one["id"] == "one")
     })
     .await;
+}
+
+#[tokio::test]
+async fn t31_a_program_that_changed_is_not_started_again_before_it_is_approved() {
+    let folder = Folder::project("");
+    let script = folder.path().join("serve.sh");
+    let write = |first: &str| {
+        let toy = program();
+        let text = format!("#!/bin/sh\n{first}\nexec {} --name one\n", toy.display());
+        std::fs::write(&script, text).expect("the script can be written");
+        let may_run = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(&script, may_run).expect("it may be run");
+    };
+    write(":");
+    folder.write(&format!("[servers.one]\ncommand = {:?}\n", script.display().to_string()));
+    folder.run(&["approve", "one"]).await;
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    let said = client.text("toy://pid").await;
+    let pid = said.rsplit('|').next().and_then(|pid| pid.trim().parse().ok()).expect("a number");
+
+    write(&format!("touch {}", folder.path().join("sprung").display()));
+    let pid = Pid::from_raw(pid).expect("a process");
+    rustix::process::kill_process(pid, Signal::KILL).expect("it can be killed");
+    let says_so = |source: &Value| source["last_error"].to_string().contains("trove approve one");
+    trove.source("one", says_so).await;
+    assert!(!is_sprung(&folder));
+    folder.run(&["approve", "one"]).await;
+    trove.ready(&["one"]).await;
+    assert!(is_sprung(&folder));
 }
 
 #[tokio::test]

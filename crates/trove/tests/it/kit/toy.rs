@@ -98,7 +98,8 @@ pub(crate) fn config(toys: &[Toy]) -> String {
     toys.iter().map(Toy::toml).collect::<Vec<_>>().join("\n")
 }
 
-fn program() -> PathBuf {
+/// Where the toy lies.
+pub(crate) fn program() -> PathBuf {
     sibling_program("toymcp")
 }
 

@@ -1,0 +1,73 @@
+//! What was approved, looked at again whenever it is about to be run.
+//!
+//! A server that crashed, or was stopped by whoever changed its program, is started anew long
+//! after the configuration was judged.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use trove_core::SourceId;
+use trove_mcp::upstream::{Gate, Scope, UpstreamConfig};
+
+use super::{Candidate, Invocation, Verdict};
+
+/// The servers that run because they were approved.
+pub(crate) struct Seals {
+    scope: Arc<dyn Scope>,
+    all: Mutex<BTreeMap<SourceId, Sealed>>,
+}
+
+/// One server as it was approved.
+#[derive(PartialEq, Eq)]
+pub(super) struct Sealed {
+    upstream: UpstreamConfig,
+    project: Option<PathBuf>,
+    sha256: String,
+}
+
+impl Sealed {
+    /// Of a server; nothing if it needed no approval.
+    pub(super) fn of(candidate: &Candidate<'_>) -> Option<Sealed> {
+        let invocation = candidate.invocation.as_ref()?;
+        (candidate.verdict == Verdict::Approved).then(|| Sealed {
+            upstream: candidate.upstream.clone(),
+            project: candidate.project.map(ToOwned::to_owned),
+            sha256: invocation.sha256(),
+        })
+    }
+}
+
+impl Seals {
+    pub(crate) fn new(scope: Arc<dyn Scope>) -> Seals {
+        Seals { scope, all: Mutex::default() }
+    }
+
+    /// Where variables come from.
+    pub(super) fn scope(&self) -> &dyn Scope {
+        &*self.scope
+    }
+
+    /// Puts these in the place of those before; gives those that were sealed as something else.
+    pub(super) fn replace(&self, now: BTreeMap<SourceId, Sealed>) -> BTreeSet<SourceId> {
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_other = |(id, seal): &(&SourceId, &Sealed)| now.get(*id).is_some_and(|n| n != *seal);
+        let others = all.iter().filter(is_other).map(|(id, _)| id.clone()).collect();
+        *all = now;
+        others
+    }
+}
+
+impl Gate for Seals {
+    fn refusal(&self, id: &SourceId) -> Option<String> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let seal = all.get(id)?;
+        let now = Invocation::of(&seal.upstream, seal.project.as_deref(), &*self.scope);
+        let is_same = now.sha256() == seal.sha256;
+        (!is_same).then(|| {
+            format!("what would be run is not what was approved: run `trove approve {id}`")
+        })
+    }
+}
