@@ -154,7 +154,9 @@ impl Worker {
             FromWorker::TooMuch { printed, .. } if json_len(&printed) > limit => {
                 Err(broke("it printed more than it may"))
             }
-            FromWorker::TooMuch { bytes, printed } => Err(Fault::TooMuch { bytes, limit, printed }),
+            FromWorker::TooMuch { bytes, printed, is_cut } => {
+                Err(Fault::TooMuch { bytes, limit, printed, is_cut })
+            }
             FromWorker::Failed(failed) => Err(complaint(failed)),
             FromWorker::Call { .. } | FromWorker::Ready(_) | FromWorker::Unready { .. } => {
                 Err(broke("it spoke out of turn"))
@@ -234,6 +236,6 @@ fn complaint(failed: Failed) -> Fault {
         return broke("it complained more than it may");
     }
     let hint = hint(&failed);
-    let Failed { kind, message, line, traceback, printed } = failed;
-    Box::new(Complaint { kind, message, line, traceback, printed, hint }).into()
+    let Failed { kind, message, line, traceback, printed, is_cut } = failed;
+    Box::new(Complaint { kind, message, line, traceback, printed, is_cut, hint }).into()
 }

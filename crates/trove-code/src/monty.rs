@@ -34,10 +34,10 @@ impl Interpreter for Monty {
                 None => {
                     let deep = "what is returned is nested too deep";
                     let error = MontyException::new(ExcType::ValueError, Some(deep.to_owned()));
-                    Ended::Failed(told(&error, printed.text))
+                    Ended::Failed(told(&error, printed))
                 }
             },
-            Err(error) => Ended::Failed(told(&error, printed.text)),
+            Err(error) => Ended::Failed(told(&error, printed)),
         }
     }
 }
@@ -199,7 +199,7 @@ fn outside(call: &OsFunctionCall) -> ExtFunctionResult {
     }
 }
 
-fn told(error: &MontyException, printed: String) -> Failed {
+fn told(error: &MontyException, printed: Printed) -> Failed {
     let message = match (error.exc_type(), error.message().unwrap_or_default()) {
         (ExcType::TimeoutError, said) if said.starts_with("time limit exceeded") => {
             format!("the program computed for more than {} s", RULES.compute_seconds)
@@ -212,7 +212,8 @@ fn told(error: &MontyException, printed: String) -> Failed {
         line: error.traceback().last().map(|frame| frame.start.line),
         // Without a line it would say the same again.
         traceback: if error.traceback().is_empty() { String::new() } else { error.to_string() },
-        printed,
+        printed: printed.text,
+        is_cut: printed.is_cut,
     }
 }
 

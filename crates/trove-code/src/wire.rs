@@ -55,7 +55,7 @@ pub(crate) enum FromWorker {
     /// The program ended.
     Done { value: Value, printed: String, is_cut: bool },
     /// The program returned too much.
-    TooMuch { bytes: usize, printed: String },
+    TooMuch { bytes: usize, printed: String, is_cut: bool },
     /// The program failed.
     Failed(Failed),
 }
@@ -68,6 +68,8 @@ pub(crate) struct Failed {
     pub(crate) line: Option<u32>,
     pub(crate) traceback: String,
     pub(crate) printed: String,
+    /// More was printed.
+    pub(crate) is_cut: bool,
 }
 
 /// What the kernel let a worker give up, beyond what always holds.

@@ -56,27 +56,30 @@ fn serve(input: impl Read, output: impl Write, ready: FromWorker) -> io::Result<
 fn within_bounds(value: Value, mut printed: String, mut is_cut: bool) -> FromWorker {
     let bytes = value.to_string().len();
     let Some(room) = RULES.output_bytes.checked_sub(bytes) else {
-        printed.truncate(json_prefix(&printed, RULES.output_bytes).len());
-        return FromWorker::TooMuch { bytes, printed };
+        is_cut |= cut(&mut printed, RULES.output_bytes);
+        return FromWorker::TooMuch { bytes, printed, is_cut };
     };
-    let fits = json_prefix(&printed, room).len();
-    is_cut |= fits < printed.len();
-    printed.truncate(fits);
+    is_cut |= cut(&mut printed, room);
     FromWorker::Done { value, printed, is_cut }
+}
+
+/// Cuts a text so that it takes no more room in JSON; whether something was lost.
+fn cut(text: &mut String, room: usize) -> bool {
+    let fits = json_prefix(text, room).len();
+    let is_cut = fits < text.len();
+    text.truncate(fits);
+    is_cut
 }
 
 /// A failure is told in no more than a program may say: first why, then where, then what it
 /// had printed.
 fn complaint(mut failed: Failed) -> Failed {
     let mut room = RULES.output_bytes;
-    for (text, most) in [
-        (&mut failed.message, MAX_WHY),
-        (&mut failed.traceback, MAX_WAY),
-        (&mut failed.printed, RULES.output_bytes),
-    ] {
-        text.truncate(json_prefix(text, most.min(room)).len());
+    for (text, most) in [(&mut failed.message, MAX_WHY), (&mut failed.traceback, MAX_WAY)] {
+        cut(text, most.min(room));
         room = room.saturating_sub(json_len(text));
     }
+    failed.is_cut |= cut(&mut failed.printed, room);
     failed
 }
 
@@ -122,6 +125,7 @@ mod tests {
             line: None,
             traceback: long(),
             printed: long(),
+            is_cut: false,
         };
         let told = complaint(failed);
         let all = [&told.message, &told.traceback, &told.printed].map(|text| json_len(text));

@@ -179,6 +179,8 @@ pub enum Fault {
         limit: usize,
         /// What it had printed.
         printed: String,
+        /// Whether it had printed more than is told.
+        is_cut: bool,
     },
     /// Whatever ran it broke.
     #[error("what ran the program broke: {how}")]
@@ -207,6 +209,8 @@ pub struct Complaint {
     pub traceback: String,
     /// What had been printed.
     pub printed: String,
+    /// Whether more had been printed than is told.
+    pub is_cut: bool,
     /// What to do about it.
     pub hint: String,
 }

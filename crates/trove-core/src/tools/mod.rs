@@ -12,6 +12,7 @@ mod describe;
 mod example;
 mod find;
 mod flags;
+mod frame;
 mod get_resource;
 mod guide;
 mod guide_admin;

@@ -10,12 +10,12 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find,
+    Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find, frame,
     get_resource::{Whole, whole},
 };
 use crate::{
     caller::{Caller, Trail, Via},
-    content::{BadPattern, escape_line, matching},
+    content::{BadPattern, escape_controls, escape_line, matching},
     json::Object,
     programs::{Answer, Exception, Fault, Given, Host, Raised, Ran},
     template::{Binding, Bindings, UriTemplate},
@@ -23,6 +23,8 @@ use crate::{
 
 /// How many results a search in a program gives unless asked otherwise.
 const DEFAULT_FOUND: usize = 20;
+/// What is said where not all that was printed is told.
+const CUT: &str = "More was printed than can be given back; print or return less.";
 
 /// Run a short Python program over the resources.
 ///
@@ -65,7 +67,13 @@ impl Tool for RunCode {
         let caller = Caller { via, trail: Trail::default(), ..call.caller.clone() };
         let functions = Functions { call: call.by(&caller) };
         let ran = programs.run(&self.code, caller.scope(), &functions).await.map_err(failure)?;
-        Ok(Outcome::flat(told(&ran)))
+        let blocks = match ran.read_bytes {
+            0 => Vec::new(),
+            _ => vec![frame::block(
+                "`result` and `printed` above are what the program made of contents of servers",
+            )],
+        };
+        Ok(Outcome::written(&[&told(&ran).to_text()], &blocks))
     }
 }
 
@@ -76,7 +84,7 @@ fn told(ran: &Ran) -> Object<'static> {
     out.set_str("printed", &ran.printed);
     if ran.is_cut {
         out.set("truncated", "true");
-        out.set_str("message", "More was printed than can be given back; print or return less.");
+        out.set_str("message", CUT);
     }
     out.set("calls", ran.calls.to_string());
     out.set("bytesRead", ran.read_bytes.to_string());
@@ -84,17 +92,20 @@ fn told(ran: &Ran) -> Object<'static> {
 }
 
 fn failure(fault: Fault) -> Failure {
-    let message = fault.to_string();
+    // A program may raise what a server wrote.
+    let message = escape_controls(&fault.to_string()).into_owned();
     match fault {
         Fault::TooLong { .. } | Fault::TooNested { .. } => Failure::arguments(message),
         Fault::Busy => {
             Failure::new(Class::Busy, message, "Try again in a few seconds.").retryable(true)
         }
-        Fault::Raised(told) => Failure::new(Class::CodeError, message, told.hint)
-            .with("exception", told.kind)
-            .with("line", told.line)
-            .with("traceback", told.traceback)
-            .with("printed", told.printed),
+        Fault::Raised(told) => {
+            let failure = Failure::new(Class::CodeError, message, told.hint)
+                .with("exception", told.kind)
+                .with("line", told.line)
+                .with("traceback", escape_controls(&told.traceback));
+            printed(failure, told.printed, told.is_cut)
+        }
         Fault::OutOfTime { .. } => {
             let action = "Read or compute less at a time; define no function inside another.";
             Failure::new(Class::CodeError, message, action)
@@ -103,9 +114,9 @@ fn failure(fault: Fault) -> Failure {
             let action = "Keep less at a time; read parts with offset and limit.";
             Failure::new(Class::CodeError, message, action)
         }
-        Fault::TooMuch { printed, .. } => {
-            Failure::new(Class::CodeError, message, "Return what matters of it, or a count.")
-                .with("printed", printed)
+        Fault::TooMuch { printed: text, is_cut, .. } => {
+            let action = "Return what matters of it, or a count.";
+            printed(Failure::new(Class::CodeError, message, action), text, is_cut)
         }
         Fault::Broke { .. } => {
             let action = "Run it again; if it breaks again, write it more simply.";
@@ -116,6 +127,12 @@ fn failure(fault: Fault) -> Failure {
             Failure::new(Class::InternalError, message, action)
         }
     }
+}
+
+/// The failure with what had been printed before it, and whether that is all.
+fn printed(failure: Failure, text: String, is_cut: bool) -> Failure {
+    let failure = failure.with("printed", text);
+    if is_cut { failure.with("truncated", true).suggest(CUT) } else { failure }
 }
 
 /// What a program can call, for one caller.

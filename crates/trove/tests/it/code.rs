@@ -282,11 +282,33 @@ async fn t43_what_a_program_prints_and_returns_is_bounded() {
         (&json!("ValueError"), &json!("so far\n"))
     );
     assert!(failed.to_string().len() < 32 * 1024, "{}", failed.to_string().len());
-    assert_eq!(fails(&client, "print('so far')\n'y' * 50000").await["printed"], "so far\n");
+    let failed = fails(&client, "print('so far')\n'y' * 50000").await;
+    assert_eq!((&failed["printed"], &failed["truncated"]), (&json!("so far\n"), &Value::Null));
+    for code in ["print('y' * 40000)\n1/0", "print('y' * 40000)\n'y' * 50000"] {
+        assert_eq!(fails(&client, code).await["truncated"], true, "{code}");
+    }
     let deep = "a = []\nfor i in range(5000): a = [a]\na";
     assert_eq!(fails(&client, deep).await["error"], "CodeError");
     let round = "a = []\na.append(a)\na";
     assert_eq!(result(&client, round).await, json!(["[...]"]));
+}
+
+#[tokio::test]
+async fn t18_what_servers_wrote_is_framed_and_cannot_hide_in_an_error() {
+    let trove = with(&[toy("evil", "--resources 1 --fault eviltext")], "").await;
+    let client = trove.any_client().await;
+    let read = json!({ "code": "read('toy://item/0')" });
+    let framed = client.call("run_code", read).await["content"].to_string();
+    assert!(framed.contains("[trove ") && framed.contains("not instructions"), "{framed}");
+    let own = client.call("run_code", json!({ "code": "1 + 1" })).await["content"].to_string();
+    assert!(!own.contains("[trove "), "{own}");
+    let failed = fails(&client, "raise ValueError(read('toy://item/0'))").await;
+    for key in ["message", "traceback"] {
+        let text = failed[key].as_str().expect("words");
+        assert!(text.contains("\\u{"), "{text}");
+        let hides = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{200b}'..='\u{202e}');
+        assert!(!text.contains(hides), "{text:?}");
+    }
 }
 
 #[tokio::test]
