@@ -7,7 +7,7 @@ use std::{
 };
 
 use aws_lc_rs::constant_time;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::Instant;
 use trove_core::{Caller, Gateway, access::audit::Knock, caller::Door};
 
@@ -194,6 +194,18 @@ impl Guard {
         let ip: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
         let bound = self.address.ip();
         !bound.is_loopback() && ip.is_some_and(|ip| bound.is_unspecified() || ip == bound)
+    }
+
+    /// Whether pages elsewhere may ask at all.
+    pub(super) fn has_origins(&self) -> bool {
+        !self.origins.is_empty()
+    }
+
+    /// The page that asks, if it is one of those elsewhere that may.
+    pub(super) fn listed_origin(&self, headers: &HeaderMap) -> Option<HeaderValue> {
+        let origin = headers.get(header::ORIGIN)?;
+        let is_listed = |origin: &str| self.origins.contains(&origin.to_ascii_lowercase());
+        origin.to_str().is_ok_and(is_listed).then(|| origin.clone())
     }
 
     fn is_own_origin(&self, origin: &str) -> bool {

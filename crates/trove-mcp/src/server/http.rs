@@ -9,6 +9,7 @@ use axum::{
     Router,
     body::Body,
     extract::{Request as HttpRequest, State},
+    middleware::from_fn_with_state,
     response::Response,
     routing::{get, post},
 };
@@ -23,7 +24,7 @@ use trove_core::{Caller, Json, metrics::CONTENT_TYPE};
 use super::{
     Server,
     asking::{Asking, meta_of},
-    body,
+    body, elsewhere,
     guard::{Admitted, Guard, Identity, Refusal},
     headers,
     identity::METADATA_PATH,
@@ -80,13 +81,27 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
             }
         }
     });
-    Router::new()
+    let guard = door.guard.clone();
+    let router = Router::new()
         .route(MCP, post(handle).get(handle).delete(handle))
         .route(METADATA_PATH, get(metadata))
         .route(&format!("{METADATA_PATH}/mcp"), get(metadata))
         .route(METRICS, get(metrics))
         .route("/healthz", get(healthz))
-        .with_state(door)
+        .method_not_allowed_fallback(other_method)
+        .with_state(door);
+    match guard.has_origins() {
+        true => router.layer(from_fn_with_state(guard, elsewhere::tell)),
+        false => router,
+    }
+}
+
+/// Nobody who may not knock learns which methods there are.
+async fn other_method(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
+    match door.guard.admit_place(request.headers(), MCP) {
+        Ok(()) => refuse(StatusCode::METHOD_NOT_ALLOWED, "this method is not served here"),
+        Err(refusal) => turn_away(refusal),
+    }
 }
 
 async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {

@@ -91,6 +91,61 @@ async fn t22_no_form_of_a_foreign_page_asks_anything() {
 }
 
 #[tokio::test]
+async fn t20_a_foreign_name_learns_nothing_by_any_method() {
+    let trove = Trove::start("").await;
+    for method in ["OPTIONS", "PUT", "PATCH", "TRACE", "HEAD"] {
+        let ask = async |path: &str, host: &str| {
+            let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\n");
+            status(&raw(&trove, &format!("{head}Connection: close\r\n\r\n")).await)
+        };
+        for path in ["/mcp", "/metrics", "/healthz"] {
+            assert_eq!(ask(path, "evil.test").await, 403, "{method} {path}");
+        }
+        let own = ask("/mcp", "localhost").await;
+        assert!([405, 406].contains(&own), "{method}: {own}");
+    }
+}
+
+#[tokio::test]
+async fn t22_scripts_of_a_listed_page_may_ask_and_read_and_no_others() {
+    let trove = Trove::start("http.allowed_origins = [\"https://app.example\"]").await;
+    let ask = async |method: &str, origin: &str| {
+        let more = match method {
+            "OPTIONS" => "Access-Control-Request-Method: POST\r\n",
+            _ => {
+                "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n"
+            }
+        };
+        let body = match method {
+            "OPTIONS" => "",
+            _ => r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+        };
+        let head =
+            format!("{method} /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: {origin}\r\n{more}");
+        let length = body.len();
+        let request = format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        raw(&trove, &request).await.to_lowercase()
+    };
+    let allowed = "access-control-allow-origin: https://app.example\r\n";
+    let first = ask("OPTIONS", "https://app.example").await;
+    assert_eq!(status(&first), 204, "{first}");
+    for header in [allowed, "mcp-session-id", "authorization", "post"] {
+        assert!(first.contains(header), "{header} is not in {first}");
+    }
+    let then = ask("POST", "https://app.example").await;
+    assert!(then.contains(allowed) && then.contains("vary: origin"), "{then}");
+    for origin in ["https://other.example", "null"] {
+        for method in ["OPTIONS", "POST"] {
+            let answer = ask(method, origin).await;
+            assert_eq!(status(&answer), 403, "{answer}");
+            assert!(!answer.contains("access-control"), "{answer}");
+        }
+    }
+    // A page of this machine is no page elsewhere.
+    assert!(!ask("POST", "http://localhost").await.contains("access-control"));
+}
+
+#[tokio::test]
 async fn t38_heads_that_are_too_large_or_ambiguous_are_refused() {
     let trove = Trove::start("").await;
     let large =
