@@ -1,6 +1,6 @@
 //! `trove approve`: show what would be run, and let it.
 
-use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
+use std::{collections::BTreeMap, fmt::Write as _, io::Write as _, path::Path};
 
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
@@ -100,6 +100,18 @@ pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
         sha256: invocation.sha256(),
         invocation,
     })
+}
+
+/// The servers that came with a project, in a file nobody named, and wait for approval.
+pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Failed> {
+    if Hand::of(loaded) != Hand::Project {
+        return Ok(Vec::new());
+    }
+    let approvals = Approvals::load(&loaded.config.state_dir.value)?;
+    let candidates = judge(loaded, &approvals, &HostScope::new(ProcessEnv, cwd.to_owned()));
+    let is_own = |one: &&Candidate<'_>| loaded.origin.as_deref() == Some(one.file);
+    let waiting = candidates.iter().filter(is_own).filter(|one| !one.verdict.may_run());
+    Ok(waiting.map(|one| one.upstream.id.to_string()).collect())
 }
 
 /// What servers say otherwise of themselves now, by id.

@@ -4,8 +4,9 @@ use std::{fmt::Write as _, fs, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{Failed, exit, host, load_as_is, ls::plain, say};
+use super::{Failed, approve::unapproved, exit, host, load_as_is, ls::plain, say};
 use crate::{
+    approval::Hand,
     cli::{EntryOf, Global, Install, Uninstall},
     clients::{
         Access, Host, Launch, Link, Outcome, Plan, Row, Scope, Standing, Survey, Wish,
@@ -19,16 +20,19 @@ pub(super) fn install(global: &Global, install: &Install) -> Result<(), Failed> 
     let host = host()?;
     let loaded = load_as_is(global)?;
     let Some(client) = install.client else {
-        list(&host, &loaded, install);
-        return Ok(());
+        return list(&host, &loaded, install);
     };
     let wish = wish(client, &install.entry)?;
     let launch = match install.http {
         true => by_url(&loaded, install.entry.dry_run)?,
-        false => by_command(&host, &loaded, wish.row, wish.scope),
+        false => {
+            refuse_unapproved(&loaded, &host)?;
+            by_command(&host, &loaded, wish.row, wish.scope)
+        }
     };
     let mut plan = plan_install(&host, &wish, &launch)?;
     plan.notes.extend(about_config(&loaded));
+    plan.notes.extend(about_trust(&loaded, &launch));
     let link = links(&plan.name, &launch).into_iter().find(|link| link.client == client);
     finish(&host, &plan, &install.entry, Some((&launch, link)))
 }
@@ -44,6 +48,19 @@ fn wish(client: Client, entry: &EntryOf) -> Result<Wish<'_>, Failed> {
         Failed::new(exit::USAGE, "Usage", format!("{client} keeps its servers nowhere Trove knows"))
     })?;
     Ok(Wish { row, scope: entry.scope, name: &entry.name, force: entry.force })
+}
+
+/// An entry names the file of the configuration, and what is named counts as the user's own:
+/// nothing that still waits may get round its approval in that way.
+fn refuse_unapproved(loaded: &Loaded, host: &Host<'_>) -> Result<(), Failed> {
+    let waiting = unapproved(loaded, &host.cwd)?;
+    let (Some(file), false) = (&loaded.origin, waiting.is_empty()) else { return Ok(()) };
+    let (ids, file) = (waiting.join(", "), shown(file));
+    let message = format!(
+        "{file} came with the project, and nobody approved its {ids}; look with `trove approve`, \
+         then `trove approve --all` and install again; or vouch for the file: --config {file}"
+    );
+    Err(Failed::new(exit::CONFIG, "Approvals", message))
 }
 
 /// The client starts us, with the configuration that is in force now.
@@ -97,6 +114,16 @@ fn about_config(loaded: &Loaded) -> Vec<String> {
         );
     }
     notes
+}
+
+/// What it means that a client names a file which its user did not write.
+fn about_trust(loaded: &Loaded, launch: &Launch) -> Option<String> {
+    let is_named = matches!(launch, Launch::Stdio { .. }) && Hand::of(loaded) == Hand::Project;
+    let file = loaded.origin.as_deref().filter(|_| is_named)?;
+    Some(format!(
+        "the entry names {}, so servers that are changed or added there later run without approval",
+        shown(file)
+    ))
 }
 
 /// Does what was planned, or shows it, and says what there is to say.
@@ -185,10 +212,12 @@ fn shown(path: &Path) -> String {
 }
 
 /// Every client that is here, and whether Trove is in it.
-fn list(host: &Host<'_>, loaded: &Loaded, install: &Install) {
+fn list(host: &Host<'_>, loaded: &Loaded, install: &Install) -> Result<(), Failed> {
     let found = survey(host, &install.entry.name);
+    // A link holds the same entry, and so takes the same approval.
+    let may_link = !install.http && unapproved(loaded, &host.cwd)?.is_empty();
     let links = match by_command_for_anyone(host, loaded) {
-        Some(launch) if !install.http => links(&install.entry.name, &launch),
+        Some(launch) if may_link => links(&install.entry.name, &launch),
         _ => Vec::new(),
     };
     if install.entry.output.json {
@@ -198,7 +227,7 @@ fn list(host: &Host<'_>, loaded: &Loaded, install: &Install) {
             .map(|link| json!({ "client": link.client.to_string(), "url": link.url }))
             .collect();
         say(&format!("{}\n", json!({ "clients": clients, "links": links })));
-        return;
+        return Ok(());
     }
     let mut text = String::new();
     for Survey { row, scope, path, standing } in &found {
@@ -215,6 +244,7 @@ fn list(host: &Host<'_>, loaded: &Loaded, install: &Install) {
         let _ = writeln!(text, "{} with one click: {}", link.client, link.url);
     }
     say(&text);
+    Ok(())
 }
 
 fn by_command_for_anyone(host: &Host<'_>, loaded: &Loaded) -> Option<Launch> {

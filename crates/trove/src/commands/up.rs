@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::{
     Failed,
-    approve::{approval, describe_reach},
+    approve::{approval, describe_reach, unapproved},
     configure, host,
     ls::plain,
     noted::note_approvals,
@@ -49,13 +49,14 @@ pub(super) fn up(global: &Global, up: &Up) -> Result<(), Failed> {
     if !global.yes && !wants_json && is_watched && io::stdin().is_terminal() {
         ask(&loaded, &cwd)?;
     }
+    let waits = !unapproved(&loaded, &cwd)?.is_empty();
     let draws = is_watched && !global.quiet;
     let doors = Doors { stdio: false, http: true };
     open(global, Opening { loaded, cwd, flags, extras, doors }, |app, loaded, address, token| {
         if wants_json {
             say(&format!("{}\n", started(app, loaded, address, token)));
         } else {
-            let greeting = Greeting { app, loaded, host: &host, found, has_starter };
+            let greeting = Greeting { app, loaded, host: &host, found, has_starter, waits };
             say(&greeting.text(address, token));
         }
         if draws {
@@ -116,6 +117,8 @@ struct Greeting<'a> {
     /// How many servers of other clients there are.
     found: usize,
     has_starter: bool,
+    /// Whether servers that came with the project still wait for approval.
+    waits: bool,
 }
 
 impl Greeting<'_> {
@@ -144,7 +147,12 @@ impl Greeting<'_> {
             .filter(|one| one.standing == Standing::Installed)
             .map(|one| one.row.word)
             .collect();
-        if !without.is_empty() {
+        if self.waits {
+            text.push_str(
+                "\nTo put it into a client, approve the servers of this project first: `trove approve`,\n\
+                 then `trove install`. An entry in a client names the file, and so vouches for it.\n",
+            );
+        } else if !without.is_empty() {
             text.push_str("\nTo put it into a client that is here, paste its line:\n");
             for word in without {
                 let _ = writeln!(text, "  {trove} install --client {word}");
@@ -160,6 +168,12 @@ impl Greeting<'_> {
         }
         let _ = writeln!(text, "\nAny client that connects by URL:");
         let _ = writeln!(text, "  {}", json!({ "mcpServers": { "trove": entry } }));
+        if !self.waits {
+            self.entry_to_start(text);
+        }
+    }
+
+    fn entry_to_start(&self, text: &mut String) {
         let _ = writeln!(text, "Any client that starts its servers:");
         let mut args = vec!["serve".to_owned(), "--stdio".to_owned()];
         if let Some(file) = &self.loaded.origin {

@@ -140,3 +140,21 @@ async fn what_was_approved_is_there_for_every_command() {
     };
     assert_eq!((state("notes"), state("wiki")), (json!("approved"), json!("waiting")));
 }
+
+#[tokio::test]
+async fn no_entry_that_vouches_for_a_project_is_shown_before_its_servers_are_approved() {
+    let folder = Folder::project(&config(&[toy("notes", "--scheme notes")]));
+    folder.put("user/.cursor/mcp.json", "{}");
+    let all_of = async |trove: &Trove| {
+        until("all that it says", async || said(trove).contains("Ctrl-C")).await;
+        said(trove)
+    };
+    let trove = Trove::start_with(&folder, &UP).await;
+    let text = all_of(&trove).await;
+    assert!(text.contains("approve the servers of this project first"), "{text}");
+    assert!(!text.contains("--client cursor") && !text.contains("\"--config\""), "{text}");
+    drop(trove);
+    folder.run(&["approve", "--all"]).await;
+    let text = all_of(&Trove::start_with(&folder, &UP).await).await;
+    assert!(text.contains("--client cursor") && text.contains("\"--config\""), "{text}");
+}

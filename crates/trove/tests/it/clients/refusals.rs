@@ -157,3 +157,31 @@ fn without_a_home_nothing_can_be_found() {
     assert_eq!(ran.code, CONFIG, "{ran:?}");
     assert!(ran.stderr.contains("HOME"), "{ran:?}");
 }
+
+#[test]
+fn a_project_whose_servers_nobody_approved() {
+    let home = Home::new();
+    let config = home.write("project/trove.toml", "[servers.trap]\ncommand = \"touch\"\n");
+    for scope in ["user", "project"] {
+        let install = ["install", "--client", "cursor", "--scope", scope];
+        refused(&home, &install, "trove approve");
+        refused(&home, &[&install[..], &["--yes"]].concat(), "trap");
+    }
+    let listed = home.run(&["install"]);
+    assert!(listed.stdout.contains("cursor") && !listed.stdout.contains("://"), "{listed:?}");
+    // Whoever names the file vouches for it.
+    let config = config.to_str().expect("a path in UTF-8");
+    let vouched = home.run(&["install", "--client", "cursor", "--config", config]);
+    assert_eq!(vouched.code, Some(0), "{vouched:?}");
+
+    let home = Home::new();
+    home.write("project/trove.toml", "[servers.trap]\ncommand = \"touch\"\n");
+    assert_eq!(home.run(&["approve", "--all"]).code, Some(0));
+    let approved = home.run(&["install", "--client", "cursor"]);
+    assert_eq!(approved.code, Some(0), "{approved:?}");
+    assert!(approved.stdout.contains("run without approval"), "{approved:?}");
+    // By its URL a client starts nothing.
+    home.write("project/trove.toml", "[servers.trap]\ncommand = \"cp\"\n");
+    refused(&home, &["install", "--client", "zed"], "trap");
+    assert_eq!(home.run(&["install", "--client", "zed", "--http"]).code, Some(0));
+}
