@@ -1,11 +1,11 @@
 //! `trove approve`: show what would be run, and let it.
 
-use std::{collections::BTreeMap, fmt::Write as _, io::Write as _, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals};
+use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals, say};
 use crate::{
     app::memory_of,
     approval::{
@@ -69,8 +69,7 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     } else {
         as_text(&loaded, &shown, (is_listing, &differences))
     };
-    // A reader that has seen enough, such as `head`, is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say(&text);
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Tokens are never printed; what is shown is who granted them, for what and until when.
 
-use std::{io::Write as _, time::Duration};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::{
@@ -114,7 +114,6 @@ async fn login(mut wish: Wish, as_json: bool) -> Result<Grant, OauthError> {
         true => say(&format!("{}\n", json!({ "server": server, "open": login.address }))),
         false => say(&format!("Open this address to log in:\n{}\n", login.address)),
     }
-    let _ = std::io::stdout().flush();
     let answered = async {
         loop {
             let (mut stream, _) = listener.accept().await?;

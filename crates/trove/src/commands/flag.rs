@@ -1,7 +1,7 @@
 //! `trove flag`: look at flags, set and remove them. No server is started for it; a Trove
 //! that runs sees the change.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 use trove_core::{
@@ -14,7 +14,7 @@ use super::{
     Failed, configure, exit,
     ls::plain,
     noted::{Deed, note},
-    runtime,
+    runtime, say,
 };
 use crate::{
     app::open_flags,
@@ -50,8 +50,7 @@ pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed>
         }
         text
     })?;
-    // A reader that has seen enough, such as `head`, is no fault.
-    let _ = std::io::stdout().write_all(text.as_bytes());
+    say(&text);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{Failed, exit};
+use super::{Failed, exit, say};
 use crate::{borrow::GUIDE, cli::Output};
 
 /// The configuration that is written beside the guide.
@@ -37,8 +37,7 @@ pub(super) fn init(output: Output) -> Result<(), Failed> {
     if output.json {
         said = format!("{}\n", json!({ "success": true, "files": files }));
     }
-    // A reader that has seen enough, such as `head`, is no fault.
-    let _ = io::stdout().write_all(said.as_bytes());
+    say(&said);
     Ok(())
 }
 

@@ -19,6 +19,7 @@ mod man;
 mod noted;
 mod read;
 mod run;
+mod said;
 mod search;
 mod serve;
 mod servers;
@@ -33,6 +34,7 @@ use std::{
     process::ExitCode,
 };
 
+use said::{say, say_bytes, unsaid};
 use trove_core::content::escape_controls;
 
 pub use crate::failed::exit;
@@ -97,13 +99,15 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Completions(completions) => completions::completions(&completions),
         Command::Man(man) => man::man(&man),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failed) => {
-            explain(&failed, wants_json);
-            failed.code.into()
-        }
+    if let Err(failed) = &outcome {
+        explain(failed, wants_json);
     }
+    let unsaid = unsaid();
+    if let Some(failed) = &unsaid {
+        complain(failed);
+    }
+    let failed = outcome.err().or(unsaid);
+    failed.map_or(ExitCode::SUCCESS, |failed| failed.code.into())
 }
 
 impl Command {
@@ -142,7 +146,6 @@ impl Command {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "this is the terminal's side")]
 fn explain(failed: &Failed, wants_json: bool) {
     if let Some(object) = failed.object.as_ref().filter(|_| wants_json) {
         say(&format!("{object}\n"));
@@ -152,9 +155,14 @@ fn explain(failed: &Failed, wants_json: bool) {
         });
         say(&format!("{line}\n"));
     } else {
-        // What failed may speak in a server's own words.
-        eprintln!("error: {}", escape_controls(&failed.message));
+        complain(failed);
     }
+}
+
+#[expect(clippy::print_stderr, reason = "this is the terminal's side")]
+fn complain(failed: &Failed) {
+    // What failed may speak in a server's own words.
+    eprintln!("error: {}", escape_controls(&failed.message));
 }
 
 /// Loads the configuration; its problems go to stderr, and errors in it end the command.
@@ -179,12 +187,6 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
 fn load_as_is(global: &Global) -> Result<Loaded, Failed> {
     let (explicit, cwd) = (global.config.clone(), current_folder()?);
     Ok(load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() }))
-}
-
-/// Prints an answer. A reader that has seen enough, such as `head`, is no fault.
-fn say(text: &str) {
-    use std::io::Write as _;
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// Half of the cores are left to the servers we start: on a small machine one thread of

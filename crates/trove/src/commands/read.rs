@@ -1,10 +1,8 @@
 //! `trove read`: the bytes of one resource.
 
-use std::io::Write as _;
-
 use serde_json::{Map, Value};
 
-use super::{Failed, errand_bytes};
+use super::{Failed, errand_bytes, say_bytes};
 use crate::{
     cli::{Global, Read},
     errand::{Until, What},
@@ -27,8 +25,7 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     } else if is_part || read.format.is_some() {
         bytes = window(&bytes);
     }
-    // A reader that has seen enough, such as `head`, is no fault.
-    let _ = std::io::stdout().write_all(&bytes);
+    say_bytes(&bytes);
     Ok(())
 }
 

@@ -1,5 +1,7 @@
 //! The command line, as a person or a script meets it.
 
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use crate::kit::toy::{config, toy};
@@ -114,6 +116,29 @@ async fn status_shows_the_state_of_every_server_and_the_last_words_of_a_failing_
     let sources = health["sources"].as_array().expect("sources");
     let ids: Vec<&Value> = sources.iter().map(|source| &source["id"]).collect();
     assert_eq!(ids, ["broken", "fine", "guide", "trove"]);
+}
+
+#[tokio::test]
+async fn an_answer_that_cannot_be_written_is_a_failure_and_one_nobody_reads_on_is_none() {
+    let folder = one("");
+    let into = async |stdout: Stdio, line: &str| {
+        let mut command = folder.command();
+        command.args(line.split(' ')).stdin(Stdio::null()).stdout(stdout).stderr(Stdio::piped());
+        // `output` would take stdout for itself.
+        let child = command.spawn().expect("trove can be started");
+        let output = child.wait_with_output().await.expect("trove runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    for line in ["read toy://counter", "read toy://counter --json", "ls", "man", "flag list --json"]
+    {
+        let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+        let (code, stderr) = into(full.into(), line).await;
+        assert_eq!(code, UNREACHABLE, "{line}: {stderr}");
+        assert!(stderr.contains("error: the answer could not be written"), "{line}: {stderr}");
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        assert_eq!(into(writer.into(), line).await, (Some(0), String::new()), "{line}");
+    }
 }
 
 #[tokio::test]

@@ -1,0 +1,37 @@
+//! What commands print, and whether it got through.
+
+use std::{
+    io::{self, Write as _},
+    sync::OnceLock,
+};
+
+use super::{Failed, exit};
+
+/// Why something could not be printed. A command says much in many places; that it was in
+/// vain is asked once, at its end.
+static UNSAID: OnceLock<io::Error> = OnceLock::new();
+
+/// Prints an answer.
+pub(super) fn say(text: &str) {
+    say_bytes(text.as_bytes());
+}
+
+/// Prints bytes as they are. A reader that has seen enough, such as `head`, is no fault.
+pub(super) fn say_bytes(bytes: &[u8]) {
+    let mut stdout = io::stdout().lock();
+    // What stays in the buffer would be lost at the end without a word.
+    let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        // The first says why; those after it only follow from it.
+        let _ = UNSAID.set(error);
+    }
+}
+
+/// Whether something could not be printed, such as to a disk that is full.
+pub(super) fn unsaid() -> Option<Failed> {
+    let error = UNSAID.get()?;
+    let message = format!("the answer could not be written: {error}");
+    Some(Failed::new(exit::UNREACHABLE, "Output", message))
+}
