@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Failed, errand_bytes, say_bytes};
+use super::{Failed, errand_bytes, exit, say_bytes};
 use crate::{
     cli::{Global, Read},
     errand::{Until, What},
@@ -10,23 +10,34 @@ use crate::{
 
 pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     let uri = read.uri.trim().to_owned();
-    let is_part = read.max_size.is_some() || read.offset.is_some() || read.grep.is_some();
-    let what = match read.wait.output.json || is_part || read.format.is_some() {
-        false => What::Read { uri },
-        true => What::Call {
+    let is_json = read.wait.output.json;
+    let is_raw = !is_json && is_raw(read);
+    let what = match is_raw {
+        true => What::Read { uri },
+        false => What::Call {
             tool: "get_resource".to_owned(),
             arguments: arguments(read).into(),
             until: Until::Owner(uri),
         },
     };
     let mut bytes = errand_bytes(global, what, read.wait.wait)?;
-    if read.wait.output.json {
+    if is_json {
         bytes.push(b'\n');
-    } else if is_part || read.format.is_some() {
-        bytes = window(&bytes);
+    } else if is_raw {
+        bytes = window(checked(bytes, read)?, read);
+    } else {
+        bytes = data(&bytes);
     }
     say_bytes(&bytes);
     Ok(())
+}
+
+/// Whether the bytes are wanted as they are, all or some of them. Lines that match, and JSON
+/// made readable, are made by the tool; so is the answer to a form that there is not.
+fn is_raw(read: &Read) -> bool {
+    let is_form_raw =
+        read.format.as_deref().is_none_or(|form| ["auto", "text", "binary"].contains(&form));
+    read.grep.is_none() && is_form_raw
 }
 
 /// What `get_resource` is asked.
@@ -43,14 +54,33 @@ fn arguments(read: &Read) -> Map<String, Value> {
     arguments
 }
 
-/// The part that was asked for, as text.
-fn window(object: &[u8]) -> Vec<u8> {
+/// Refuses what is no text where text is wanted.
+fn checked(bytes: Vec<u8>, read: &Read) -> Result<Vec<u8>, Failed> {
+    if read.format.as_deref() == Some("text") && std::str::from_utf8(&bytes).is_err() {
+        let message = format!("{} is no text; `--format binary` gives its bytes", read.uri);
+        return Err(Failed::new(exit::SOURCE, "ResourceExecutionError", message));
+    }
+    Ok(bytes)
+}
+
+/// The part that was asked for. Parts put together are the whole, so nothing is added and no
+/// character is spared.
+fn window(mut bytes: Vec<u8>, read: &Read) -> Vec<u8> {
+    let size = |wanted: u64| usize::try_from(wanted).unwrap_or(usize::MAX);
+    let start = read.offset.map_or(0, size).min(bytes.len());
+    bytes.drain(..start);
+    bytes.truncate(read.max_size.map_or(usize::MAX, size));
+    bytes
+}
+
+/// What the tool gave, in lines.
+fn data(object: &[u8]) -> Vec<u8> {
     let object: Value = serde_json::from_slice(object).unwrap_or_default();
     let mut text = match &object["data"] {
         Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     };
-    if !text.ends_with('\n') {
+    if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }
     text.into_bytes()

@@ -72,6 +72,37 @@ async fn read_gives_text_as_text_and_binary_as_bytes() {
 }
 
 #[tokio::test]
+async fn parts_put_together_are_the_resource_whatever_it_holds() {
+    let trove = Trove::start_in(&one("")).await;
+    let folder = &trove.folder;
+    folder.put("guide/lang/x.md", "äöü, ohne Ende");
+    for uri in ["toy://blob", "toy://counter", "guide://document/lang/x.md"] {
+        let whole = folder.run(&["read", uri]).await.stdout;
+        for form in ["auto", "binary"] {
+            let mut parts = Vec::new();
+            for start in (0..=whole.len()).step_by(7) {
+                let start = start.to_string();
+                let args = ["read", uri, "--format", form, "--offset", &start, "--max", "7"];
+                parts.extend(folder.run(&args).await.stdout);
+            }
+            assert_eq!(parts, whole, "{uri} as {form}");
+        }
+        let rest = folder.run(&["read", uri, "--offset", "3"]).await;
+        assert_eq!(rest.stdout, whole[3..], "{uri}");
+        let behind = folder.run(&["read", uri, "--offset", "5000"]).await;
+        assert_eq!((behind.code, behind.stdout), (Some(0), Vec::new()), "{uri}");
+    }
+    let text = folder.run(&["read", "toy://counter", "--format", "text"]).await;
+    assert_eq!(text.text(), "one|toy://counter|0");
+    let none = folder.run(&["read", "toy://blob", "--format", "text"]).await;
+    assert_eq!(none.code, SOURCE, "{none:?}");
+    let lines = folder.run(&["read", "toy://counter", "--grep", "count"]).await;
+    assert_eq!(lines.text(), "1:one|toy://counter|0\n");
+    let wrong = folder.run(&["read", "toy://counter", "--format", "nonsense"]).await;
+    assert_eq!(wrong.code, USAGE, "{wrong:?}");
+}
+
+#[tokio::test]
 async fn read_as_json_is_the_object_that_get_resource_gives() {
     let ran = one("").run(&["read", "--json", "toy://counter"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
