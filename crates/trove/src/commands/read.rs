@@ -1,6 +1,9 @@
 //! `trove read`: the bytes of one resource.
 
+use std::io::{self, IsTerminal as _};
+
 use serde_json::{Map, Value};
+use trove_core::content::escape_controls;
 
 use super::{Failed, errand_bytes, exit, say_bytes};
 use crate::{
@@ -27,6 +30,9 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
         bytes = window(checked(bytes, read)?, read);
     } else {
         bytes = data(&bytes);
+    }
+    if !is_json && io::stdout().is_terminal() {
+        bytes = for_terminal(&bytes);
     }
     say_bytes(&bytes);
     Ok(())
@@ -80,6 +86,16 @@ fn data(object: &[u8]) -> Vec<u8> {
         Value::String(text) => text.clone(),
         other => serde_json::to_string_pretty(other).unwrap_or_default(),
     };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.into_bytes()
+}
+
+/// What servers gave may try to speak to the terminal; only a file or a pipe gets it raw. The
+/// prompt that follows begins a line of its own.
+fn for_terminal(bytes: &[u8]) -> Vec<u8> {
+    let mut text = escape_controls(&String::from_utf8_lossy(bytes)).into_owned();
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
     }

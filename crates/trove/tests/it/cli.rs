@@ -4,6 +4,7 @@ use std::process::Stdio;
 
 use serde_json::{Value, json};
 
+use crate::kit::terminal::Terminal;
 use crate::kit::toy::{config, toy};
 use crate::kit::{Folder, Trove};
 
@@ -57,6 +58,24 @@ async fn t18_no_control_character_of_a_server_reaches_the_terminal() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(!ran.text().contains(['\u{1b}', '\u{202e}']), "{ran:?}");
     assert!(ran.text().contains("toy://a\\u{1b}[31mred\\u{202e}"), "{ran:?}");
+}
+
+#[tokio::test]
+async fn t18_what_is_read_cannot_steer_the_terminal_and_is_raw_everywhere_else() {
+    let folder = Folder::with("");
+    let text = "\u{1b}[2Jred\u{1b}]0;title\u{7}\u{202e}\u{9b}31m\u{e0041}\u{200b} end";
+    folder.put("guide/lang/x.md", text);
+    let uri = "guide://document/lang/x.md";
+    let seen = "\\u{1b}[2Jred\\u{1b}]0;title\\u{7}\\u{202e}\\u{9b}31m\\u{e0041}\\u{200b} end";
+    let part = ["--max", "100"];
+    for (more, before) in [(&[][..], ""), (&part, ""), (&["--grep", "end"], "1:")] {
+        let args = [&["--quiet", "read", uri][..], more].concat();
+        let mut terminal = Terminal::start(&folder, &args);
+        let screen = terminal.shows("end\r\n").await;
+        assert_eq!(screen, format!("{before}{seen}\r\n"), "{more:?}");
+        assert_eq!(terminal.ended().await, Some(0));
+    }
+    assert_eq!(folder.run(&["read", uri]).await.text(), text);
 }
 
 #[tokio::test]
