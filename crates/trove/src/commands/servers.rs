@@ -1,11 +1,14 @@
 //! `trove list`, `trove add`, `trove remove`: the servers of the configuration. Nothing is
 //! started for it; a Trove that runs takes the change over.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value as Json, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
-use trove_core::SourceId;
+use trove_core::{SourceId, content::escape_controls};
 use trove_mcp::upstream::Reach;
 
 use super::{Failed, configure, exit, host, load_as_is, ls::plain, say};
@@ -14,7 +17,7 @@ use crate::{
     borrow::borrow,
     cli::{Add, Global, Output, Remove},
     clients::{ClientError, Dressed, Original, replace, unified},
-    config::{HostScope, Overrides, ProcessEnv, Request, Severity, load, masked_url},
+    config::{HostScope, Overrides, ProcessEnv, Request, Severity, load_as_if, masked_url},
     machine::current_folder,
 };
 
@@ -206,7 +209,8 @@ impl Change {
         Ok(document.to_string())
     }
 
-    /// Writes it, keeping the old file beside, unless that would bring a new error.
+    /// Writes it, keeping the old file beside, unless that would bring a new error. What was
+    /// wrong before is none of its business, and only told.
     fn finish(
         &self,
         after: String,
@@ -214,7 +218,13 @@ impl Change {
         output: Output,
         done: &str,
     ) -> Result<(), Failed> {
-        let path = self.path().display();
+        let host = host()?;
+        let old = self.errors(&self.dressed.text, &host.cwd);
+        let now = self.errors(&after, &host.cwd);
+        let new = brought(&old, &now);
+        if !new.is_empty() {
+            return Err(Failed::new(exit::CONFIG, "Config", new.join("; ")));
+        }
         if is_dry_run {
             let diff = unified(self.path(), &self.dressed.text, &after);
             say(&match output.json {
@@ -223,28 +233,48 @@ impl Change {
             });
             return Ok(());
         }
-        let host = host()?;
         let backup = replace(&self.original, Some(&self.dressed.dress(&after)), host.now)?;
-        let (explicit, cwd) = (Some(self.path().clone()), host.cwd);
-        let loaded =
-            load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() });
-        let errors = loaded.problems.iter().filter(|problem| problem.severity == Severity::Error);
-        let errors: Vec<String> = errors.map(ToString::to_string).collect();
+        let path = self.path().display();
         if output.json {
             let backup = backup.as_ref().map(|backup| backup.display().to_string());
-            let report = json!({
-                "success": errors.is_empty(),
-                "file": path.to_string(),
-                "backup": backup,
-                "problems": errors,
-            });
+            let file = path.to_string();
+            let report =
+                json!({ "success": true, "file": file, "backup": backup, "problems": now });
             say(&format!("{report}\n"));
         } else {
             say(&format!("{done} in {path}\n"));
         }
-        match errors.is_empty() {
-            true => Ok(()),
-            false => Err(Failed::new(exit::CONFIG, "Config", errors.join("; "))),
+        warn_of(&now);
+        Ok(())
+    }
+
+    /// What would be wrong with the configuration if the file held this text.
+    fn errors(&self, text: &str, cwd: &Path) -> Vec<String> {
+        let (explicit, cwd) = (Some(self.path().clone()), cwd.to_owned());
+        let request = Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() };
+        let problems = load_as_if(&request, text).problems;
+        let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
+        // Lines move with every change; what is said of them does not.
+        errors.map(|problem| format!("{}; {}", problem.message, problem.hint)).collect()
+    }
+}
+
+/// The errors that were not there before.
+fn brought(old: &[String], now: &[String]) -> Vec<String> {
+    let mut old = old.to_vec();
+    let mut new = Vec::new();
+    for error in now {
+        match old.iter().position(|known| known == error) {
+            Some(at) => drop(old.swap_remove(at)),
+            None => new.push(error.clone()),
         }
+    }
+    new
+}
+
+#[expect(clippy::print_stderr, reason = "a warning for whoever sits at the terminal")]
+fn warn_of(errors: &[String]) {
+    for error in errors {
+        eprintln!("warning: the configuration has an error: {}", escape_controls(error));
     }
 }

@@ -110,10 +110,22 @@ impl Loaded {
 
 /// Finds and reads the configuration.
 pub fn load(request: &Request<'_>) -> Loaded {
-    let (origin, found) = locate(request);
+    understand(request, locate(request), read)
+}
+
+/// The configuration as it would be if the file named in the request held this text.
+pub(crate) fn load_as_if(request: &Request<'_>, text: &str) -> Loaded {
+    understand(request, locate(request), |_, _| Some(text.to_owned()))
+}
+
+fn understand(
+    request: &Request<'_>,
+    (origin, found): (Option<PathBuf>, Found),
+    text_of: impl FnOnce(&Path, &mut Problems) -> Option<String>,
+) -> Loaded {
     let shown = origin.as_deref().map(|path| path.strip_prefix(&request.cwd).unwrap_or(path));
     let mut problems = Problems::of(shown.map(Path::to_owned));
-    let text = origin.as_deref().and_then(|path| read(path, &mut problems));
+    let text = origin.as_deref().and_then(|path| text_of(path, &mut problems));
     let folder = origin.as_deref().and_then(Path::parent).unwrap_or(&request.cwd);
     let around =
         Surroundings { folder, cwd: &request.cwd, env: request.env, flags: &request.flags };

@@ -81,3 +81,32 @@ async fn whoever_adds_a_server_to_a_project_is_told_that_it_waits() {
     let ran = own.run(&["add", "docs", "--", "sh"]).await;
     assert!(!ran.stderr.contains("approve"), "{ran:?}");
 }
+
+#[tokio::test]
+async fn a_server_that_would_break_the_configuration_is_not_added() {
+    let folder = Folder::with("[servers.old]\nurl = \"https://a.example/mcp\"\n");
+    let before = std::fs::read_to_string(folder.config()).expect("the configuration");
+    for more in [&[][..], &["--dry-run"], &["--json"]] {
+        let ran = folder.run(&[&["add", "x", "--url", "ftp://foo"][..], more].concat()).await;
+        assert_eq!(ran.code, Some(2), "{ran:?}");
+        let told = if more == ["--json"] { ran.json()["message"].to_string() } else { ran.stderr };
+        assert!(told.contains("ftp") || told.contains("http"), "{told}");
+        assert!(!String::from_utf8_lossy(&ran.stdout).contains("added"), "{more:?}");
+    }
+    let text = || std::fs::read_to_string(folder.config()).expect("the configuration");
+    assert_eq!(text(), before);
+    assert_eq!(folder.run(&["config", "check"]).await.code, Some(0));
+}
+
+#[tokio::test]
+async fn what_was_wrong_before_does_not_stop_an_add_and_a_remove_that_work() {
+    let folder = Folder::with("[servers.odd]\nurl = \"ftp://foo\"\n");
+    let added = folder.run(&["add", "docs", "--json", "--", "true"]).await;
+    assert_eq!((added.code, &added.json()["success"]), (Some(0), &true.into()), "{added:?}");
+    assert!(added.json()["problems"][0].is_string(), "{added:?}");
+    let removed = folder.run(&["remove", "docs"]).await;
+    assert_eq!(removed.code, Some(0), "{removed:?}");
+    assert!(removed.stderr.contains("warning: the configuration has an error"), "{removed:?}");
+    let mended = folder.run(&["remove", "odd"]).await;
+    assert_eq!((mended.code, mended.stderr.as_str()), (Some(0), ""), "{mended:?}");
+}
