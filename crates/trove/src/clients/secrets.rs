@@ -46,22 +46,37 @@ pub(crate) fn is_secret(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
     }
-    looks_secret(value) || (is_secret_name(name) && !is_harmless(value))
+    looks_secret(value) || (is_secret_name(name) && !is_harmless(value)) || is_webhook(name, value)
 }
 
 /// Whether a name says that what follows is secret.
 pub(super) fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
-    let more = ["cookie", "pat", "pwd", "passphrase", "bearer", "dsn"];
-    let has_part = |part: &&str| name.split('_').any(|word| word == *part);
-    (is_secretive(&name) || more.iter().any(has_part))
+    let more = ["cookie", "pat", "pass", "pwd", "passphrase", "bearer", "dsn"];
+    (is_secretive(&name) || more.iter().any(|part| has_part(&name, part)))
         && !HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+fn has_part(name: &str, part: &str) -> bool {
+    name.split('_').any(|word| word == part)
+}
+
+/// Whoever knows the address of a webhook may post to it: the path is the secret.
+fn is_webhook(name: &str, value: &str) -> bool {
+    let name = name.to_lowercase().replace('-', "_");
+    let is_named_so = has_part(&name, "webhook") || has_part(&name, "webhooks");
+    is_named_so
+        && Address::of(value).is_some_and(|address| !address.path.trim_matches('/').is_empty())
 }
 
 /// Whether a value gives itself away.
 pub(super) fn looks_secret(value: &str) -> bool {
+    is_key(value) || Address::of(value).is_some_and(|address| address.has_secret())
+}
+
+fn is_key(value: &str) -> bool {
     let begins_so = |start: &&str| value.len() > start.len() + 8 && value.starts_with(*start);
-    BEGINNINGS.iter().any(begins_so) || has_password(value) || looks_random(value)
+    BEGINNINGS.iter().any(begins_so) || looks_random(value)
 }
 
 /// Long, of one piece, and too mixed to be a word.
@@ -84,11 +99,35 @@ pub(super) fn looks_random(value: &str) -> bool {
     is_mixed || (has_case && digits >= 2 && turns >= 3)
 }
 
-/// `scheme://user:password@host`
-fn has_password(value: &str) -> bool {
-    let Some((_, rest)) = value.split_once("://") else { return false };
-    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    authority.rsplit_once('@').is_some_and(|(user, _)| user.contains(':'))
+/// The parts of `scheme://user@host/path?query` that may hold a secret.
+struct Address<'a> {
+    scheme: &'a str,
+    user: Option<&'a str>,
+    path: &'a str,
+    query: &'a str,
+}
+
+impl Address<'_> {
+    fn of(value: &str) -> Option<Address<'_>> {
+        let (scheme, rest) = value.split_once("://")?;
+        let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        let (path, query) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
+        let user = authority.rsplit_once('@').map(|(user, _)| user);
+        Some(Address { scheme, user, path, query })
+    }
+
+    fn has_secret(&self) -> bool {
+        let is_web = ["http", "https"].contains(&self.scheme);
+        // Databases have users with names; who is named alone on the web is a key.
+        let has_password = self.user.is_some_and(|user| user.contains(':') || is_web);
+        let names_secret = |pair: &str| {
+            let (name, value) = pair.split_once('=').unwrap_or_default();
+            !value.is_empty() && (is_key(value) || (is_secret_name(name) && !is_harmless(value)))
+        };
+        has_password
+            || (is_web && self.path.split('/').any(is_key))
+            || self.query.split(['?', '#', '&']).any(names_secret)
+    }
 }
 
 /// What nobody would call a secret, whatever its name.
@@ -120,6 +159,12 @@ mod tests {
         check("ANY", "sk-ant-REDACTED", true);
         check("ANY", "eyJhbGciOiJIUzI1NiJ9.e30.abc", true);
         check("DATABASE_URL", "postgres://ann:pw@db/x", true);
+        check("DB_PASS", "hunter2", true);
+        check("SMTP_PASS", "hunter2", true);
+        check("SENTRY_DSN", "https://abc123@o1.ingest.example.com/7", true);
+        check("SLACK_WEBHOOK_URL", "https://hooks.example.com/services/T0/B0/XyZ", true);
+        check("HOOK_URL", "https://example.com/api/f3a9c1d27b6e4a0f8c5d", true);
+        check("FEED_URL", "https://example.com/feed?token=hunter2", true);
         check("ANY", "f3a9c1d27b6e4a0f8c5d", true);
         check("ANY", "123e4567-e89b-12d3-a456-426614174000", true);
     }
@@ -132,6 +177,12 @@ mod tests {
         check("AUTH_MODE", "oauth", false);
         check("GOOGLE_APPLICATION_CREDENTIALS", "/home/ann/key.json", false);
         check("AUTH_URL", "https://login.example.com", false);
+        check("API_URL", "https://api.example.com/v1", false);
+        check("FEED_URL", "https://example.com/feed?page=2&auth=true", false);
+        check("WEBHOOK_URL", "https://example.com/", false);
+        check("WEBHOOK_PORT", "8080", false);
+        check("BYPASS_CACHE", "always", false);
+        check("REPOSITORY", "ssh://git@example.com/a.git", false);
         check("ANY", "@modelcontextprotocol/server-filesystem", false);
         check("ANY", "mcp-server-kubernetes-and-more", false);
         check("ANY", "postgres://db/x", false);
