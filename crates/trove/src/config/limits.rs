@@ -1,6 +1,6 @@
 //! `[limits]`: how much may be asked, sent and held.
 
-use std::{num::NonZeroU32, ops::RangeInclusive, time::Duration};
+use std::{collections::BTreeSet, num::NonZeroU32, ops::RangeInclusive, time::Duration};
 
 use serde_json::{Value, json};
 use trove_mcp::bounds::{BURST_SECONDS, Bounds, MAX_TEMPLATE_BYTES, MAX_URI_BYTES, Rate};
@@ -54,6 +54,24 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     time(&file.request_state_ms, &mut bounds.state_age);
     time(&file.startup_timeout_ms, &mut bounds.startup_time);
     bounds
+}
+
+/// The keys that the file decides.
+pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
+    macro_rules! written {
+        ($($key:ident)*) => {
+            [$((stringify!($key), file.$key.get().is_some())),*]
+        };
+    }
+    let all = written! {
+        requests_per_second burst concurrent_requests streams connections header_timeout_ms
+        body_timeout_ms request_bytes message_bytes list_pages list_entries list_timeout_ms
+        waiting_requests sessions sessions_per_caller session_idle_ms request_state_ms
+        watches_per_client watches list_bytes templates template_bytes uri_bytes json_depth
+        pattern_bytes compiled_pattern_bytes cache_bytes cached_answer_bytes index_bytes children
+        startup_timeout_ms stdio_requests
+    };
+    all.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key).collect()
 }
 
 /// What is kept, and what is bounded on both sides.

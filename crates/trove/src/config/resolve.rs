@@ -75,6 +75,7 @@ pub(super) fn resolve(
     let toolsets = toolsets(flags.toolsets, file.tools.toolsets, &code_enabled, around, problems);
     Config {
         bounds,
+        written_limits: limits::written(&file.limits),
         upstreams,
         mask_error_details: pick(None, file.tools.mask_error_details.take(), is_public),
         max_answer_bytes: pick(None, max_answer, DEFAULT_MAX_ANSWER),

@@ -3,7 +3,7 @@
 //! Made by `resolve` alone. Servers keep their variables unexpanded.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     net::SocketAddr,
     ops::Deref,
@@ -58,6 +58,8 @@ pub struct Config {
     pub audit: Audit,
     /// How much may be asked, sent and held.
     pub bounds: Bounds,
+    /// Which of those the file decides, by key.
+    pub written_limits: BTreeSet<&'static str>,
     /// Whether programs may be run.
     pub code_enabled: Setting<bool>,
     /// Where everything is kept that outlives the process, absolute.

@@ -22,7 +22,7 @@ const SECRETIVE: [&str; 8] =
 pub fn show(config: &Config) -> Value {
     let mut by_key = Map::new();
     for (key, origin) in origins(config) {
-        by_key.insert(key.into(), json!(origin.to_string()));
+        by_key.insert(key, json!(origin.to_string()));
     }
     json!({
         "config": in_force(config),
@@ -35,7 +35,7 @@ pub fn show(config: &Config) -> Value {
 /// The same as TOML, with who decided each setting behind it.
 pub fn show_text(config: &Config) -> String {
     let plain = toml::to_string(&in_force(config)).unwrap_or_default();
-    let origins = BTreeMap::from(origins(config));
+    let origins = origins(config);
     let state = &config.state_dir;
     let prefix = &config.tool_prefix;
     let mut text = format!("# state: {} ({})\n", state.display(), state.origin);
@@ -57,15 +57,41 @@ pub fn show_text(config: &Config) -> String {
 
 /// Who decided each setting, as an object and as lines.
 pub fn show_origins(config: &Config) -> (Value, String) {
-    let all = BTreeMap::from(origins(config));
+    let all = origins(config);
     let lines = all.iter().map(|(key, origin)| format!("{key}: {origin}\n"));
     let object: Map<String, Value> =
-        all.iter().map(|(key, origin)| ((*key).to_owned(), json!(origin.to_string()))).collect();
+        all.iter().map(|(key, origin)| (key.clone(), json!(origin.to_string()))).collect();
     (object.into(), lines.collect())
 }
 
-/// Servers and rules come from the file alone, so they are not listed.
-fn origins(config: &Config) -> [(&'static str, Origin); 33] {
+/// Who decided each setting.
+fn origins(config: &Config) -> BTreeMap<String, Origin> {
+    let mut all: BTreeMap<String, Origin> =
+        named_origins(config).map(|(key, origin)| (key.to_owned(), origin)).into();
+    let by_file = |is_written: bool| if is_written { Origin::File } else { Origin::Default };
+    for key in limits::shown(&config.bounds).as_object().into_iter().flat_map(Map::keys) {
+        let is_written = config.written_limits.contains(key.as_str());
+        all.insert(format!("limits.{key}"), by_file(is_written));
+    }
+    // What has names of the user's choice, or none, comes from the file alone.
+    for upstream in &config.upstreams {
+        all.insert(format!("servers.{}", upstream.id), Origin::File);
+    }
+    let groups = &config.guide_groups;
+    for (key, is_written) in [
+        ("policy", !config.policy.is_empty()),
+        ("auth.scope_roles", !config.tokens.scope_roles.is_empty()),
+        ("discovery.index", !config.discovery.index.is_empty()),
+        ("guide.categories", groups.categories.is_some()),
+        ("guide.collections", !groups.collections.is_empty()),
+        ("guide.projects", !groups.projects.is_empty()),
+    ] {
+        all.insert(key.to_owned(), by_file(is_written));
+    }
+    all
+}
+
+fn named_origins(config: &Config) -> [(&'static str, Origin); 33] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),

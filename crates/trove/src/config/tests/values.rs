@@ -210,38 +210,38 @@ kept_files = 8  # default
 digests = false  # default
 
 [limits]
-requests_per_second = 0
-burst = 0
-concurrent_requests = 4096
-streams = 10240
-connections = 10240
-header_timeout_ms = 10000
-body_timeout_ms = 30000
-request_bytes = 4194304
-message_bytes = 33554432
-list_pages = 10000
-list_entries = 1000000
-list_timeout_ms = 120000
-waiting_requests = 1024
-sessions = 10000
-sessions_per_caller = 100
-session_idle_ms = 3600000
-request_state_ms = 3600000
-watches_per_client = 1000
-watches = 10000
-list_bytes = 1073741824
-templates = 1000
-template_bytes = 4096
-uri_bytes = 16384
-json_depth = 256
-pattern_bytes = 1024
-compiled_pattern_bytes = 1048576
-cache_bytes = 67108864
-cached_answer_bytes = 4194304
-index_bytes = 4294967296
-children = 500
-startup_timeout_ms = 60000
-stdio_requests = 1024
+requests_per_second = 0  # default
+burst = 0  # default
+concurrent_requests = 4096  # default
+streams = 10240  # default
+connections = 10240  # default
+header_timeout_ms = 10000  # default
+body_timeout_ms = 30000  # default
+request_bytes = 4194304  # default
+message_bytes = 33554432  # default
+list_pages = 10000  # default
+list_entries = 1000000  # default
+list_timeout_ms = 120000  # default
+waiting_requests = 1024  # default
+sessions = 10000  # default
+sessions_per_caller = 100  # default
+session_idle_ms = 3600000  # default
+request_state_ms = 3600000  # default
+watches_per_client = 1000  # default
+watches = 10000  # default
+list_bytes = 1073741824  # default
+templates = 1000  # default
+template_bytes = 4096  # default
+uri_bytes = 16384  # default
+json_depth = 256  # default
+pattern_bytes = 1024  # default
+compiled_pattern_bytes = 1048576  # default
+cache_bytes = 67108864  # default
+cached_answer_bytes = 4194304  # default
+index_bytes = 4294967296  # default
+children = 500  # default
+startup_timeout_ms = 60000  # default
+stdio_requests = 1024  # default
 
 [code]
 enabled = false  # file
@@ -404,4 +404,31 @@ fn a_clients_file_may_say_how_to_discover() {
     assert_eq!((discovery.max_content_bytes.value, discovery.parallel.value), (8, 7));
     assert!(!discovery.has_previews.value);
     assert_eq!(discovery.relevance_threshold.get(), 0.5);
+}
+
+#[test]
+fn who_decided_is_told_of_every_setting() {
+    let text = "[limits]\nsessions = 7\n[servers.a]\ncommand = \"x\"\n[[policy]]\nmatch = \"a://*\"\nroles = [\"r\"]\n";
+    let Loaded { config, problems, .. } = load_toml(text);
+    assert_eq!(shown(&problems), "");
+    let shown = super::super::show(&config);
+    let origin = |key: &str| shown["origins"][key].clone();
+    for key in ["limits.sessions", "servers.a", "policy"] {
+        assert_eq!(origin(key), "file", "{key}");
+    }
+    for key in ["limits.streams", "auth.scope_roles"] {
+        assert_eq!(origin(key), "default", "{key}");
+    }
+    for (section, settings) in shown["config"].as_object().unwrap() {
+        for key in settings.as_object().into_iter().flat_map(|settings| settings.keys()) {
+            assert!(origin(&format!("{section}.{key}")).is_string(), "{section}.{key}");
+        }
+    }
+    // Written out, each limit is decided by the file.
+    let again =
+        load_toml(&format!("[limits]\n{}", toml::to_string(&shown["config"]["limits"]).unwrap()));
+    let again = super::super::show(&again.config);
+    for key in shown["config"]["limits"].as_object().unwrap().keys() {
+        assert_eq!(again["origins"][format!("limits.{key}")], "file", "{key}");
+    }
 }
