@@ -4,7 +4,7 @@ use std::{
     fs,
     io::{self, ErrorKind},
     net::{SocketAddr, TcpListener},
-    os::unix::fs::PermissionsExt as _,
+    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
     path::Path,
 };
 
@@ -47,6 +47,12 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
         let fix = "let yourself write there, or name another folder with TROVE_HOME";
         findings.push(Finding::new(Level::Error, ("state", &shown), message, fix));
     }
+    if state.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o022 != 0) {
+        let message =
+            "others on this machine can write to the state folder, and so approve servers";
+        let fix = format!("run: chmod go-w '{shown}'");
+        findings.push(Finding::new(Level::Warning, ("state", &shown), message, fix));
+    }
     let token = token::path(state);
     if let Ok(metadata) = token.metadata()
         && metadata.permissions().mode() & 0o077 != 0
@@ -63,7 +69,7 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
 }
 
 fn try_to_write(state: &Path) -> io::Result<()> {
-    fs::create_dir_all(state)?;
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
     if state.metadata()?.permissions().readonly() {
         return Err(ErrorKind::PermissionDenied.into());
     }

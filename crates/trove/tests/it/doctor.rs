@@ -148,6 +148,14 @@ async fn the_port_the_state_folder_and_the_token_are_looked_at() {
     assert_eq!(finding(&report, taken)["level"], "warning", "{report}");
     assert!(finding(&report, "token")["fix"].as_str().unwrap().contains("chmod 600"), "{report}");
     fs::remove_file(&token).unwrap();
+    fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o777)).unwrap();
+    let report = doctor(&folder, &["--json"]).await.json();
+    let home = folder.home().display().to_string();
+    assert_eq!(finding(&report, &home)["level"], "warning", "{report}");
+    assert_eq!(finding(&report, &home)["fix"], format!("run: chmod go-w '{home}'"), "{report}");
+    fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o755)).unwrap();
+    let report = doctor(&folder, &["--json"]).await.json();
+    assert!(!report.to_string().contains("go-w"), "{report}");
     fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o555)).unwrap();
     let ran = doctor(&folder, &["--json"]).await;
     fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o755)).unwrap();
