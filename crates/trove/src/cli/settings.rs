@@ -61,7 +61,7 @@ pub enum FlagCommand {
     Set {
         /// Its name: letters, digits, `_` and `-`
         name: String,
-        /// true, false, a JSON list of strings, a JSON map, or any other text as it is
+        /// true, false, null to remove it, a JSON list of strings, a JSON map, or any other text, numbers too, as it is
         #[arg(allow_hyphen_values = true)]
         value: String,
         #[command(flatten)]

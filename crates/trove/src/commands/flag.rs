@@ -175,10 +175,11 @@ async fn list(
     }
 }
 
-/// `true`, `false`, lists, maps and quoted strings are JSON; whatever else is typed is text.
+/// `true`, `false`, `null`, which removes, lists, maps and quoted strings are JSON; whatever
+/// else is typed is text. So are numbers: no flag is one.
 fn parse(typed: &str) -> Value {
     match serde_json::from_str(typed) {
-        Ok(Value::Null | Value::Number(_)) | Err(_) => Value::String(typed.to_owned()),
+        Ok(Value::Number(_)) | Err(_) => Value::String(typed.to_owned()),
         Ok(value) => value,
     }
 }

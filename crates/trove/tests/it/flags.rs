@@ -49,6 +49,18 @@ async fn a_flag_is_set_read_listed_and_removed() {
 }
 
 #[tokio::test]
+async fn null_removes_as_it_does_with_the_tools_and_numbers_are_text() {
+    let folder = Folder::with("");
+    folder.run(&["flag", "set", "beta", "5"]).await;
+    assert_eq!(folder.run(&["flag", "get", "beta", "--json"]).await.json()["value"], "5");
+    assert_eq!(folder.run(&["flag", "set", "beta", "null"]).await.code, Some(0));
+    assert_eq!(folder.run(&["flag", "get", "beta"]).await.code, NOT_THERE);
+    // The word itself, in quotes.
+    folder.run(&["flag", "set", "beta", "\"null\""]).await;
+    assert_eq!(folder.run(&["flag", "get", "beta"]).await.text(), "null\n");
+}
+
+#[tokio::test]
 async fn json_tells_value_and_origin() {
     let folder = Folder::with("");
     let set = folder.run(&["flag", "set", "m", r#"{"a": ["x"]}"#, "--json"]).await;
