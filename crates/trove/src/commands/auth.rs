@@ -95,11 +95,11 @@ fn remote<'a>(loaded: &'a Loaded, server: &str) -> Result<&'a Remote, Failed> {
             let message = format!(
                 "{server} is started here and needs no login; its `env` holds what it needs"
             );
-            Err(Failed::new(exit::USAGE, "Usage", message))
+            Err(Failed::new(exit::USAGE, "InvalidArguments", message))
         }
         None => {
             let message = format!("there is no server {server:?}; `trove status` lists them");
-            Err(Failed::new(exit::USAGE, "Usage", message))
+            Err(Failed::new(exit::USAGE, "InvalidArguments", message))
         }
     }
 }

@@ -31,7 +31,7 @@ pub(super) fn man(man: &Man) -> Result<(), Failed> {
                 fs::create_dir_all(folder).and_then(|()| write(&command, folder, &mut files));
             written.map_err(|error| {
                 let message = format!("{}: {error}", folder.display());
-                Failed::new(exit::USAGE, "Usage", message)
+                Failed::new(exit::USAGE, "InvalidArguments", message)
             })?;
             let told = json!({ "success": true, "files": files });
             match as_json {
@@ -160,8 +160,20 @@ const EXIT: &str = "
 | 1 | the command line is wrong, or `doctor` found something to mend |
 | 2 | the configuration is wrong |
 | 3 | a role is needed that you do not have |
-| 4 | a server, an address or a running Trove cannot be reached |
+| 4 | a server, an address or a running Trove cannot be reached, or the answer cannot be written |
 | 5 | a server answered with an error, or there is no such thing |
 
 With `--json` a failure is one object on stdout: `{\"success\":false,\"error\":CLASS,\"message\":TEXT}`.
+CLASS is one of those that [tools give](errors.md), or one of the command line's own:
+
+| class | code | meaning |
+|---|---|---|
+| `Config` | 2 | the configuration is wrong; where it has errors, `problems` lists each with file, line and hint |
+| `Approvals` | 2 | servers wait for approval, or approvals cannot be kept |
+| `Client` | 1, 2 | the file of another client is not as it should be, or what is wanted of it cannot be |
+| `Store` | 2 | flags cannot be kept |
+| `Unreachable` | 4 | an address cannot be served on, no Trove is running, or no server could be measured |
+| `Lost` | 4 | the running Trove ended in the middle of its answer |
+| `Output` | 4 | the answer could not be written; this is said on stderr alone |
+| `Runtime` | 4 | the machine gives no threads |
 ";

@@ -276,5 +276,7 @@ async fn only_servers_behind_a_url_are_logged_in_to() {
         let ran = folder.run(&["auth", "login", server]).await;
         assert_eq!(ran.code, Some(1));
         assert!(ran.stderr.contains(why), "{}", ran.stderr);
+        let ran = folder.run(&["auth", "login", server, "--json"]).await;
+        assert_eq!(ran.json()["error"], "InvalidArguments", "{ran:?}");
     }
 }
