@@ -20,7 +20,11 @@ pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
 
 fn script(shell: &str) -> Result<String, Failed> {
     let broken = |error: &dyn std::fmt::Display| {
-        Failed::new(exit::USAGE, "InvalidArguments", format!("no completions for this shell: {error}"))
+        Failed::new(
+            exit::USAGE,
+            "InvalidArguments",
+            format!("no completions for this shell: {error}"),
+        )
     };
     if shell == "bash" {
         return Ok(BASH.to_owned());

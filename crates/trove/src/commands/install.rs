@@ -45,7 +45,11 @@ pub(super) fn uninstall(uninstall: &Uninstall) -> Result<(), Failed> {
 
 fn wish(client: Client, entry: &EntryOf) -> Result<Wish<'_>, Failed> {
     let row = row(client).ok_or_else(|| {
-        Failed::new(exit::USAGE, "InvalidArguments", format!("{client} keeps its servers nowhere Trove knows"))
+        Failed::new(
+            exit::USAGE,
+            "InvalidArguments",
+            format!("{client} keeps its servers nowhere Trove knows"),
+        )
     })?;
     Ok(Wish { row, scope: entry.scope, name: &entry.name, force: entry.force })
 }

@@ -180,7 +180,16 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
         return Ok((loaded, cwd));
     }
     let message = "the configuration has errors; see above, mend them and start again";
-    Err(Failed::new(exit::CONFIG, "Config", message))
+    let mut failed = Failed::new(exit::CONFIG, "Config", message);
+    // Whoever reads the object may not see what stands above.
+    let object = serde_json::json!({
+        "success": false,
+        "error": "Config",
+        "message": "the configuration has errors; mend the `problems` and start again",
+        "problems": loaded.problems,
+    });
+    failed.object = Some(object.to_string());
+    Err(failed)
 }
 
 /// The configuration as it is, with all its problems.

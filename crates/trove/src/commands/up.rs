@@ -80,7 +80,11 @@ fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
     eprint!("Start them now, and from now on as long as they stay as they are? [y/N] ");
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| {
-        Failed::new(super::exit::USAGE, "InvalidArguments", format!("no answer could be read: {error}"))
+        Failed::new(
+            super::exit::USAGE,
+            "InvalidArguments",
+            format!("no answer could be read: {error}"),
+        )
     })?;
     if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
         let new: Vec<Approval> = waiting.iter().filter_map(|one| approval(one)).collect();

@@ -192,6 +192,21 @@ async fn an_answer_that_cannot_be_written_is_a_failure_and_one_nobody_reads_on_i
 }
 
 #[tokio::test]
+async fn a_script_is_told_what_is_wrong_with_the_configuration() {
+    let folder = Folder::with("[http]\naddr = \"x\"\n");
+    let ran = folder.run(&["ls", "--json"]).await;
+    assert_eq!((ran.code, &ran.json()["error"]), (CONFIG, &json!("Config")), "{ran:?}");
+    let problem = ran.json()["problems"][0].clone();
+    assert_eq!(
+        (&problem["file"], &problem["line"]),
+        (&json!("trove.toml"), &json!(2)),
+        "{problem}"
+    );
+    assert_eq!(problem["message"], "`x` is no IP address with a port", "{problem}");
+    assert!(problem["hint"].as_str().is_some_and(|hint| hint.contains("127.0.0.1")), "{problem}");
+}
+
+#[tokio::test]
 async fn a_wrong_command_line_is_explained() {
     let folder = Folder::empty();
     for args in [&["nonsense"][..], &["read"], &["ls", "--nonsense"], &["serve", "--http", "x"]] {
