@@ -31,7 +31,7 @@ async function show() {
   // A view that comes at once replaces nothing by something to wait for.
   const waiting = setTimeout(() => current === own && fill(main, skeleton()), 80);
   try {
-    const module = await import(`./views/${name}.js`);
+    const module = await load(name);
     const shown = await module.show({ params, signal: own.stop.signal });
     if (current !== own) return;
     own.shown = shown;
@@ -48,6 +48,19 @@ async function show() {
   } finally {
     clearTimeout(waiting);
     if (current === own) settled();
+  }
+}
+
+const failed = new Map();
+
+/** The module of a view. A browser remembers one it could not fetch, so that is asked for under another name. */
+async function load(name) {
+  const again = failed.get(name) ?? 0;
+  try {
+    return await import(`./views/${name}.js${again ? `?again=${again}` : ''}`);
+  } catch (error) {
+    failed.set(name, again + 1);
+    throw error;
   }
 }
 

@@ -396,6 +396,29 @@ test('what is in conflict can be chosen, what is missing says what to do', async
   await page.context().close();
 });
 
+test('a view that could not be fetched is there when one tries again', async () => {
+  const page = await openPage(browser, trove, { expect: /ERR_FAILED/ });
+  await page.route('**/views/search.js*', (route) => route.abort(), { times: 1 });
+  await page.view('search?q=runbook');
+  await page.click('button:has-text("Try again")');
+  await page.waitForSelector('.hit');
+  await isSound(page);
+  await page.context().close();
+});
+
+test('of a resource only reads are counted as such', async () => {
+  const page = await open();
+  const path = 'docs://runbooks/release.md';
+  await page.view(uri(path));
+  await page.waitForSelector('iframe.frame');
+  await page.view(uri(path, '&tab=reads'));
+  await page.waitForSelector('.sheet tbody tr');
+  const { entries } = await trove.api(`activity?target=${encodeURIComponent(path)}&action=read`);
+  assert.ok(entries.length > 0 && entries.every((entry) => entry.action === 'read'), JSON.stringify(entries));
+  assert.ok(await page.locator('.sheet tbody tr').count() <= entries.length);
+  await page.context().close();
+});
+
 test('activity tells what was read, and can be filtered', async () => {
   const page = await open();
   await mcp('cursor-vscode', 'resources/read', { uri: 'docs://runbooks/incident.md' });
@@ -444,13 +467,13 @@ test('the keyboard is enough', async () => {
 });
 
 test('a small window shows everything too', async () => {
-  const page = await open({ viewport: { width: 420, height: 800 } });
-  const paths = { '': '.card', browse: '.row b', 'search?q=runbook': '.hit', templates: '.filling', [uri('docs://runbooks/release.md')]: 'iframe.frame' };
+  const page = await open({ viewport: { width: 320, height: 640 } });
+  const paths = { '': '.card', browse: '.row b', 'search?q=runbook': '.hit', templates: '.filling', health: '.tiles', settings: '.sheet', [uri('docs://runbooks/release.md')]: 'iframe.frame' };
   for (const [path, selector] of Object.entries(paths)) {
     await page.view(path);
     await page.waitForSelector(selector);
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wide <= 0, `${path} is wider than the window by ${wide}`);
+    const wide = await page.evaluate(() => ['documentElement', 'main'].map((name) => document[name] ?? document.getElementById(name)).map((one) => one.scrollWidth - innerWidth));
+    assert.ok(wide.every((more) => more <= 0), `${path} is wider than the window by ${wide}`);
   }
   await isSound(page);
   await page.context().close();

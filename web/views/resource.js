@@ -154,7 +154,7 @@ async function about({ known, panel, uri }) {
 const visible2 = (text) => text.split('\n').map(visible).join('\n');
 
 async function reads({ uri, signal, panel }) {
-  const { enabled, entries } = await ask('activity', { target: uri, limit: 200 }, signal);
+  const { enabled, entries } = await ask('activity', { target: uri, action: 'read', limit: 200 }, signal);
   fill(panel, !enabled ? h('div.empty', null, h('h2', null, 'Nothing is written down'), h('p', null, 'The audit log is switched off: ', h('code', null, 'audit.enabled'), ' in Settings.'))
     : !entries.length ? h('div.empty', null, h('h2', null, 'Nobody has read it yet'), h('p', null, 'Reads through every door are noted here: who, how, how long it took.'))
       : [h('p.soft', null, `The last ${many(entries.length, 'time')}:`), h('table.sheet', null,

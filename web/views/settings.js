@@ -13,7 +13,7 @@ export async function show({ signal }) {
     title: 'Settings',
     node: h('section.page.settings', null,
       h('header.head', null, h('h1', null, 'Settings'), h('p.lead', null, 'What is in force, and who decided it. To change something edit ', h('code', null, 'trove.toml'),
-        '; changes are taken over at once. Secrets are never shown.')),
+        '; changes are taken over at once, those of limits, doors and logs at the next start. Secrets are never shown.')),
       servers(config.servers ?? {}),
       h('h2', null, 'Everything else'),
       h('table.sheet', null, h('thead', null, h('tr', null, ['Setting', 'Value', 'Decided by'].map((name) => h('th', { scope: 'col' }, name)))),

@@ -36,9 +36,10 @@ pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Answe
         refuse(StatusCode::INTERNAL_SERVER_ERROR, &message, &["Run `trove doctor`."])
     })?;
     let caller = web.caller();
-    let target = query.get("target");
+    let (target, action) = (query.get("target"), query.get("action"));
     let fits = |entry: &Value| {
         target.is_none_or(|target| entry["target"] == target)
+            && action.is_none_or(|action| entry["action"] == action)
             && is_known(&web.gateway, &caller, entry)
     };
     let entries = text.lines().rev().filter_map(|line| serde_json::from_str::<Value>(line).ok());

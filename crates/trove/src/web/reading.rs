@@ -185,7 +185,11 @@ fn part(content: &str) -> Option<Part> {
             (STANDARD.decode(base64).ok()?, false)
         }
     };
-    let kind = sniff(mime.as_deref(), &uri, &bytes);
+    let kind = match sniff(mime.as_deref(), &uri, &bytes) {
+        // What its server gives as text is text, whatever characters are in it.
+        kind if is_text && kind.form == Form::Binary => sniff(Some("text/plain"), "", b""),
+        kind => kind,
+    };
     Some(Part { uri, bytes, kind, is_text })
 }
 

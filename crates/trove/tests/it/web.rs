@@ -173,6 +173,14 @@ async fn t19_contents_come_sealed_whatever_they_are() {
         assert!(header(&raw, "content-disposition").starts_with("attachment"));
         assert!(header(&raw, "content-security-policy").starts_with("sandbox"));
     }
+    let evil = Trove::with(&[toy("evil", "--resources 1 --fault eviltext")]).await;
+    let read = api(&evil, "contents?uri=toy://item/0").await;
+    let part = &read["parts"][0];
+    assert_eq!(
+        (&part["type"], &part["looks"][0]),
+        (&json!("text/plain"), &json!("text")),
+        "{part}"
+    );
     let parts = api(&trove, "contents?uri=toy://parts").await;
     assert_eq!(parts["parts"].as_array().map(Vec::len), Some(3));
     let ticket = parts["ticket"].as_str().expect("a ticket");
