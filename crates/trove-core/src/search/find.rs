@@ -1,7 +1,7 @@
 //! Answers questions: candidates from words and from meaning, put in one order, scored,
 //! and shown with the places where the words were found.
 
-use std::{collections::HashSet, time::Instant};
+use std::{collections::HashMap, ops::Range, time::Instant};
 
 use tantivy::{DocAddress, Searcher};
 
@@ -11,9 +11,9 @@ use super::{
     filter::Filter,
     highlight::Sought,
     hits::{Hit, Hits},
-    lexical::{Asked, Compiler, Lexical, Population},
+    lexical::{self, Compiler, Lexical, Population},
     plan::Plan,
-    query::{Query, QueryError},
+    query::{MAX_REACH, Query, QueryError},
     record::Record,
     relevance::{self, DEFAULT_THRESHOLD, Evidence, NEAR_MISS_SCORE},
     roster::Roster,
@@ -23,8 +23,11 @@ use super::{
     vectors::{Near, Probe, Spread, VectorSet},
 };
 
-/// How many resources words and meaning each propose.
+/// How many resources words and meaning each propose for a window. Those of a window are
+/// put in order among each other; the next window comes after them.
 const CANDIDATES: usize = 200;
+/// How many windows there are at most.
+const MAX_WINDOWS: usize = MAX_REACH.div_ceil(CANDIDATES);
 /// How many resources of exactly the name asked for are put first.
 const MAX_EXACT: usize = 256;
 /// Among so many of the nearest a meaning is placed.
@@ -56,7 +59,32 @@ pub(super) struct Candidate {
     /// Which units it holds, a bit each.
     pub(super) units: u64,
     pub(super) is_near_miss: bool,
+    /// Among which candidates it has its place.
+    window: usize,
     rank: f32,
+}
+
+/// A question, ready to be answered.
+struct Asked<'a> {
+    searcher: &'a Searcher,
+    query: &'a Query,
+    plan: &'a Plan,
+    compiler: Compiler<'a>,
+    lexical: Option<Lexical>,
+    meaning: Option<Meaning>,
+}
+
+/// What was found for a question, the best first.
+struct Ranked {
+    /// Those that are relevant, and near misses.
+    candidates: Vec<Candidate>,
+    relevant: usize,
+    below_threshold: usize,
+    /// How many there are, where that is known without looking at each.
+    counted: Option<usize>,
+    is_relaxed: bool,
+    /// Whether there are no more.
+    is_all: bool,
 }
 
 /// The meaning of a question.
@@ -102,7 +130,7 @@ impl Finder<'_> {
             total += 1;
             (standing(record, query.now), record)
         });
-        let reach = query.offset + query.max_results;
+        let reach = query.page().end;
         let order =
             |a: &(f32, &Record), b: &(f32, &Record)| a.0.total_cmp(&b.0).then(b.1.id.cmp(&a.1.id));
         let best = top_by(admitted, reach, order);
@@ -127,44 +155,102 @@ impl Finder<'_> {
         let fields = &self.store.fields;
         let compiler = Compiler::new(searcher, fields, population, query.scope, query.is_fuzzy);
         let lexical = compiler.compile(plan)?;
-        let (matches, total) = self.matches(searcher, query, lexical.as_ref(), filter)?;
         let meaning = meaning.filter(|_| self.vectors.len() > 0).map(|vector| {
             let probe = Probe::of(vector);
             Meaning { spread: self.vectors.spread(&probe), probe }
         });
+        let asked = Asked { searcher, query, plan, compiler, lexical, meaning };
+        let ranked = self.ranked_to(query.page().end, &asked, filter)?;
+        let total = ranked.counted.unwrap_or(0).max(ranked.relevant);
+        let is_total_exact = ranked.is_all || ranked.counted.is_some();
+        let near_misses = ranked.candidates.len() - ranked.relevant;
+        let (is_relaxed, below_threshold) = (ranked.is_relaxed, ranked.below_threshold);
+        let shown = self.show(&asked, ranked.candidates)?;
+        let mut hits = page(shown, query, total + near_misses, is_total_exact);
+        hits.total = total;
+        hits.below_threshold = below_threshold;
+        hits.is_relaxed = is_relaxed;
+        Ok(hits)
+    }
+
+    /// Looks at as many windows as it takes to have more than `reach` results: one more
+    /// tells whether there is a next page.
+    fn ranked_to(
+        &self,
+        reach: usize,
+        asked: &Asked<'_>,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<Ranked> {
+        let mut windows = reach.div_ceil(CANDIDATES).clamp(1, MAX_WINDOWS);
+        loop {
+            let ranked = self.ranked(asked, windows, filter)?;
+            let is_enough = ranked.is_all || ranked.counted.is_some() || ranked.relevant > reach;
+            if is_enough || windows == MAX_WINDOWS {
+                return Ok(ranked);
+            }
+            windows = (windows * 2).min(MAX_WINDOWS);
+        }
+    }
+
+    /// What the first windows hold, in order. Fewer windows give the same beginning, so
+    /// that pages have neither gaps nor repeats.
+    fn ranked(
+        &self,
+        asked: &Asked<'_>,
+        windows: usize,
+        filter: &mut Filter<'_>,
+    ) -> tantivy::Result<Ranked> {
+        let Asked { searcher, query, plan, lexical, .. } = asked;
+        let limit = windows * CANDIDATES;
+        let (matches, total) = self.matches(searcher, lexical.as_ref(), limit, filter)?;
         // A conjunction filters, unless nothing holds it.
-        let is_relaxed = plan.is_conjunction && matches.is_empty() && meaning.is_some();
+        let is_relaxed = plan.is_conjunction && matches.is_empty() && asked.meaning.is_some();
         let may_propose = !plan.is_conjunction || is_relaxed;
-        let mut candidates = self.join(searcher, matches, meaning.as_ref(), may_propose, filter)?;
-        self.add_exact(searcher, &compiler, plan, filter, &mut candidates)?;
-        if let Some(lexical) = &lexical {
+        let mut is_all = matches.len() < limit;
+        let mut candidates: Vec<Candidate> = matches.into_iter().map(Candidate::of).collect();
+        for (place, candidate) in candidates.iter_mut().enumerate() {
+            candidate.window = place / CANDIDATES;
+        }
+        let proposed =
+            self.join(asked, if may_propose { limit } else { 0 }, filter, &mut candidates)?;
+        is_all &= !may_propose || proposed < limit;
+        self.add_exact(asked, filter, &mut candidates)?;
+        if let Some(lexical) = lexical {
             complete(searcher, lexical, &mut candidates)?;
         }
-        self.rank(query, meaning.as_ref(), &mut candidates);
+        self.rank(query, asked.meaning.as_ref(), &mut candidates);
         // What holds none of the terms must at least be near in meaning.
         let threshold = match is_relaxed {
             true => query.threshold.max(DEFAULT_THRESHOLD),
             false => query.threshold,
         };
-        if let Some(lexical) = &lexical {
+        if let Some(lexical) = lexical {
             // Weighing takes most of the time: without a threshold only what is shown needs it.
             let all = 0..candidates.len();
-            let shown = query.offset.min(all.end)..all.end.min(query.offset + query.max_results);
+            let Range { start, end } = query.page();
+            let shown = start.min(all.end)..end.min(all.end);
             let weighed = if threshold > 0.0 { all } else { shown };
             weigh(searcher, lexical, &mut candidates[weighed])?;
         }
+        if let Some(end) = last_of_relevance(&candidates, threshold) {
+            candidates.truncate(end);
+            is_all = true;
+        }
         let found = candidates.len();
         let relevant = cut(&mut candidates, threshold, query.near_misses);
-        let is_capped = total.is_none() && found >= CANDIDATES;
-        let total = match total {
-            Some(total) if !is_relaxed && query.threshold <= 0.0 => total.max(relevant),
-            _ => relevant,
-        };
-        let near_misses = candidates.len() - relevant;
+        let below_threshold = found - relevant;
+        let counted = total.filter(|_| !is_relaxed && threshold <= 0.0);
+        Ok(Ranked { candidates, relevant, below_threshold, counted, is_relaxed, is_all })
+    }
+
+    /// The results of the page that is asked for.
+    fn show(&self, asked: &Asked<'_>, candidates: Vec<Candidate>) -> tantivy::Result<Vec<Hit>> {
+        let Asked { searcher, query, plan, lexical, .. } = asked;
         let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
         let sought = Sought::new(units.iter().map(|unit| (&unit.tokens, unit.idf)));
         let mut shown = Vec::new();
-        for candidate in candidates.into_iter().skip(query.offset).take(query.max_results) {
+        let Range { start, end } = query.page();
+        for candidate in candidates.into_iter().take(end).skip(start) {
             let read = show::read(self.store, searcher, candidate.doc)?;
             // What left while we looked is not shown any more.
             if let Some(record) = self.roster.get(candidate.id) {
@@ -179,11 +265,7 @@ impl Finder<'_> {
                 ));
             }
         }
-        let mut hits = page(shown, query, total + near_misses, !is_capped);
-        hits.total = total;
-        hits.below_threshold = found - relevant;
-        hits.is_relaxed = is_relaxed;
-        Ok(hits)
+        Ok(shown)
     }
 
     fn population(&self, searcher: &Searcher) -> Population {
@@ -200,64 +282,70 @@ impl Finder<'_> {
     fn matches(
         &self,
         searcher: &Searcher,
-        query: &Query,
         lexical: Option<&Lexical>,
+        limit: usize,
         filter: &mut Filter<'_>,
     ) -> tantivy::Result<(Vec<Match>, Option<usize>)> {
         let Some(lexical) = lexical else { return Ok((Vec::new(), None)) };
-        let limit = CANDIDATES.max(query.offset + query.max_results);
         match &lexical.asked {
-            Asked::All(clause) => {
+            lexical::Asked::All(clause) => {
                 let (best, total) = collect::best_and_total(searcher, clause, filter, limit)?;
                 Ok((best, Some(total)))
             }
-            Asked::Best(weight) => Ok((collect::best(searcher, &**weight, filter, limit)?, None)),
+            lexical::Asked::Best(weight) => {
+                Ok((collect::best(searcher, &**weight, filter, limit)?, None))
+            }
         }
     }
 
-    /// Joins what words and what meaning find.
+    /// Joins what meaning finds to what words found, at most `limit`; gives how many.
     fn join(
         &self,
-        searcher: &Searcher,
-        matches: Vec<Match>,
-        meaning: Option<&Meaning>,
-        may_propose: bool,
+        asked: &Asked<'_>,
+        limit: usize,
         filter: &mut Filter<'_>,
-    ) -> tantivy::Result<Vec<Candidate>> {
-        let mut candidates: Vec<Candidate> = matches.into_iter().map(Candidate::of).collect();
-        let Some(meaning) = meaning else { return Ok(candidates) };
-        for candidate in &mut candidates {
+        candidates: &mut Vec<Candidate>,
+    ) -> tantivy::Result<usize> {
+        let Some(meaning) = &asked.meaning else { return Ok(0) };
+        for candidate in candidates.iter_mut() {
             let is_owner = |owner| filter.admits_owner(owner);
             candidate.near = self.vectors.near(&meaning.probe, candidate.id, is_owner);
         }
-        if may_propose {
-            let mut known: HashSet<u64> = candidates.iter().map(|c| c.id).collect();
-            let mut admit = |id, owner| filter.admits_owner(owner) && filter.admits(id);
-            let near = self.vectors.nearest(&meaning.probe, CANDIDATES, &mut admit);
-            for near in near.into_iter().filter(|near| known.insert(near.id)) {
-                let docs = collect::documents_of(searcher, &self.store.fields, near.id, filter)?;
-                candidates.push(Candidate {
-                    doc: docs.first().copied(),
-                    near: Some(near),
-                    ..Candidate::new(near.id)
-                });
-            }
+        if limit == 0 {
+            return Ok(0);
         }
-        Ok(candidates)
+        let places = candidates.iter().enumerate().map(|(at, candidate)| (candidate.id, at));
+        let known: HashMap<u64, usize> = places.collect();
+        let mut admit = |id, owner| filter.admits_owner(owner) && filter.admits(id);
+        let nearest = self.vectors.nearest(&meaning.probe, limit, &mut admit);
+        let proposed = nearest.len();
+        for (place, near) in nearest.into_iter().enumerate() {
+            let window = place / CANDIDATES;
+            if let Some(&at) = known.get(&near.id) {
+                candidates[at].window = candidates[at].window.min(window);
+                continue;
+            }
+            let docs = collect::documents_of(asked.searcher, &self.store.fields, near.id, filter)?;
+            candidates.push(Candidate {
+                doc: docs.first().copied(),
+                near: Some(near),
+                window,
+                ..Candidate::new(near.id)
+            });
+        }
+        Ok(proposed)
     }
 
     /// Adds or marks the resources that the whole question names.
     fn add_exact(
         &self,
-        searcher: &Searcher,
-        compiler: &Compiler<'_>,
-        plan: &Plan,
+        asked: &Asked<'_>,
         filter: &mut Filter<'_>,
         candidates: &mut Vec<Candidate>,
     ) -> tantivy::Result<()> {
-        let Some(exact) = &plan.exact else { return Ok(()) };
-        let weight = compiler.exact(&self.store.fields, exact)?;
-        for found in collect::best(searcher, &*weight, filter, MAX_EXACT)? {
+        let Some(exact) = &asked.plan.exact else { return Ok(()) };
+        let weight = asked.compiler.exact(&self.store.fields, exact)?;
+        for found in collect::best(asked.searcher, &*weight, filter, MAX_EXACT)? {
             let at = match candidates.iter().position(|candidate| candidate.id == found.id) {
                 Some(at) => at,
                 None => {
@@ -266,14 +354,17 @@ impl Finder<'_> {
                 }
             };
             candidates[at].evidence.is_exact = true;
+            candidates[at].window = 0;
         }
         Ok(())
     }
 
     /// Puts candidates in their order.
     fn rank(&self, query: &Query, meaning: Option<&Meaning>, candidates: &mut [Candidate]) {
-        let words = Scale::of(candidates.iter().map(|c| c.lexical).chain([0.0]));
-        let near = candidates.iter().filter_map(|c| c.near).map(|near| near.cosine);
+        // The first window is the measure, so that later ones change nothing in it.
+        let first = || candidates.iter().filter(|c| c.window == 0);
+        let words = Scale::of(first().map(|c| c.lexical).chain([0.0]));
+        let near = first().filter_map(|c| c.near).map(|near| near.cosine);
         // Words propose what is far in meaning too; it must not make the near look alike.
         let near = top_by(near, MEANT, f32::total_cmp);
         let cosines = Scale::of(near.into_iter());
@@ -301,9 +392,27 @@ impl Finder<'_> {
         let order = |c: &Candidate| (c.evidence.is_exact, c.rank);
         candidates.sort_by(|a, b| {
             let ((a_exact, a_rank), (b_exact, b_rank)) = (order(a), order(b));
-            b_exact.cmp(&a_exact).then(b_rank.total_cmp(&a_rank)).then(a.id.cmp(&b.id))
+            let of_window = b_exact.cmp(&a_exact).then(b_rank.total_cmp(&a_rank));
+            a.window.cmp(&b.window).then(of_window).then(a.id.cmp(&b.id))
         });
     }
+}
+
+/// Where results end: after the first window whose latter half holds nothing relevant. What
+/// words and meaning propose next speaks less for itself still.
+fn last_of_relevance(candidates: &[Candidate], threshold: f32) -> Option<usize> {
+    if threshold <= 0.0 {
+        return None;
+    }
+    let mut end = 0;
+    for window in candidates.chunk_by(|a, b| a.window == b.window) {
+        end += window.len();
+        let latter = &window[window.len() / 2..];
+        if latter.iter().all(|candidate| candidate.evidence.score() < threshold) {
+            return Some(end);
+        }
+    }
+    None
 }
 
 /// Leaves out what is less relevant than asked for, except the best few, which are marked;
@@ -369,6 +478,7 @@ impl Candidate {
             evidence: Evidence::default(),
             units: 0,
             is_near_miss: false,
+            window: 0,
             rank: 0.0,
         }
     }
@@ -413,6 +523,6 @@ fn standing(record: &Record, now: i64) -> f32 {
 
 fn page(hits: Vec<Hit>, query: &Query, total: usize, is_total_exact: bool) -> Hits {
     let end = query.offset + hits.len();
-    let has_more = end < total && end < super::query::MAX_REACH && !hits.is_empty();
+    let has_more = end < total && end < MAX_REACH && !hits.is_empty();
     Hits { hits, total, is_total_exact, next_offset: has_more.then_some(end), ..Hits::default() }
 }

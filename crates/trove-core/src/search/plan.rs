@@ -101,7 +101,7 @@ fn check_filters(query: &Query) -> Result<(), QueryError> {
     if query.max_results > MAX_RESULTS {
         return Err(QueryError::TooManyResults { given: query.max_results });
     }
-    if query.offset.saturating_add(query.max_results) > MAX_REACH {
+    if query.offset >= MAX_REACH {
         return Err(QueryError::TooFar);
     }
     Ok(())

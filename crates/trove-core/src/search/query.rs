@@ -1,5 +1,7 @@
 //! What a caller may ask, and how much of it.
 
+use std::ops::Range;
+
 use crate::source_id::SourceId;
 
 /// The longest question.
@@ -88,6 +90,12 @@ impl Query {
     /// Everything, the best first.
     pub fn everything() -> Query {
         Query::of(Wanted::Everything, 0.0)
+    }
+
+    /// Which results are given; the last page ends where results do.
+    pub(super) fn page(&self) -> Range<usize> {
+        let end = self.offset.saturating_add(self.max_results).min(MAX_REACH);
+        self.offset.min(end)..end
     }
 
     fn of(wanted: Wanted, threshold: f32) -> Query {

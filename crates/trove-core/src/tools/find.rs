@@ -133,6 +133,7 @@ impl Tool for DiscoverResources {
     ];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let offset = offset(self.cursor.as_deref())?;
         let query = self.query.as_deref().map(str::trim).filter(|query| !query.is_empty());
         let wanted = query.map_or(Wanted::Everything, |query| Wanted::Text(query.to_owned()));
         let threshold = match query {
@@ -144,7 +145,7 @@ impl Tool for DiscoverResources {
             content_types: self.content_types,
             sources: servers(call, &self.servers)?,
             max_results: self.max_results,
-            offset: offset(self.cursor.as_deref())?,
+            offset,
             threshold,
             near_misses: match self.relevance_threshold {
                 // Whoever names a threshold means it.
@@ -165,7 +166,7 @@ impl Tool for DiscoverResources {
             .map(|hit| shown(hit, down.contains(&hit.key.source), with_content))
             .collect();
         let mut out = answer(&found, resources);
-        out.set("complete", yes_no(is_complete(&found)));
+        out.set("complete", yes_no(is_complete(&found, offset)));
         if let Some(message) = advice(&found.hits) {
             out.set_str("message", &message);
         }
@@ -187,6 +188,7 @@ impl Tool for SearchResources {
     ];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
+        let offset = offset(self.cursor.as_deref())?;
         let text = self.search_terms.join(" ");
         let scope = match self.search_scope {
             SearchScope::Name => Scope::Name,
@@ -204,7 +206,7 @@ impl Tool for SearchResources {
             content_types: self.content_types,
             sources: servers(call, &self.servers)?,
             max_results: self.max_results,
-            offset: offset(self.cursor.as_deref())?,
+            offset,
             is_semantic: self.semantic,
             with_coverage: true,
             ..Query::terms(self.search_terms)
@@ -227,7 +229,7 @@ impl Tool for SearchResources {
         let ms = found.hits.took.as_secs_f64() * 1000.0;
         out.set("searchTimeMs", format!("{ms:.3}"));
         out.set("coverage", coverage(&found.hits.coverage).to_string());
-        out.set("complete", yes_no(is_complete(&found)));
+        out.set("complete", yes_no(is_complete(&found, offset)));
         if found.hits.is_relaxed {
             out.set_str("message", "No resource holds all the terms; these are near in meaning.");
         }
@@ -352,11 +354,13 @@ pub(super) fn coverage(coverage: &Coverage) -> Value {
     json!({ "indexed": coverage.indexed, "indexable": coverage.indexable, "skipped": skipped })
 }
 
-/// Whether the answer can be taken for all there is.
-fn is_complete(found: &Found) -> bool {
-    let Coverage { indexed, indexable, .. } = found.hits.coverage;
+/// Whether the answer, which begins at `offset`, can be taken for the end of all there is.
+fn is_complete(found: &Found, offset: usize) -> bool {
+    let hits = &found.hits;
+    let Coverage { indexed, indexable, .. } = hits.coverage;
     let is_indexed = indexed * 100 >= indexable * usize::from(COVERAGE_THRESHOLD);
-    is_indexed && found.down.is_empty() && found.hits.next_offset.is_none()
+    let is_end = hits.is_total_exact && offset + hits.hits.len() >= hits.total;
+    is_indexed && is_end && found.down.is_empty() && hits.next_offset.is_none()
 }
 
 pub(super) fn put(object: &mut Value, key: &str, value: Option<impl serde::Serialize>) {

@@ -350,31 +350,66 @@ async fn the_best_are_shown_as_near_misses_unless_a_threshold_is_named() {
     assert_eq!(nothing["resources"], json!([]), "what has nothing in common is no near miss");
 }
 
-#[tokio::test]
-async fn a_cursor_goes_on_without_a_gap_or_a_repeat() {
+/// Many resources of the same word, and a finder over them.
+async fn gazetteers(count: usize) -> Finder {
     let source = FakeSource::new("many", &[]);
-    for n in 0..25 {
+    for n in 0..count {
         let entry = json!({ "uri": format!("doc://{n}"), "name": format!("Gazetteer {n}") });
         source.add_entry(&entry);
     }
-    let finder = Finder::over(&[&Arc::new(source)]).await;
-    let (mut all, mut cursor) = (Vec::new(), Value::Null);
+    Finder::over(&[&Arc::new(source.indexed_as(Indexing::Metadata))]).await
+}
+
+/// Every page of an answer, by following its cursor.
+async fn pages(finder: &Finder, tool: &str, mut asked: Value) -> Vec<Value> {
+    let mut pages = Vec::new();
     loop {
-        let mut asked = json!({ "searchTerms": ["gazetteer"], "maxResults": 10 });
-        if cursor.is_string() {
-            asked["cursor"] = cursor.clone();
-        }
-        let answer = finder.call(&Caller::local(), "search_resources", asked).await;
-        assert_eq!(answer["totalFound"], 25, "{answer}");
-        all.extend(uris(&answer));
-        cursor = answer["cursor"].clone();
+        let answer = finder.call(&Caller::local(), tool, asked.clone()).await;
+        let cursor = answer["cursor"].clone();
+        pages.push(answer);
         if cursor.is_null() {
-            break;
+            return pages;
+        }
+        asked["cursor"] = cursor;
+    }
+}
+
+#[tokio::test]
+async fn a_cursor_goes_on_without_a_gap_or_a_repeat() {
+    let finder = gazetteers(450).await;
+    for (tool, asked) in [
+        ("search_resources", json!({ "searchTerms": ["gazetteer"], "maxResults": 70 })),
+        ("discover_resources", json!({ "query": "gazetteer", "maxResults": 70 })),
+        ("discover_resources", json!({ "servers": ["many"], "maxResults": 100 })),
+    ] {
+        let pages = pages(&finder, tool, asked).await;
+        let mut all: Vec<String> = pages.iter().flat_map(uris).collect();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 450, "{tool}");
+        let last = pages.last().expect("a page");
+        assert_eq!((&last["totalFound"], &last["complete"]), (&json!(450), &json!(true)), "{tool}");
+        for page in &pages {
+            let is_sure = page["complete"] == true;
+            assert!(!(is_sure && page["totalIsAtLeast"] == true), "{tool}: {page}");
+            assert!(!(is_sure && page["cursor"].is_string()), "{tool}: {page}");
         }
     }
-    all.sort();
-    all.dedup();
-    assert_eq!(all.len(), 25);
+}
+
+#[tokio::test]
+async fn what_lies_beyond_the_last_page_is_not_called_complete() {
+    let finder = gazetteers(5_010).await;
+    for (tool, asked) in [
+        ("discover_resources", json!({ "query": "gazetteer" })),
+        ("search_resources", json!({ "searchTerms": ["gazetteer"] })),
+    ] {
+        let mut asked = asked;
+        (asked["maxResults"], asked["cursor"]) = (json!(70), json!("4970"));
+        let last = finder.call(&Caller::local(), tool, asked).await;
+        assert_eq!(uris(&last).len(), 30, "{tool}: {last}");
+        assert_eq!((&last["complete"], &last["cursor"]), (&json!(false), &Value::Null), "{tool}");
+    }
 }
 
 #[tokio::test]
