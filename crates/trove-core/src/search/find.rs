@@ -104,7 +104,7 @@ impl Finder<'_> {
         let started = Instant::now();
         let searcher = self.store.reader.searcher();
         let mut filter = Filter::new(self.roster, self.sight, query);
-        let mut hits = if plan.units.is_empty() && plan.exact.is_none() {
+        let mut hits = if query.asks_nothing() {
             self.browse(&searcher, query, &mut filter)
         } else {
             self.search(&searcher, query, plan, meaning, &mut filter)

@@ -122,10 +122,12 @@ fn plan_text(text: &str) -> Plan {
     drop_asking(&mut units);
     dedup(&mut units);
     units.truncate(MAX_WORDS);
+    // Signs mean nothing; whatever lies nearest to them was not asked for.
+    let has_word = !units.is_empty();
     Plan {
         units,
         exact: exact_form(text.trim_matches('"')),
-        meaning: Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        meaning: has_word.then(|| text.trim().to_owned()),
         is_conjunction: false,
     }
 }

@@ -92,6 +92,15 @@ impl Query {
         Query::of(Wanted::Everything, 0.0)
     }
 
+    /// Whether nothing is looked for, so that everything is wanted.
+    pub(super) fn asks_nothing(&self) -> bool {
+        match &self.wanted {
+            Wanted::Everything => true,
+            Wanted::Text(text) => text.trim().is_empty(),
+            Wanted::Terms(_) => false,
+        }
+    }
+
     /// Which results are given; the last page ends where results do.
     pub(super) fn page(&self) -> Range<usize> {
         let end = self.offset.saturating_add(self.max_results).min(MAX_REACH);

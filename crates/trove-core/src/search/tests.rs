@@ -369,6 +369,16 @@ async fn odd_questions_are_answered() {
 }
 
 #[tokio::test]
+async fn a_question_without_a_word_finds_nothing() {
+    let search = small().await;
+    for text in ["\"", "\"\"", "\" \"", "???", "-", "( )"] {
+        let hits = search.find(&Query::text(text), &Everything).unwrap();
+        assert_eq!((uris(&hits), hits.total), (Vec::new(), 0), "{text}");
+    }
+    assert_eq!(search.find(&Query::text(" "), &Everything).unwrap().total, 4, "no question at all");
+}
+
+#[tokio::test]
 async fn other_scripts_are_found() {
     let search = of(vec![
         (entry("a:1", "ja", ""), "東京都の天気予報"),

@@ -58,6 +58,8 @@ async fn meaning_finds_what_words_do_not() {
     assert_eq!(search.find(&without, &Everything).unwrap().total, 0);
     let hidden = search.find(&query, &Hiding("a:car")).unwrap();
     assert!(!uris(&hidden).contains(&"a:car"));
+    let signs = Query { threshold: 0.0, ..Query::text("\"?\"") };
+    assert_eq!(search.find(&signs, &Everything).unwrap().total, 0, "signs mean nothing");
     // Terms filter, unless nothing holds them.
     let hits = search.find(&Query::terms(["automobile"]), &Everything).unwrap();
     assert_eq!((uris(&hits), hits.is_relaxed), (vec!["a:car"], false));
