@@ -108,17 +108,7 @@ fn check_filters(query: &Query) -> Result<(), QueryError> {
 }
 
 fn plan_text(text: &str) -> Plan {
-    let mut units = Vec::new();
-    // An even number of quotes makes phrases; a single one may be an inch.
-    let pieces: Vec<&str> = text.split('"').collect();
-    let is_quoted = pieces.len() % 2 == 1;
-    for (n, piece) in pieces.iter().enumerate() {
-        if is_quoted && n % 2 == 1 {
-            units.extend(phrase(piece, true));
-        } else {
-            units.extend(words(piece, false));
-        }
-    }
+    let mut units = words_and_phrases(text, false);
     drop_asking(&mut units);
     dedup(&mut units);
     units.truncate(MAX_WORDS);
@@ -143,12 +133,10 @@ fn plan_terms(terms: &[String]) -> Result<Plan, QueryError> {
     for term in terms {
         let shown = || term.chars().take(80).collect::<String>();
         let text = term.trim();
-        let quoted = text.strip_prefix('"').map(|rest| rest.strip_suffix('"'));
-        let found: Vec<Unit> = match quoted {
-            Some(None) => return Err(QueryError::OpenQuote { term: shown() }),
-            Some(Some(inside)) => phrase(inside, true).into_iter().collect(),
-            None => words(text, true),
-        };
+        if text.starts_with('"') && text.matches('"').count() % 2 == 1 {
+            return Err(QueryError::OpenQuote { term: shown() });
+        }
+        let found = words_and_phrases(text, true);
         if !text.chars().any(char::is_alphanumeric) {
             return Err(QueryError::EmptyTerm { term: shown() });
         }
@@ -166,6 +154,23 @@ fn plan_terms(terms: &[String]) -> Result<Plan, QueryError> {
         meaning: Some(bare.trim().to_owned()).filter(|text| !text.is_empty()),
         is_conjunction: true,
     })
+}
+
+/// What a text looks for: what stands in quotes must hold as a phrase, and its other words
+/// must where `are_required`.
+fn words_and_phrases(text: &str, are_required: bool) -> Vec<Unit> {
+    let mut units = Vec::new();
+    // An even number of quotes makes phrases; a single one may be an inch.
+    let pieces: Vec<&str> = text.split('"').collect();
+    let is_quoted = pieces.len() % 2 == 1;
+    for (n, piece) in pieces.iter().enumerate() {
+        if is_quoted && n % 2 == 1 {
+            units.extend(phrase(piece, true));
+        } else {
+            units.extend(words(piece, are_required));
+        }
+    }
+    units
 }
 
 /// The words of a text as units. Letters of a script without spaces that follow each

@@ -24,7 +24,8 @@ pub enum Wanted {
     Everything,
     /// What fits a text best; a "quoted phrase" in it must hold.
     Text(String),
-    /// What holds all of these terms; each a word, several words or a "quoted phrase".
+    /// What holds all of these terms; each a word, several words, a "quoted phrase", or words
+    /// and phrases.
     Terms(Vec<String>),
 }
 

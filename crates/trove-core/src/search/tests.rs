@@ -118,6 +118,13 @@ async fn identifiers_are_found_whole_and_by_their_parts() {
 async fn a_phrase_must_stand_together() {
     let search = small().await;
     check_terms(&search, &["\"rate limits\""], &["file:///docs/limits.md"]);
+    for both in ["\"rate limits\" minute", "minute \"rate limits\"", "\"rate limits\" \"a minute\""]
+    {
+        check_terms(&search, &[both], &["file:///docs/limits.md"]);
+    }
+    for wrong in ["\"limits rate\" minute", "\"rate limits\" disk"] {
+        check_terms(&search, &[wrong], &[]);
+    }
     check_terms(&search, &["\"limits rate\""], &[]);
 }
 
@@ -338,7 +345,9 @@ async fn wrong_questions_are_refused_with_a_reason() {
     };
     check(Query::text("x".repeat(100_000)), "more than 16384");
     check(Query::terms(vec!["a"; 33]), "more than 32");
-    check(Query::terms(["\"open"]), "closing");
+    for open in ["\"open", "\"rate limits\" and \"open"] {
+        check(Query::terms([open]), "closing");
+    }
     check(Query::terms(["..."]), "no word");
     check(Query { after: Some(2), before: Some(1), ..Query::everything() }, "swap");
     check(Query { content_types: vec!["markdown".to_owned()], ..Query::everything() }, "text/*");
