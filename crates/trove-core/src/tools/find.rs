@@ -196,6 +196,7 @@ impl Tool for SearchResources {
             SearchScope::Content => Scope::Content,
             SearchScope::All => Scope::All,
         };
+        let narrowed = self.narrowed();
         let after = date("after", self.after.as_deref(), Edge::Begin)?;
         let before = date("before", self.before.as_deref(), Edge::End)?;
         let asked = Query {
@@ -230,11 +231,43 @@ impl Tool for SearchResources {
         out.set("searchTimeMs", format!("{ms:.3}"));
         out.set("coverage", coverage(&found.hits.coverage).to_string());
         out.set("complete", yes_no(is_complete(&found, offset)));
-        if found.hits.is_relaxed {
-            out.set_str("message", "No resource holds all the terms; these are near in meaning.");
+        if let Some(message) = advice_on_terms(&found.hits, &narrowed) {
+            out.set_str("message", &message);
         }
         Ok(Outcome::flat(out))
     }
+}
+
+impl SearchResources {
+    /// The arguments that keep resources out whatever terms they hold.
+    fn narrowed(&self) -> Vec<&'static str> {
+        let arguments = [
+            ("searchScope", self.search_scope != SearchScope::All),
+            ("after", self.after.is_some()),
+            ("before", self.before.is_some()),
+            ("servers", !self.servers.is_empty()),
+            ("contentTypes", !self.content_types.is_empty()),
+        ];
+        arguments.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+}
+
+/// What it means where no resource holds all the terms, and what to do.
+fn advice_on_terms(hits: &Hits, narrowed: &[&str]) -> Option<String> {
+    if hits.total > 0 && !hits.is_relaxed {
+        return None;
+    }
+    let within = match narrowed {
+        [] => String::new(),
+        names => format!(" within `{}`", names.join("`, `")),
+    };
+    let none = format!("No resource{within} holds all the terms");
+    if hits.total > 0 {
+        return Some(format!("{none}; these are near in meaning."));
+    }
+    let meaning = if hits.is_relaxed { ", and none is near in meaning" } else { "" };
+    let wider = if narrowed.is_empty() { "" } else { ", leave one of these out" };
+    Some(format!("{none}{meaning}: ask with fewer or other terms{wider}, or with fuzzyMatch."))
 }
 
 /// What to do where nothing is relevant enough.

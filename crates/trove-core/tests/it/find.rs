@@ -14,7 +14,7 @@ use trove_core::{
     caller::{Door, Roles},
     gateway::{IndexRule, IndexRules},
     resource::{Freshness, Scope},
-    search::{self, Config, Entry, Search},
+    search::{self, Config, Encode, Entry, Search},
     source::{Ask, Indexing, SourceEvent},
     status::State,
     tools::{Settings, Tools, Toolset},
@@ -40,12 +40,16 @@ impl Drop for Finder {
 impl Finder {
     /// Over these Sources, once all their contents were read.
     async fn over(sources: &[&Arc<FakeSource>]) -> Finder {
+        let search = Search::open(None, Config::default(), None).expect("an index in memory");
+        Finder::with(Arc::new(search), sources).await
+    }
+
+    async fn with(search: Arc<Search>, sources: &[&Arc<FakeSource>]) -> Finder {
         let gateway = GatewayBox::with(sources).await;
         let toolsets = vec![Toolset::Resources, Toolset::PerServer];
         let settings = Settings { toolsets, ..Settings::default() };
         let tools = Tools::new(gateway.gateway.clone(), settings);
-        let search = Search::open(None, Config::default(), None).expect("an index in memory");
-        gateway.gateway.adopt_search(Arc::new(search));
+        gateway.gateway.adopt_search(search);
         let stop = CancellationToken::new();
         tokio::spawn(gateway.gateway.clone().crawl(stop.clone()));
         let finder = Finder { gateway, tools, stop };
@@ -409,6 +413,65 @@ async fn what_lies_beyond_the_last_page_is_not_called_complete() {
         let last = finder.call(&Caller::local(), tool, asked).await;
         assert_eq!(uris(&last).len(), 30, "{tool}: {last}");
         assert_eq!((&last["complete"], &last["cursor"]), (&json!(false), &Value::Null), "{tool}");
+    }
+}
+
+/// Knows of boats and of wombats; all else is a third thing to it.
+struct Topics;
+
+impl Encode for Topics {
+    fn name(&self) -> &str {
+        "topics"
+    }
+
+    fn dimension(&self) -> usize {
+        3
+    }
+
+    fn encode(&self, texts: &[&str]) -> Vec<Vec<f32>> {
+        let vector = |text: &&str| match text {
+            text if text.contains("mainsail") || text.contains("yacht") => vec![1.0, 0.0, 0.0],
+            text if text.contains("wombat") => vec![0.0, 1.0, 0.0],
+            _ => vec![0.0, 0.0, 1.0],
+        };
+        texts.iter().map(vector).collect()
+    }
+}
+
+#[tokio::test]
+async fn an_answer_says_truly_that_no_resource_holds_all_the_terms() {
+    let encoder: Arc<dyn Encode> = Arc::new(Topics);
+    let search = Search::open(None, Config::default(), Some(encoder)).expect("an index in memory");
+    let search = Arc::new(search);
+    let finder = Finder::with(search.clone(), &[&Arc::new(library())]).await;
+    finder.until("vectors", async || search.awaiting_meaning() == 0).await;
+    for (asked, found, says) in [
+        (json!({ "searchTerms": ["mainsail"] }), 1, None),
+        (json!({ "searchTerms": ["yacht"] }), 1, Some("near in meaning.")),
+        (json!({ "searchTerms": ["wombat"] }), 0, Some("none is near in meaning")),
+        (json!({ "searchTerms": ["wombat"], "semantic": false }), 0, Some("fewer or other terms")),
+        (
+            json!({ "searchTerms": ["eggs"], "semantic": false, "before": "2020-01-01" }),
+            0,
+            Some("within `before`"),
+        ),
+        (
+            json!({ "searchTerms": ["yacht"], "servers": ["lib"] }),
+            1,
+            Some("No resource within `servers` holds all the terms; these are near in meaning."),
+        ),
+    ] {
+        let answer = finder.call(&Caller::local(), "search_resources", asked.clone()).await;
+        assert_eq!(uris(&answer).len(), found, "{asked}: {answer}");
+        let message = answer["message"].as_str();
+        assert_eq!(message.is_some(), says.is_some(), "{asked}: {answer}");
+        let (message, says) = (message.unwrap_or_default(), says.unwrap_or_default());
+        assert!(message.contains(says), "{asked}: {answer}");
+        assert_eq!(
+            message.contains("these are near"),
+            !message.is_empty() && found > 0,
+            "{answer}"
+        );
     }
 }
 
