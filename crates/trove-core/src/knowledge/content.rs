@@ -39,6 +39,8 @@ pub struct Content {
 pub struct Piece {
     /// Which.
     pub document: Arc<Document>,
+    /// The kind of what it holds; another than it is listed with if its name misleads.
+    pub media: &'static str,
     /// What it holds.
     pub body: Body,
     /// What was done to it.
@@ -188,8 +190,12 @@ fn piece(
         }
         other => KnowledgeError::Unreadable { what: what(), why: other.to_string() },
     })?;
+    let piece = |media, body, note| Piece { document: document.clone(), media, body, note };
     if !media::is_text(file.media) {
-        return Ok(Piece { document: document.clone(), body: Body::Blob(bytes), note: None });
+        return Ok(piece(file.media, Body::Blob(bytes), None));
+    }
+    if let Some(media) = media::no_text(&bytes) {
+        return Ok(piece(media, Body::Blob(bytes), None));
     }
     let (mut text, note) = media::text(bytes);
     // A file that changed since it was looked at is asked itself where it begins.
@@ -204,7 +210,7 @@ fn piece(
     if file.is_template {
         text = render(scene, (&document.category, dir, &document.path), &text)?;
     }
-    Ok(Piece { document: document.clone(), body: Body::Text(text), note })
+    Ok(piece(file.media, Body::Text(text), note))
 }
 
 /// Where flags come from; given by whoever joins the parts.

@@ -11,13 +11,11 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use super::{
     address, matter,
     matter::FrontMatter,
-    media,
+    media::{self, HEAD},
     store::{Stamp, Store},
 };
 use crate::{json::Json, resource::Resource, uri::LocalUri};
 
-/// How much of a file is looked at for its title.
-const HEAD: usize = 8 * 1024;
 /// What describes a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
@@ -67,7 +65,10 @@ impl FileFacts {
                 return facts;
             }
         };
-        facts.media = known.unwrap_or_else(|| media::of_bytes(&head));
+        facts.media = match known {
+            Some(known) => media::no_text(&head).unwrap_or(known),
+            None => media::of_bytes(&head),
+        };
         if facts.media == media::MARKDOWN {
             if is_cut_short(&head)
                 && let Ok((more, _)) =

@@ -9,6 +9,8 @@ pub(super) const PLAIN: &str = "text/plain";
 /// What most documents hold.
 pub(super) const MARKDOWN: &str = "text/markdown";
 
+/// How much of a file tells what it holds and what it is called.
+pub(super) const HEAD: usize = 8 * 1024;
 /// The end of the name of a document that is rendered.
 const TEMPLATE_END: &str = ".md.j2";
 
@@ -65,6 +67,21 @@ pub(super) fn of_bytes(head: &[u8]) -> &'static str {
     if is_text && !head.contains(&0) { PLAIN } else { BINARY }
 }
 
+/// What bytes are that are plainly no text, whatever their name tells; nothing where they may
+/// be text in some encoding. Only the head of them is looked at.
+pub(super) fn no_text(bytes: &[u8]) -> Option<&'static str> {
+    let head = &bytes[..bytes.len().min(HEAD)];
+    if encoding_rs::Encoding::for_bom(head).is_some() {
+        return None;
+    }
+    // A text may begin like some binary (`BM`, `MZ`), but it holds no zeros.
+    if !head.contains(&0) && !head.starts_with(b"%PDF-") {
+        return None;
+    }
+    let found = infer::get(head).map(|found| found.mime_type()).filter(|media| !is_text(media));
+    Some(found.unwrap_or(BINARY))
+}
+
 /// Whether content of this kind is text.
 pub(super) fn is_text(media: &str) -> bool {
     media.starts_with("text/")
@@ -113,6 +130,23 @@ mod tests {
         assert_eq!(of_bytes(b"caf\xc3"), PLAIN);
         assert_eq!(of_bytes(b"\x7fELF\0\0"), BINARY);
         assert!(is_text("application/json") && !is_text("image/png"));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_known_by_what_they_begin_with() {
+        let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+        for (bytes, expected) in [
+            (&png[..], Some("image/png")),
+            (b"PK\x03\x04\x14\0\0\0\x08\0", Some("application/zip")),
+            (b"%PDF-1.7\n% all of it in ASCII", Some("application/pdf")),
+            (b"# Half a\0text", Some(BINARY)),
+            (b"BMW and MZ are letters", None),
+            (b"BMW f\xfcr alle", None),
+            (b"\xff\xfeh\0i\0", None),
+            (b"", None),
+        ] {
+            assert_eq!(no_text(bytes), expected, "{}", bytes.escape_ascii());
+        }
     }
 
     #[test]

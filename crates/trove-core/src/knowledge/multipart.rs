@@ -22,7 +22,7 @@ pub(super) fn mixed(content: &Content) -> (String, String) {
     }
     for (piece, (body, encoding)) in content.pieces.iter().zip(&bodies) {
         let document = &piece.document;
-        let _ = write!(text, "--{boundary}\r\nContent-Type: {}\r\n", document.media());
+        let _ = write!(text, "--{boundary}\r\nContent-Type: {}\r\n", piece.media);
         let _ = write!(text, "Content-Location: {}\r\n", document.uri());
         if !encoding.is_empty() {
             let _ = write!(text, "Content-Transfer-Encoding: {encoding}\r\n");
@@ -52,7 +52,7 @@ pub(super) fn plain(content: &Content) -> String {
                 let _ = write!(
                     text,
                     "({}, {} bytes: read {})",
-                    document.media(),
+                    piece.media,
                     bytes.len(),
                     document.uri()
                 );

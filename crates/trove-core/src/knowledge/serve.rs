@@ -250,7 +250,7 @@ fn answer_for_index(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
 
 fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {
     if let ([piece], true) = (&content.pieces[..], content.notes.is_empty()) {
-        return vec![one(uri, piece.document.media(), &piece.body, piece.note.as_deref())];
+        return vec![one(uri, piece.media, &piece.body, piece.note.as_deref())];
     }
     match format {
         Format::Mime => {
@@ -262,8 +262,7 @@ fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {
         }
         Format::Parts => {
             let of = |piece: &Piece| {
-                let document = &piece.document;
-                one(document.uri(), document.media(), &piece.body, piece.note.as_deref())
+                one(piece.document.uri(), piece.media, &piece.body, piece.note.as_deref())
             };
             let mut parts: Vec<Value> = content.pieces.iter().map(of).collect();
             if !content.notes.is_empty() {

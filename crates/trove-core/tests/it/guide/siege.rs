@@ -78,6 +78,9 @@ async fn t23_odd_files_are_served_as_well_as_can_be_or_refused_by_name() {
     write(dir.path(), "guide/a/ok.md", "ok");
     fs::write(dir.path().join("guide/a/latin.md"), b"# Caf\xe9 cr\xe8me br\xfbl\xe9e\n").unwrap();
     fs::write(dir.path().join("guide/a/bin.dat"), b"\xff\x00\xfe").unwrap();
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+    fs::write(dir.path().join("guide/a/png.md"), png).unwrap();
+    fs::write(dir.path().join("guide/a/png.json"), png).unwrap();
     write(dir.path(), "guide/a/bad.md", "---\n: [\n---\nbody");
     fs::File::create(dir.path().join("guide/a/huge.md")).unwrap().set_len(5 << 30).unwrap();
     let guide = Guide::in_folder(dir, |_| {}, TestLedger::default()).await;
@@ -85,10 +88,20 @@ async fn t23_odd_files_are_served_as_well_as_can_be_or_refused_by_name() {
     assert_eq!(latin["text"], "# Café crème brûlée\n");
     assert!(latin["_meta"]["trove/note"].is_string());
     assert_eq!(guide.content("guide://document/a/bin.dat").await["blob"], "/wD+");
+    for name in ["png.md", "png.json"] {
+        let png = guide.content(&format!("guide://document/a/{name}")).await;
+        assert_eq!((&png["mimeType"], &png["text"]), (&json!("image/png"), &Value::Null), "{png}");
+        assert_eq!(png["blob"], "iVBORw0KGgoAAAANSUhEUg==");
+    }
+    let parts = guide.read("guide://category/a").await.unwrap();
+    let (_, part) = parts.split_once("Content-Type: image/png\r\n").expect("a part for it");
+    assert!(part.contains("png.md\r\nContent-Transfer-Encoding: base64"), "{part}");
     assert_eq!(guide.read("guide://document/a/bad.md").await.unwrap(), "---\n: [\n---\nbody");
     let all = guide.entries(List::Resources).await;
     let huge = all.iter().find(|e| e["uri"] == "guide://document/a/huge.md").unwrap();
     assert_eq!(huge["size"], 5u64 << 30);
+    let png = all.iter().find(|e| e["uri"] == "guide://document/a/png.md").unwrap();
+    assert_eq!(png["mimeType"], "image/png");
     let error = guide.result("guide://document/a/huge.md").await.unwrap_err();
     assert!(
         matches!(error, AskError::Source { error: SourceError::TooLarge { .. }, .. }),
