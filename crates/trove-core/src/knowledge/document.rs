@@ -16,6 +16,10 @@ use super::{
 };
 use crate::{json::Json, resource::Resource, uri::LocalUri};
 
+/// How much is looked at where front matter does not end before.
+const LONG_HEAD: usize = matter::MAX_FRONT_MATTER + HEAD;
+/// What some editors put before a text.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What describes a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
@@ -33,6 +37,8 @@ pub(super) struct FileFacts {
     pub(super) all: Option<Box<Map<String, Value>>>,
     /// How many bytes stand before the document.
     pub(super) body_at: usize,
+    /// Whether it is served in another encoding than it is written in.
+    is_decoded: bool,
     /// What is odd about it.
     pub(super) problem: Option<Box<str>>,
     /// Its digest, once somebody wanted it.
@@ -52,6 +58,7 @@ impl FileFacts {
             matter: None,
             all: None,
             body_at: 0,
+            is_decoded: false,
             problem: None,
             digest: OnceLock::new(),
         };
@@ -71,18 +78,20 @@ impl FileFacts {
         };
         if facts.media == media::MARKDOWN {
             if is_cut_short(&head)
-                && let Ok((more, _)) =
-                    store.read_head(root, &facts.path, matter::MAX_FRONT_MATTER + HEAD)
+                && let Ok((more, _)) = store.read_head(root, &facts.path, LONG_HEAD)
             {
                 head = more;
             }
-            facts.look_into(&String::from_utf8_lossy(&head));
+            facts.look_into(head);
         }
         facts
     }
 
-    fn look_into(&mut self, head: &str) {
-        let text = head.strip_prefix('\u{feff}').unwrap_or(head);
+    fn look_into(&mut self, head: Vec<u8>) {
+        let mark = if head.starts_with(UTF8_MARK) { UTF8_MARK.len() } else { 0 };
+        let (text, note) = media::head_text(head);
+        let text = text.as_str();
+        self.is_decoded = note.is_some();
         let read = matter::read(text);
         if read.matter.is_none() && read.problem.is_none() && matter::may_begin(text) {
             // A rule at the top of a short document is nothing odd.
@@ -93,8 +102,7 @@ impl FileFacts {
         let title = own.or_else(|| matter::heading(&text[read.length..]));
         // What is yet to be rendered is no title.
         self.title = title.filter(|t| !t.contains("{{") && !t.contains("{%")).map(Into::into);
-        let has_front = read.length > 0 && !self.is_skill();
-        self.body_at = if has_front { read.length + (head.len() - text.len()) } else { 0 };
+        self.body_at = if self.is_skill() { 0 } else { mark + read.length };
         self.problem = read.problem.map(Into::into).or(self.problem.take());
         self.matter = read.matter.map(Box::new);
         let is_skill = self.is_skill();
@@ -114,14 +122,17 @@ impl FileFacts {
 
     /// How many bytes are served, where that is known without reading.
     pub(super) fn served_size(&self) -> Option<u64> {
-        (!self.is_template).then(|| self.stamp.size.saturating_sub(self.body_at as u64))
+        let is_known = !self.is_template && !self.is_decoded;
+        is_known.then(|| self.stamp.size.saturating_sub(self.body_at as u64))
     }
 }
 
 fn is_cut_short(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    head.len() == HEAD && matter::may_begin(text) && matter::split(text).is_none()
+    if head.len() < HEAD {
+        return false;
+    }
+    let (text, _) = media::head_text(head.to_vec());
+    matter::may_begin(&text) && matter::split(&text).is_none()
 }
 
 /// A document: a file of a category.
@@ -245,7 +256,7 @@ fn entry(uri: &str, category: &str, path: &str, file: &FileFacts) -> Json {
 mod tests {
     use super::*;
 
-    fn document(path: &str, text: &str) -> Document {
+    fn document(path: &str, text: impl AsRef<[u8]>) -> Document {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(dir.path().join(path).parent().unwrap()).unwrap();
         std::fs::write(dir.path().join(path), text).unwrap();
@@ -271,6 +282,31 @@ mod tests {
         assert!(annotations.get_str("lastModified").unwrap().ends_with('Z'));
         assert_eq!(annotations.get("audience").unwrap().as_str(), "[\"user\"]");
         assert_eq!(d.stem(), Some("sub/a b"));
+    }
+
+    #[test]
+    fn a_title_is_read_in_the_encoding_of_its_document() {
+        let utf16 = |text: &str| {
+            let units = "\u{feff}".encode_utf16().chain(text.encode_utf16().collect::<Vec<_>>());
+            units.flat_map(u16::to_le_bytes).collect::<Vec<u8>>()
+        };
+        let shift_jis =
+            encoding_rs::SHIFT_JIS.encode("# 日本語の手引き\n本文はここから始まります\n").0;
+        let long = format!("# Début\n{}", "é".repeat(HEAD));
+        for (bytes, expected) in [
+            (b"# Caf\xe9 cr\xe8me br\xfbl\xe9e".to_vec(), "Café crème brûlée"),
+            (shift_jis.into_owned(), "日本語の手引き"),
+            (utf16("---\ntitle: Größe\n---\n# Anders\n"), "Größe"),
+            ("\u{feff}# Märchen\n".into(), "Märchen"),
+            (long.into_bytes(), "Début"),
+        ] {
+            assert_eq!(document("a.md", bytes).title(), Some(expected));
+        }
+        let sizes = |text: &[u8]| {
+            document("a.md", text).resource.entry.get("size").map(|s| s.as_str().to_owned())
+        };
+        assert_eq!(sizes("\u{feff}# M\n".as_bytes()).as_deref(), Some("4"), "as it is served");
+        assert_eq!(sizes(b"# Caf\xe9 cr\xe8me"), None, "not known before it is decoded");
     }
 
     #[test]

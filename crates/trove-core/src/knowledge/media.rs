@@ -90,6 +90,18 @@ pub(super) fn is_text(media: &str) -> bool {
         || media.ends_with("+xml")
 }
 
+/// The text of the first bytes of a file: what [`text`] would give of the whole.
+pub(super) fn head_text(mut head: Vec<u8>) -> (String, Option<String>) {
+    // The end of a character may be cut off; that must not look like another encoding.
+    if head.len() >= HEAD
+        && let Err(error) = std::str::from_utf8(&head)
+        && error.error_len().is_none()
+    {
+        head.truncate(error.valid_up_to());
+    }
+    text(head)
+}
+
 /// The text of bytes, and what was done to get it if they are not UTF-8.
 pub(super) fn text(bytes: Vec<u8>) -> (String, Option<String>) {
     if let Some((encoding, mark)) = encoding_rs::Encoding::for_bom(&bytes) {
