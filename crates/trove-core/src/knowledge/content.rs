@@ -8,9 +8,11 @@ use std::{os::fd::OwnedFd, sync::Arc};
 use serde_json::Value;
 
 use super::{
-    Document, Flags, KnowledgeError, matter, media,
+    Document, Flags, KnowledgeError,
+    further::{self, Bound},
+    matter, media,
     render::{Scene, render},
-    select::{Selection, narrower},
+    select::Selection,
     store::OpenError,
 };
 
@@ -91,9 +93,12 @@ pub(super) fn gather(
             content.left_out += 1;
             continue;
         }
-        if content.pieces.len() >= max_documents || bytes > MAX_ANSWER_BYTES {
+        let is_full = content.pieces.len() >= max_documents;
+        if is_full || bytes > MAX_ANSWER_BYTES {
+            let bound = if is_full { Bound::Documents(max_documents) } else { Bound::Bytes };
             content.cut = selection.documents.len() - n;
-            content.notes.insert(0, cut(&content, document));
+            let note = further::note(&content, bound, &selection.documents, document);
+            content.notes.insert(0, note);
             break;
         }
         match piece(scene, &root, document, &dir_of(&document.category)) {
@@ -118,17 +123,6 @@ pub(super) fn gather(
         return Err(nothing(&selection.documents, unmet, content.notes));
     }
     Ok(content)
-}
-
-fn cut(content: &Content, next: &Document) -> String {
-    format!(
-        "cut after {} documents, {} more follow; go on with {} or narrow the pattern, as in {}; \
-         `guide.max_documents` sets how many one answer holds",
-        content.pieces.len(),
-        content.cut,
-        next.uri(),
-        narrower(next),
-    )
 }
 
 fn nothing(

@@ -13,6 +13,7 @@ mod content;
 mod document;
 mod error;
 mod expression;
+mod further;
 mod help;
 mod index;
 mod ledger;

@@ -368,10 +368,3 @@ fn alike<'a, T: 'a>(
         _ => None,
     }
 }
-
-/// The URI under which a selection of one category goes on past its first documents.
-pub(super) fn narrower(next: &Document) -> String {
-    let folder = next.path.rsplit_once('/').map(|(folder, _)| folder);
-    let pattern = folder.map_or_else(|| "*".to_owned(), |folder| format!("{folder}/**"));
-    format!("{}/{}", address::category(&next.category), pattern)
-}

@@ -278,13 +278,29 @@ async fn past_the_limit_the_answer_says_so_and_how_to_go_on() {
         files.iter().map(|(path, text)| (path.as_str(), *text)).collect();
     let guide = Guide::set(&files, |settings| settings.max_documents = 10).await;
     let text = guide.read("guide://category/a").await.unwrap();
-    assert!(
-        text.starts_with(
-            "cut after 10 documents, 20 more follow; go on with guide://document/a/10.md"
-        ),
-        "{text}"
-    );
+    let says = "cut after 10 documents, 20 more follow, since an answer holds 10 documents \
+                (`guide.max_documents`); go on with guide://category/a/1*, ";
+    assert!(text.starts_with(says), "{text}");
     assert_eq!(guide.parts("guide://category/a").await.len(), 10);
+    let next = guide.parts("guide://category/a/1*").await;
+    assert_eq!((next.len(), next[0].as_str()), (10, "a/10.md"));
+    assert!(guide.read("guide://category/a/1*").await.unwrap().starts_with("--guide-boundary"));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_for_its_size_says_so() {
+    let text = "x".repeat(9 << 20);
+    let paths = ["guide/a/one/1.md", "guide/a/one/2.md", "guide/a/one/3.md", "guide/a/two/1.md"];
+    let more = ["guide/a/two/2.md", "guide/a/two/3.md"];
+    let files: Vec<(&str, &str)> =
+        paths.into_iter().chain(more).map(|path| (path, text.as_str())).collect();
+    let guide = Guide::with(&files).await;
+    let text = guide.read("guide://category/a").await.unwrap();
+    let (note, _) = text.split_once("\r\n").expect("a note");
+    let says = "cut after 4 documents, 2 more follow, since an answer holds 32 MiB; \
+                go on with guide://category/a/two/**, ";
+    assert!(note.starts_with(says), "{note}");
+    assert_eq!(guide.parts("guide://category/a/two/**").await.len(), 3);
 }
 
 #[tokio::test]
