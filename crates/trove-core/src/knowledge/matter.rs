@@ -173,11 +173,16 @@ fn short(text: &str) -> String {
 /// The first heading of a markdown text that is not inside of a code block.
 pub(super) fn heading(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
+    // A line that is a paragraph so far; underlined it is a heading.
+    let mut alone: Option<&str> = None;
+    let mut begins = true;
     for line in text.lines() {
         let line = line.trim_end();
+        let above = alone.take();
+        let may_begin = std::mem::replace(&mut begins, line.is_empty());
         let mark = ["```", "~~~"].into_iter().find(|mark| line.trim_start().starts_with(mark));
         match (fence, mark) {
-            (Some(open), Some(mark)) if open == mark => fence = None,
+            (Some(open), Some(mark)) if open == mark => (fence, begins) = (None, true),
             (None, Some(mark)) => fence = Some(mark),
             (None, None) => {
                 let rest = line.trim_start_matches('#');
@@ -186,11 +191,32 @@ pub(super) fn heading(text: &str) -> Option<String> {
                     let title = rest.trim().trim_end_matches('#').trim();
                     return (!title.is_empty()).then(|| short(title));
                 }
+                if let Some(title) = above.filter(|_| is_underline(line)) {
+                    return Some(short(title.trim()));
+                }
+                alone = Some(line).filter(|line| may_begin && may_be_underlined(line));
             }
             (Some(_), _) => {}
         }
     }
     None
+}
+
+fn is_underline(line: &str) -> bool {
+    let signs = line.trim_start();
+    line.len() - signs.len() < 4
+        && !signs.is_empty()
+        && ['=', '-'].iter().any(|sign| signs.chars().all(|c| c == *sign))
+}
+
+/// Whether a line is words: below code, lists, quotes, tables and tags a row of `-` is a rule.
+fn may_be_underlined(line: &str) -> bool {
+    let words = line.trim_start();
+    let is_code = line.len() - words.len() >= 4 || line.starts_with('\t');
+    let is_marked = words.starts_with(['>', '|', '<', '-', '*', '+', '=', '#', ':']);
+    let after_number = words.trim_start_matches(|c: char| c.is_ascii_digit());
+    let is_item = after_number.len() < words.len() && after_number.starts_with([')', '.']);
+    !words.is_empty() && !is_code && !is_marked && !is_item
 }
 
 #[cfg(test)]
@@ -250,6 +276,25 @@ mod tests {
     fn the_first_heading_outside_of_code_is_the_title() {
         assert_eq!(heading("text\n```\n# no\n```\n## Yes ##\n# later"), Some("Yes".into()));
         assert_eq!(heading("#no\n####### no"), None);
+    }
+
+    #[test]
+    fn an_underlined_line_is_a_heading() {
+        let check = |text: &str, expected: Option<&str>| {
+            assert_eq!(heading(text).as_deref(), expected, "{text}");
+        };
+        check("Title\n=====\ntext", Some("Title"));
+        check("\n  Under *way*  \n---\n", Some("Under *way*"));
+        check("```\nno\n==\n```\nYes\n=", Some("Yes"));
+        check("First\n===\n# Second", Some("First"));
+        check("two lines\nof text\n---\n# Title", Some("Title"));
+        check("text\n\n---\n# Title", Some("Title"));
+        check("- item\n---\n# Title", Some("Title"));
+        check("1. item\n---\n# Title", Some("Title"));
+        check("<!-- note -->\n---\n# Title", Some("Title"));
+        check("    code\n---\n# Title", Some("Title"));
+        check("a | b\n--|--\n", None);
+        check("Title\n= =", None);
     }
 
     #[test]
