@@ -95,8 +95,9 @@ impl FileFacts {
         let read = matter::read(text);
         if read.matter.is_none() && read.problem.is_none() && matter::may_begin(text) {
             // A rule at the top of a short document is nothing odd.
-            let is_long = text.len() > matter::MAX_FRONT_MATTER;
-            self.problem = is_long.then(|| "its front matter has no end".into());
+            let is_meant = text.len() > matter::MAX_FRONT_MATTER || matter::has_key(text);
+            let problem = "its front matter has no end; close it with a line of `---`";
+            self.problem = is_meant.then(|| problem.into());
         }
         let own = read.matter.as_ref().and_then(|matter| matter.title.clone());
         let title = own.or_else(|| matter::heading(&text[read.length..]));
@@ -307,6 +308,16 @@ mod tests {
         };
         assert_eq!(sizes("\u{feff}# M\n".as_bytes()).as_deref(), Some("4"), "as it is served");
         assert_eq!(sizes(b"# Caf\xe9 cr\xe8me"), None, "not known before it is decoded");
+    }
+
+    #[test]
+    fn front_matter_without_an_end_is_told_and_a_rule_is_not() {
+        let problem = |text: &str| document("a.md", text).file.problem.clone();
+        let cut = problem("---\ntitle: Cut\n# Heading\n");
+        assert!(cut.as_deref().is_some_and(|told| told.contains("has no end")), "{cut:?}");
+        for text in ["---\nA rule, then text: like this\n", "---\n", "---\n\n# Heading\n"] {
+            assert_eq!(problem(text), None, "{text}");
+        }
     }
 
     #[test]

@@ -64,6 +64,15 @@ pub(super) fn may_begin(text: &str) -> bool {
     text.starts_with("---\n") || text.starts_with("---\r\n")
 }
 
+/// Whether what begins as if with front matter goes on like it, with `key:`.
+pub(super) fn has_key(text: &str) -> bool {
+    let key = text.lines().nth(1).and_then(|line| line.split_once(':'));
+    key.is_some_and(|(key, value)| {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+        !key.is_empty() && key.chars().all(is_name) && (value.is_empty() || value.starts_with(' '))
+    })
+}
+
 /// Reads the front matter of a document.
 pub(super) fn read(text: &str) -> Read {
     let Some((yaml, length)) = split(text) else { return Read::default() };
