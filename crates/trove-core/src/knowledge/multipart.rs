@@ -43,6 +43,9 @@ pub(super) fn mixed(content: &Content) -> (String, String) {
 /// The documents one after another, each under its name.
 pub(super) fn plain(content: &Content) -> String {
     let mut text = String::new();
+    for note in &content.notes {
+        let _ = write!(text, "--- note: {} ---\n\n", one_line(note));
+    }
     for piece in &content.pieces {
         let document = &piece.document;
         let _ = write!(text, "--- {}/{} ---\n\n", document.category(), document.path());
@@ -59,9 +62,6 @@ pub(super) fn plain(content: &Content) -> String {
             }
         }
         text.push_str(if text.ends_with('\n') { "\n" } else { "\n\n" });
-    }
-    for note in &content.notes {
-        let _ = writeln!(text, "--- note: {} ---", one_line(note));
     }
     text
 }

@@ -264,12 +264,11 @@ fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {
             let of = |piece: &Piece| {
                 one(piece.document.uri(), piece.media, &piece.body, piece.note.as_deref())
             };
-            let mut parts: Vec<Value> = content.pieces.iter().map(of).collect();
-            if !content.notes.is_empty() {
+            let notes = (!content.notes.is_empty()).then(|| {
                 let notes = Body::Text(content.notes.join("\n"));
-                parts.push(one(uri, "text/plain", &notes, None));
-            }
-            parts
+                one(uri, "text/plain", &notes, None)
+            });
+            notes.into_iter().chain(content.pieces.iter().map(of)).collect()
         }
     }
 }

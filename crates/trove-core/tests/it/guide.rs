@@ -178,6 +178,21 @@ async fn the_flag_decides_the_form_of_several() {
 }
 
 #[tokio::test]
+async fn what_is_left_out_is_said_first_in_every_form() {
+    let files = [("guide/a/one.md", "1"), ("guide/a/two.md", "---\nrequires: x\n---\n2")];
+    let guide = Guide::with(&files).await;
+    for (format, says) in [
+        ("mime", "1 left out because of flags"),
+        ("plain", "--- note: 1 left out because of flags"),
+        ("parts", "1 left out because of flags"),
+    ] {
+        guide.flags.0.lock().unwrap().insert("content-format".into(), json!(format));
+        let text = guide.read("guide://category/a").await.unwrap();
+        assert!(text.starts_with(says), "{format}: {text}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_not_there_is_told_with_what_is_near() {
     let guide = Guide::set(&LANG, review).await;
     let check = async |uri: &str, part: &str| {
