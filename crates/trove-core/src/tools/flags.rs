@@ -19,7 +19,7 @@ use crate::{
 pub(super) struct SetFeatureFlag {
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value; JSON in a string is read as JSON.
+    /// Its value; what is JSON in the string is read as JSON: `true`, `["a"]`.
     value: AnyJson,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct ListFeatureFlags {
 pub(super) struct SetProjectFlag {
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value; JSON in a string is read as JSON.
+    /// Its value; what is JSON in the string is read as JSON: `true`, `["a"]`.
     value: AnyJson,
     /// The project; the current one if left out.
     #[serde(default)]
@@ -98,7 +98,7 @@ impl Tool for SetFeatureFlag {
         },
         Example {
             says: "Go back to the default.",
-            arguments: r#"{"name": "content-format", "value": null}"#,
+            arguments: r#"{"name": "content-format", "value": "null"}"#,
         },
     ];
 
@@ -147,7 +147,7 @@ impl Tool for SetProjectFlag {
     const EFFECT: Effect = Effect::Writes;
     const EXAMPLES: &'static [Example] = &[Example {
         says: "Turn on documents that depend on a flag, for one project.",
-        arguments: r#"{"name": "uses-rust", "value": true, "project": "trove"}"#,
+        arguments: r#"{"name": "uses-rust", "value": "true", "project": "trove"}"#,
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {

@@ -205,6 +205,28 @@ fn every_toolset() -> Settings {
     Settings { toolsets: Toolset::ALL.to_vec(), ..Settings::default() }
 }
 
+#[test]
+fn every_example_is_what_the_schema_asks_for() {
+    for (spec, entry) in entries() {
+        for example in spec.examples {
+            let arguments: Value = serde_json::from_str(example.arguments).unwrap();
+            for (name, given) in arguments.as_object().unwrap() {
+                let asked = &entry["inputSchema"]["properties"][name]["type"];
+                let is = match given {
+                    Value::Null => "null",
+                    Value::Bool(_) => "boolean",
+                    Value::Number(_) => "integer",
+                    Value::String(_) => "string",
+                    Value::Array(_) => "array",
+                    Value::Object(_) => "object",
+                };
+                let fits = asked == is || (asked == "number" && is == "integer");
+                assert!(fits, "{}: {} is no {asked}", spec.name, example.arguments);
+            }
+        }
+    }
+}
+
 #[tokio::test]
 async fn every_example_works() {
     let prefixed = |spec: &trove_core::tools::ToolSpec| match spec.prefix {
