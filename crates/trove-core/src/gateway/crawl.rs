@@ -327,6 +327,11 @@ fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller)
             return Outcome::Skip(Skip::TooLarge);
         }
     }
+    // A Source that names no type anywhere leaves it to the text to tell.
+    if mime.is_none() && !text.trim().is_empty() {
+        let kind = content::sniff(None, pending.key.local.as_str(), text.as_bytes());
+        mime = Some(kind.mime.into_owned());
+    }
     // What a Source calls private is for the one whose credentials fetched it.
     let is_private = reply.freshness.is_some_and(|said| said.scope == Scope::Private);
     let owner = is_private.then(|| caller.scope());

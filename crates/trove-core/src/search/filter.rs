@@ -33,7 +33,9 @@ impl<'a> Filter<'a> {
         let sources = sources
             .map(|source| if wants(source) { sight.of_source(source) } else { Seen::Nothing });
         let sources: Vec<Seen> = sources.collect();
-        let types = (!query.content_types.is_empty()).then(|| {
+        let takes_all = |wanted: &String| matches!(wanted.trim(), "*" | "*/*");
+        let narrows = !query.content_types.is_empty() && !query.content_types.iter().any(takes_all);
+        let types = narrows.then(|| {
             roster.types.iter().map(|mime| fits_any(mime, &query.content_types)).collect()
         });
         let needs_asking = sources.contains(&Seen::Some);
@@ -128,7 +130,6 @@ fn fits_any(mime: &str, wanted: &[String]) -> bool {
     wanted.iter().any(|wanted| {
         let wanted = wanted.trim().to_ascii_lowercase();
         match wanted.strip_suffix('*') {
-            Some("" | "*/") => true,
             Some(start) => plain.starts_with(start),
             None => plain == wanted || mime == wanted,
         }

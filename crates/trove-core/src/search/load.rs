@@ -50,13 +50,15 @@ fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result
             continue;
         }
         let Some(entry) = columns.entry(doc) else { continue };
+        let flags = columns.number(&columns.state, doc);
         let kept = Kept {
             id,
             listed_hash: columns.number(&columns.listed_hash, doc),
             content_hash: columns.number(&columns.content_hash, doc),
             content_at: columns.content_at.first(doc).unwrap_or_default(),
-            state: State::of_flags(columns.number(&columns.state, doc)),
-            is_described: Record::is_described_by(columns.number(&columns.state, doc)),
+            state: State::of_flags(flags),
+            is_described: Record::is_described_by(flags),
+            is_type_found: Record::is_type_found_by(flags),
         };
         roster.put(&entry, Some(kept));
     }

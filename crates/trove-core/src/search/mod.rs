@@ -283,6 +283,13 @@ impl Search {
         Err(QueryError::Index { why })
     }
 
+    /// The type of a resource: as listed, else as found in its content.
+    pub fn type_of(&self, key: &Key) -> Option<String> {
+        let roster = self.shared.roster();
+        let record = roster.find(&key.source, key.local.as_str())?;
+        roster.type_of(record).map(str::to_owned)
+    }
+
     /// How much of what somebody may see is indexed.
     pub fn coverage(&self, sight: &dyn Sight) -> Coverage {
         let roster = self.shared.roster();

@@ -89,6 +89,8 @@ pub(super) struct Record {
     pub(super) mime: u16,
     pub(super) state: State,
     pub(super) is_described: bool,
+    /// Its type is not listed but was found in its content.
+    pub(super) is_type_found: bool,
 }
 
 impl Record {
@@ -106,12 +108,19 @@ impl Record {
 
     /// What is kept of its state in the index.
     pub(super) fn flags(&self) -> u64 {
-        u64::from(self.state.number()) | u64::from(self.is_described) << 8
+        u64::from(self.state.number())
+            | u64::from(self.is_described) << 8
+            | u64::from(self.is_type_found) << 9
     }
 
     /// Whether flags tell of a description.
     pub(super) fn is_described_by(flags: u64) -> bool {
         flags >> 8 & 1 == 1
+    }
+
+    /// Whether flags tell of a type that was found.
+    pub(super) fn is_type_found_by(flags: u64) -> bool {
+        flags >> 9 & 1 == 1
     }
 
     /// Changes whenever anything that is indexed of it does.
@@ -144,6 +153,7 @@ pub(super) struct Kept {
     pub(super) content_at: i64,
     pub(super) state: State,
     pub(super) is_described: bool,
+    pub(super) is_type_found: bool,
 }
 
 /// How much content of a Source is indexed.
@@ -215,6 +225,7 @@ pub(super) fn record(
         mime,
         state,
         is_described: kept.map_or(entry.description.is_some(), |kept| kept.is_described),
+        is_type_found: kept.is_some_and(|kept| kept.is_type_found),
     }
 }
 

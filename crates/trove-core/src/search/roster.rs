@@ -101,6 +101,22 @@ impl Roster {
         self.types.get(usize::from(record.mime)).map(|mime| &**mime)
     }
 
+    /// The type that is listed, not one that was found.
+    pub(super) fn listed_type_of(&self, record: &Record) -> Option<&str> {
+        self.type_of(record).filter(|_| !record.is_type_found)
+    }
+
+    /// Notes the type of what a resource holds, where none is listed; tells whether it is new.
+    pub(super) fn note_type(&mut self, id: u64, mime: &str) -> bool {
+        let mime = self.number_type(mime);
+        let Some(record) = self.get_mut(id) else { return false };
+        let is_new = record.mime != mime && (record.mime == NO_TYPE || record.is_type_found);
+        if is_new {
+            (record.mime, record.is_type_found) = (mime, true);
+        }
+        is_new
+    }
+
     pub(super) fn entry_of<'a>(&'a self, record: &'a Record) -> EntryRef<'a> {
         EntryRef {
             source: self.source_of(record),
@@ -129,7 +145,10 @@ impl Roster {
             (None, Some(kept)) => kept.id,
             (None, None) => self.new_id()?,
         };
-        let record = record(entry, source, mime, id, old.as_ref(), kept);
+        let found = old.as_ref().filter(|old| mime == NO_TYPE && old.is_type_found);
+        let found = found.map(|old| old.mime);
+        let mut record = record(entry, source, found.unwrap_or(mime), id, old.as_ref(), kept);
+        record.is_type_found |= found.is_some();
         self.tallies[usize::from(source)].count(record.state, 1);
         self.described += usize::from(record.is_described);
         let slot = slot_of(id);
@@ -201,7 +220,7 @@ impl Roster {
         let pending = |record: &Record| Pending {
             key: self.key_of(record),
             public: PublicUri::from(record.public()),
-            mime: self.type_of(record).map(str::to_owned),
+            mime: self.listed_type_of(record).map(str::to_owned),
             size: record.size(),
             indexed_at: record.state.has_content().then_some(record.content_at),
         };

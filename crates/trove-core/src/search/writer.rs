@@ -239,10 +239,11 @@ impl Writer {
         let shared = self.shared.clone();
         let mut roster = shared.roster_mut();
         let Some(record) = roster.find(&key.source, key.local.as_str()) else { return };
-        let (id, mime) = (record.id, roster.type_of(record).map(str::to_owned));
+        let (id, mime) = (record.id, roster.listed_type_of(record).map(str::to_owned));
         let mime = content.mime.or(mime);
         let hash = record::hash(&(&content.text, &mime)).max(1);
         let owner = content.owner.as_deref().map_or(0, owner_number);
+        let mut is_type_new = false;
         let is_same = if owner == 0 {
             let is_same = record.content_hash == hash && record.state == State::Indexed;
             if let Some(record) = roster.get_mut(id) {
@@ -250,12 +251,16 @@ impl Writer {
                 record.content_hash = hash;
             }
             roster.set_state(id, State::Indexed);
+            is_type_new = mime.as_deref().is_some_and(|mime| roster.note_type(id, mime));
             is_same
         } else {
             roster.put_private(id, owner, hash) == Some(hash)
         };
         drop(roster);
         if is_same {
+            if is_type_new {
+                self.staged.entry(id).or_default();
+            }
             return;
         }
         let extracted = extract::extract(&content.text, mime.as_deref(), key.local.as_str());

@@ -11,7 +11,13 @@ use super::{
     Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
     find::{coverage, put, rfc3339},
 };
-use crate::{content::escape_line, gateway::View, json::Object};
+use crate::{
+    catalogue::{ResourceEntry, Snapshot},
+    content::escape_line,
+    gateway::View,
+    json::Object,
+    search::Key,
+};
 
 /// How many resources of a group a summary shows.
 const TOP: usize = 10;
@@ -65,6 +71,7 @@ impl Tool for ResourceSummary {
             let server = snapshot.owner(resource.member).id().to_string();
             let object = resource.entry.object().unwrap_or_default();
             let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
+            let mime = mime.or_else(|| found_type(call, snapshot, resource));
             let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
             let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
             if self.include_stats {
@@ -110,6 +117,13 @@ impl Tool for ResourceSummary {
         }
         Ok(Outcome::flat(out))
     }
+}
+
+/// The type that reading for the index told, where none is listed.
+fn found_type(call: &Call<'_>, snapshot: &Snapshot, resource: &ResourceEntry) -> Option<String> {
+    let source = snapshot.owner(resource.member).id().clone();
+    let key = Key { source, local: resource.local.clone() };
+    call.gateway.search()?.type_of(&key)
 }
 
 fn summed(

@@ -132,6 +132,31 @@ async fn a_resource_is_found_by_name_description_and_content() {
 }
 
 #[tokio::test]
+async fn a_type_that_no_server_names_is_told_by_what_was_read() {
+    let source = library();
+    for (uri, text) in [("docs://plain", "Knots and splices."), ("docs://json", "{\"knots\": 1}")] {
+        source.add_entry(&json!({ "uri": uri, "name": uri }));
+        let contents = json!({ "contents": [{ "uri": uri, "text": text }] });
+        source.give(uri, contents.to_string());
+    }
+    source.add_entry(&json!({ "uri": "docs://unread", "name": "unread" }));
+    source.fail("docs://unread", SourceError::NotFound);
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    let of_type = async |wanted: &str| {
+        let asked = json!({ "contentTypes": [wanted], "servers": ["lib"] });
+        let mut found = uris(&finder.call(&Caller::local(), "discover_resources", asked).await);
+        found.sort();
+        found
+    };
+    assert_eq!(of_type("text/plain").await, ["docs://bees", "docs://boats", "docs://plain"]);
+    assert_eq!(of_type("application/*").await, ["docs://json"]);
+    assert_eq!(of_type("*/*").await.len(), 5, "what has no type too");
+    let summary = finder.call(&Caller::local(), "resource_summary", json!({})).await;
+    let by_type = &summary["summary"]["resourcesByType"];
+    assert_eq!((&by_type["text/plain"], &by_type["unknown"]), (&json!(3), &json!(1)), "{by_type}");
+}
+
+#[tokio::test]
 async fn what_is_hidden_is_neither_found_nor_counted() {
     let finder = Finder::over(&[&Arc::new(library())]).await;
     let nobody = Caller::behind(Door::Http);

@@ -40,6 +40,30 @@ async fn a_restart_goes_on_where_it_was() {
     check_terms(&search, &["words"], &["docs+a:1"]);
 }
 
+#[tokio::test]
+async fn a_type_that_was_found_outlives_a_restart_and_yields_to_a_listed_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let html = Query { content_types: vec!["text/html".to_owned()], ..Query::everything() };
+    let found = |search: &Search| search.find(&html, &Everything).unwrap().total;
+    {
+        let search = on_disk(dir.path());
+        fed(&search, vec![(entry("a:1", "one", ""), "")]).await;
+        let content = Content { mime: Some("text/html".to_owned()), ..content("<p>x") };
+        search.put_content(entry("a:1", "", "").key(), content).await;
+        search.flush().await;
+        assert_eq!(found(&search), 1);
+        search.shutdown();
+    }
+    let search = on_disk(dir.path());
+    assert_eq!(found(&search), 1);
+    fed(&search, vec![(entry("a:1", "renamed", ""), "")]).await;
+    assert_eq!(found(&search), 1, "another name is no other type");
+    let mut listed = entry("a:1", "renamed", "");
+    listed.mime = Some("text/plain".to_owned());
+    fed(&search, vec![(listed, "")]).await;
+    assert_eq!(found(&search), 0);
+}
+
 fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
