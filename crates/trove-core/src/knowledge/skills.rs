@@ -1,10 +1,11 @@
 //! Skills: every folder with a `SKILL.md` is also served as one.
 //!
 //! A skill's URI is `skill://guide/` and its folder, the last part of which is the
-//! skill's own name. Each file is listed with its digest.
+//! skill's own name, as the extension asks for. Where a folder beside it has that name
+//! already, its own folder's name stands there. Each file is listed with its digest.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -53,10 +54,9 @@ pub(super) fn find(
     paths: &[&Arc<str>],
 ) -> (BTreeMap<String, Skill>, Vec<String>) {
     let (mut skills, mut problems) = (BTreeMap::new(), Vec::new());
+    let folders: HashSet<&str> = paths.iter().filter_map(|path| folder_of(path)).collect();
     for path in paths {
-        let Some(folder) = path.strip_suffix(SKILL).and_then(|rest| rest.strip_suffix('/')) else {
-            continue;
-        };
+        let Some(folder) = folder_of(path) else { continue };
         let Some(main) = files.get(&***path) else { continue };
         let prefix = format!("{folder}/");
         let first = paths.partition_point(|path| &***path < prefix.as_str());
@@ -71,40 +71,63 @@ pub(super) fn find(
             problems.push(format!("{folder}: a skill of more than {MAX_FILES} files"));
             continue;
         }
-        let skill = skill(store, folder, main, own);
+        let name = name_of(folder, main);
+        let named = beside(folder, &name);
+        let is_free =
+            |named: &str| !folders.contains(named) && !skills.contains_key(&main_uri(named));
+        let place = if named == folder || is_free(&named) { named.as_str() } else { folder };
+        if place != named {
+            problems
+                .push(format!("{path}: another skill is called `{name}`, so this is `{place}`"));
+        }
+        let skill = skill(store, (folder, place), main, own);
         if skill.description.is_empty() {
             problems.push(format!("{path}: a skill needs a `description` in its front matter"));
         }
-        let uri = format!("{}/{SKILL}", skill.root);
-        if skills.contains_key(&uri) {
-            problems.push(format!("{path}: another skill is called `{}` already", skill.name));
-            continue;
-        }
-        skills.insert(uri, skill);
+        skills.insert(main_uri(place), skill);
     }
     (skills, problems)
 }
 
+/// The folder that a `SKILL.md` makes a skill.
+fn folder_of(path: &str) -> Option<&str> {
+    path.strip_suffix(SKILL)?.strip_suffix('/')
+}
+
+/// What a skill calls itself, else what its folder is called.
+fn name_of(folder: &str, main: &FileFacts) -> String {
+    let own = main.all.as_ref().and_then(|all| all.get("name")).and_then(Value::as_str);
+    let own = own.filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('/'));
+    let last = || folder.rsplit('/').next().unwrap_or(folder);
+    own.unwrap_or_else(last).to_owned()
+}
+
+/// The folder of another name in the same one.
+fn beside(folder: &str, name: &str) -> String {
+    folder.rsplit_once('/').map_or_else(|| name.to_owned(), |(above, _)| format!("{above}/{name}"))
+}
+
+/// The URI of the skill at a place.
+fn main_uri(place: &str) -> String {
+    format!("{PREFIX}{}/{SKILL}", address::encode(place, true))
+}
+
+/// The skill of a folder, which its URI calls `place`.
 fn skill(
     store: &Store,
-    folder: &str,
+    (folder, place): (&str, &str),
     main: &FileFacts,
     files: BTreeMap<String, Arc<FileFacts>>,
 ) -> Skill {
-    let (above, last) = folder.rsplit_once('/').map_or(("", folder), |(above, last)| (above, last));
+    let name = name_of(folder, main);
     let mut front: Map<String, Value> = main.all.as_deref().cloned().unwrap_or_default();
-    let text = |key: &str| front.get(key).and_then(Value::as_str).map(str::to_owned);
-    let name = text("name")
-        .filter(|n| !n.is_empty() && !n.contains('/'))
-        .unwrap_or_else(|| last.to_owned());
-    let description = text("description").or_else(|| main.title.as_deref().map(str::to_owned));
+    let written = front.get("description").and_then(Value::as_str).map(str::to_owned);
+    let description = written.or_else(|| main.title.as_deref().map(str::to_owned));
     let description = description.unwrap_or_default();
     // The extension asks for both; what is not written is made up.
     front.insert("name".into(), json!(name));
     front.insert("description".into(), json!(description));
-    let above =
-        if above.is_empty() { String::new() } else { format!("{}/", address::encode(above, true)) };
-    let root = format!("{PREFIX}{above}{}", address::encode(&name, false));
+    let root = format!("{PREFIX}{}", address::encode(place, true));
     let resources: Vec<Value> = files
         .iter()
         .map(|(path, file)| {

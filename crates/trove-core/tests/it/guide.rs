@@ -403,6 +403,35 @@ async fn a_project_sees_what_it_picked() {
 }
 
 #[tokio::test]
+async fn skills_of_one_name_are_all_served_each_in_its_own_place() {
+    let files = [
+        ("guide/skills/four/SKILL.md", "---\nname: one\ndescription: Fourth\n---\n4\n"),
+        ("guide/skills/one/SKILL.md", "---\nname: one\ndescription: First\n---\n1\n"),
+        ("guide/skills/three/SKILL.md", "---\nname: two\ndescription: Third\n---\n3\n"),
+        ("guide/skills/zwei/SKILL.md", "---\nname: two\ndescription: Second\n---\n2\n"),
+    ];
+    let guide = Guide::with(&files).await;
+    for (place, name, text) in [
+        ("one", "one", "1\n"),
+        ("four", "one", "4\n"),
+        ("two", "two", "3\n"),
+        ("zwei", "two", "2\n"),
+    ] {
+        let uri = format!("skill://guide/skills/{place}/SKILL.md");
+        let read = guide.read(&uri).await.unwrap();
+        assert!(read.ends_with(text), "{place}: {read}");
+        let listed = guide.entries(List::Skills).await;
+        let skill = listed.iter().find(|skill| skill["uri"] == uri.as_str()).expect(place);
+        assert_eq!(skill["frontmatter"]["name"], name);
+    }
+    let told = guide.knowledge.problems().await;
+    for folder in ["four", "zwei"] {
+        let is_told = |told: &String| told.starts_with(&format!("skills/{folder}/"));
+        assert!(told.iter().any(is_told), "{folder}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn skills_are_listed_read_and_walked() {
     let skill = "---\nname: tidy\ndescription: Tidies\n---\nDo it.\n";
     let files = [
