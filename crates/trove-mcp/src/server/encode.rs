@@ -149,9 +149,12 @@ pub(crate) fn error(error: AskError, version: Version) -> RpcError {
                 refused(RpcError { code, message, data }, uri.as_ref().map(|u| u.as_str()), version)
             }
             failed => {
-                let data = serde_json::json!({
+                let mut data = serde_json::json!({
                     "source": source_id.as_str(), "retryable": failed.is_retryable(),
                 });
+                if let Some(uri) = uri {
+                    data["uri"] = uri.as_str().into();
+                }
                 RpcError::new(code::INTERNAL_ERROR, text).with_data(Json::of(&data))
             }
         },
@@ -193,4 +196,22 @@ fn refused(mut error: RpcError, uri: Option<&str>, version: Version) -> RpcError
         _ => {}
     }
     error
+}
+
+#[cfg(test)]
+mod tests {
+    use trove_core::{PublicUri, SourceId};
+
+    use super::*;
+
+    #[test]
+    fn a_read_that_failed_names_what_was_asked_for() {
+        let uri = PublicUri::new("file:///huge.md");
+        let source_id = SourceId::new("files").expect("a valid id");
+        let too_large = SourceError::TooLarge { limit: 16 };
+        let failed = AskError::Source { source_id, uri: Some(uri.clone()), error: too_large };
+        let data = error(failed, Version::MODERN).data.expect("data");
+        assert_eq!(data.get_str("uri").as_deref(), Some(uri.as_str()));
+        assert_eq!(data.get_str("source").as_deref(), Some("files"));
+    }
 }

@@ -61,7 +61,11 @@ async fn a_remembered_resource_that_cannot_be_read_says_why() {
     let trove = Trove::start_in(&folder).await;
     trove.source("one", |source| source["failures"] != 0).await;
     let error = trove.any_client().await.read("toy://item/0").await.expect_err("it is gone");
-    assert_eq!(error["data"], json!({ "source": "one", "retryable": true }), "{error}");
+    assert_eq!(
+        error["data"],
+        json!({ "source": "one", "retryable": true, "uri": "toy://item/0" }),
+        "{error}"
+    );
     assert!(error["message"].as_str().unwrap_or_default().contains("not connected"), "{error}");
 }
 

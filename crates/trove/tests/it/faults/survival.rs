@@ -149,7 +149,11 @@ async fn t02_a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
         kill_process(pid, Signal::KILL).expect("the server can be killed");
         let error = within(FAST, "the error", client.answer(call)).await;
         let error = error.expect_err("the server is gone");
-        assert_eq!(error["data"], json!({ "source": "one", "retryable": true }), "{kind:?}");
+        assert_eq!(
+            error["data"],
+            json!({ "source": "one", "retryable": true, "uri": "toy://slow/60000" }),
+            "{kind:?}"
+        );
 
         let new = pid_of(&client.text("toy://pid").await);
         assert_ne!(pid, new);
