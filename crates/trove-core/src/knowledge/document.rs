@@ -9,8 +9,9 @@ use serde_json::{Map, Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    address, matter,
-    matter::FrontMatter,
+    address,
+    content::MAX_DOCUMENT_BYTES,
+    matter::{self, FrontMatter},
     media::{self, HEAD},
     store::{Stamp, Store},
 };
@@ -59,7 +60,7 @@ impl FileFacts {
             all: None,
             body_at: 0,
             is_decoded: false,
-            problem: None,
+            problem: too_large(stamp.size),
             digest: OnceLock::new(),
         };
         if known.is_some_and(|media| media != media::MARKDOWN) {
@@ -97,14 +98,14 @@ impl FileFacts {
             // A rule at the top of a short document is nothing odd.
             let is_meant = text.len() > matter::MAX_FRONT_MATTER || matter::has_key(text);
             let problem = "its front matter has no end; close it with a line of `---`";
-            self.problem = is_meant.then(|| problem.into());
+            self.problem = self.problem.take().or_else(|| is_meant.then(|| problem.into()));
         }
         let own = read.matter.as_ref().and_then(|matter| matter.title.clone());
         let title = own.or_else(|| matter::heading(&text[read.length..]));
         // What is yet to be rendered is no title.
         self.title = title.filter(|t| !t.contains("{{") && !t.contains("{%")).map(Into::into);
         self.body_at = if self.is_skill() { 0 } else { mark + read.length };
-        self.problem = read.problem.map(Into::into).or(self.problem.take());
+        self.problem = self.problem.take().or(read.problem.map(Into::into));
         self.matter = read.matter.map(Box::new);
         let is_skill = self.is_skill();
         self.all = read.all.filter(|_| is_skill).map(Box::new);
@@ -126,6 +127,14 @@ impl FileFacts {
         let is_known = !self.is_template && !self.is_decoded;
         is_known.then(|| self.stamp.size.saturating_sub(self.body_at as u64))
     }
+}
+
+/// What is wrong with a file that is listed and can never be read.
+fn too_large(size: u64) -> Option<Box<str>> {
+    let is_so = size > MAX_DOCUMENT_BYTES;
+    is_so.then(|| {
+        format!("it is {size} bytes long, more than the {MAX_DOCUMENT_BYTES} that are served; split it or shorten it").into()
+    })
 }
 
 fn is_cut_short(head: &[u8]) -> bool {
