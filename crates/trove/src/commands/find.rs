@@ -28,6 +28,17 @@ pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     found_by(global, "discover_resources", arguments, &command.hits)
 }
 
+/// What notes of the tools call arguments, and the options that stand for them.
+const OPTIONS: [(&str, &str); 7] = [
+    ("relevanceThreshold 0", "--threshold 0"),
+    ("fuzzyMatch", "--fuzzy"),
+    ("`searchScope`", "--scope"),
+    ("`after`", "--after"),
+    ("`before`", "--before"),
+    ("`servers`", "--server"),
+    ("`contentTypes`", "--type"),
+];
+
 /// Asks a tool that finds, and prints what it found.
 pub(super) fn found_by(
     global: &Global,
@@ -104,12 +115,17 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
     }
     if let Some(message) = found["message"].as_str() {
         // The tool speaks of its arguments, and here is a command line.
-        let message = message.replace("relevanceThreshold 0", "--threshold 0");
+        let mut message = message.to_owned();
+        for (argument, option) in OPTIONS {
+            message = message.replace(argument, option);
+        }
         let _ = writeln!(text, "note: {}", plain(&message));
     }
     if let Some(cursor) = found["cursor"].as_str() {
+        let least = if found["totalIsAtLeast"] == true { "at least " } else { "" };
         let total = &found["totalFound"];
-        let _ = writeln!(text, "note: {total} in all; go on with --cursor {}", plain(cursor));
+        let _ =
+            writeln!(text, "note: {least}{total} in all; go on with --cursor {}", plain(cursor));
     }
     text
 }
@@ -179,6 +195,20 @@ mod tests {
         let found = json!({ "resources": [], "message": message });
         let shown = as_text(&found, &[], false, Paint::none());
         assert!(shown.contains("ask with --threshold 0, or"), "{shown}");
+        let message = "No resource within `before`, `servers` holds all the terms; use fuzzyMatch.";
+        let found = json!({ "resources": [], "message": message });
+        let shown = as_text(&found, &[], false, Paint::none());
+        assert!(shown.contains("within --before, --server holds"), "{shown}");
+        assert!(shown.contains("use --fuzzy"), "{shown}");
+    }
+
+    #[test]
+    fn a_number_that_may_be_larger_is_shown_as_such() {
+        let sure = json!({ "resources": [], "totalFound": 7, "cursor": "5" });
+        assert!(as_text(&sure, &[], false, Paint::none()).contains("note: 7 in all"));
+        let mut least = sure;
+        least["totalIsAtLeast"] = json!(true);
+        assert!(as_text(&least, &[], false, Paint::none()).contains("note: at least 7 in all"));
     }
 
     #[test]
