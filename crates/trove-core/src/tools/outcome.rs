@@ -139,8 +139,9 @@ impl Class {
     pub fn document() -> String {
         let mut text = String::from(
             "# Classes of failures\n\nA tool that fails answers with `success: false`, one of these in `error` and \
-             `error_code`, a `message` and\nwhat to do next; so do the command line with `--json` and the page.\n\n\
-             | error | error_code | meaning |\n|---|---|---|\n",
+             `error_type`, a `message` and\nwhat to do next; so do the page, and the command line with `--json`, \
+             which has\nsome classes of its own ([commands](commands.md#exit-codes)).\n\n\
+             | error | error_type | meaning |\n|---|---|---|\n",
         );
         for (class, meaning) in Class::ALL {
             let (name, code) = class.names();
