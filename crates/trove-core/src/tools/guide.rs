@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset};
 use crate::{
-    knowledge::{Category, Content, Document, Knowledge, KnowledgeError},
+    knowledge::{Category, Content, Document, Knowledge, KnowledgeError, Piece},
     project::ProjectName,
 };
 
@@ -75,6 +75,7 @@ impl Tool for GetContent {
             .content(call.caller, knowledge, expression, pattern)
             .await
             .map_err(failure)?;
+        let content = fitting(content, call.settings.max_answer)?;
         let text = knowledge.as_text(&content, project(call));
         let outcome = Outcome::ok(json!({
             "content": text,
@@ -211,6 +212,32 @@ fn instructions(content: &Content) -> Option<String> {
         }
     }
     (!all.is_empty()).then(|| all.join("\n"))
+}
+
+/// As many documents as one answer may hold, and how to have the others.
+fn fitting(mut content: Content, most: usize) -> Result<Content, Failure> {
+    let mut bytes = 0;
+    let is_within = |piece: &&Piece| {
+        bytes += piece.body.len();
+        bytes <= most
+    };
+    let fits = content.pieces.iter().take_while(is_within).count();
+    let Some(next) = content.pieces.get(fits) else { return Ok(content) };
+    let uri = next.document.uri();
+    if fits == 0 {
+        let size = next.body.len();
+        let message = format!("{uri} has {size} bytes; one answer holds at most {most}");
+        let action = format!("Call get_resource with uri {uri}: it gives it part by part.");
+        return Err(Failure::new(Class::TooLarge, message, action).with("limit", most));
+    }
+    let note = format!(
+        "cut after {fits} documents, as one answer holds at most {most} bytes; the next is {uri}: \
+         ask for less with `pattern`, or call get_resource with its URI"
+    );
+    content.cut += content.pieces.len() - fits;
+    content.pieces.truncate(fits);
+    content.notes.insert(0, note);
+    Ok(content)
 }
 
 fn notes(content: &Content) -> Option<String> {

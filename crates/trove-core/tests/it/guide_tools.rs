@@ -83,6 +83,32 @@ fn paths(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
+async fn get_content_gives_no_more_than_one_answer_holds() {
+    let large = "x".repeat(600_000);
+    let whole = "y".repeat(1_200_000);
+    let files = [
+        ("guide/big/a.md", large.as_str()),
+        ("guide/big/b.md", &large),
+        ("guide/one/whole.md", &whole),
+    ];
+    let guide = Guide::set(&files, |_| {}).await;
+    let asked = json!({ "expression": "big" });
+    let some = called(&tools(&guide), &Caller::local(), "guide_get_content", &asked).await;
+    let some = &some["structuredContent"];
+    let value = &some["value"];
+    assert_eq!((&value["cut"], value["documents"].as_array().unwrap().len()), (&json!(1), 1));
+    assert_eq!(value["documents"][0]["path"], "a.md");
+    let message = some["message"].as_str().unwrap();
+    assert!(
+        message.contains("1048576") && message.contains("guide://document/big/b.md"),
+        "{message}"
+    );
+    let (error, told) = failure(&guide, "guide_get_content", json!({ "expression": "one" })).await;
+    assert_eq!(error, "TooLarge");
+    assert!(told.to_string().contains("get_resource"), "{told}");
+}
+
+#[tokio::test]
 async fn get_content_gives_what_an_expression_means() {
     let guide = guide().await;
     let one = value(&guide, "guide_get_content", json!({ "expression": "lang/rust" })).await;
