@@ -54,6 +54,17 @@ pub(super) fn is_stop_word(form: &str) -> bool {
     form.len() <= 5 && STOP_NUMBERS.binary_search(&number_of(form)).is_ok()
 }
 
+/// The words of a query that are too common to be looked for, each once.
+pub fn common_words(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for word in text.split(|c| !is_word_letter(c)).map(normal) {
+        if is_stop_word(&word) && !found.iter().any(|known| *known == word) {
+            found.push(word.into_owned());
+        }
+    }
+    found
+}
+
 /// The bytes of a short word as a number, in the order of the words.
 const fn number_of(word: &str) -> u64 {
     let bytes = word.as_bytes();

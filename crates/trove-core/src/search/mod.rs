@@ -64,6 +64,7 @@ pub use entry::{
 };
 pub use extract::{Extracted, MAX_BODY_BYTES, extract};
 pub use hits::{Highlight, Hit, Hits, Why};
+pub use letters::common_words;
 pub use query::{
     MAX_FILTER, MAX_QUERY_BYTES, MAX_REACH, MAX_RESULTS, MAX_TERMS, MAX_WORDS, Query, QueryError,
     Scope, Wanted,

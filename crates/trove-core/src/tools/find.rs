@@ -14,7 +14,7 @@ use crate::{
     content::escape_line,
     gateway::{FindError, Found},
     json::{Json, Object},
-    search::{Coverage, Hit, Hits, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted},
+    search::{Coverage, Hit, Hits, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted, common_words},
     source::SourceId,
 };
 
@@ -231,8 +231,10 @@ impl Tool for SearchResources {
         out.set("searchTimeMs", format!("{ms:.3}"));
         out.set("coverage", coverage(&found.hits.coverage).to_string());
         out.set("complete", yes_no(is_complete(&found, offset)));
-        if let Some(message) = advice_on_terms(&found.hits, &narrowed) {
-            out.set_str("message", &message);
+        let advice = advice_on_terms(&found.hits, &narrowed);
+        let said: Vec<String> = advice.into_iter().chain(passed_over(&text)).collect();
+        if !said.is_empty() {
+            out.set_str("message", &said.join(" "));
         }
         Ok(Outcome::flat(out))
     }
@@ -250,6 +252,13 @@ impl SearchResources {
         ];
         arguments.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
     }
+}
+
+/// Which words did not count.
+fn passed_over(text: &str) -> Option<String> {
+    let words = common_words(text);
+    let names = words.join("`, `");
+    (!words.is_empty()).then(|| format!("Too common to be looked for, and passed over: `{names}`."))
 }
 
 /// What it means where no resource holds all the terms, and what to do.

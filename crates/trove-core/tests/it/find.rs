@@ -501,6 +501,23 @@ async fn an_answer_says_truly_that_no_resource_holds_all_the_terms() {
 }
 
 #[tokio::test]
+async fn words_that_are_passed_over_are_named() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    for (terms, named) in [
+        (json!(["to", "eggs"]), "passed over: `to`."),
+        (json!(["\"not To be\""]), "passed over: `not`, `to`, `be`."),
+    ] {
+        let asked = json!({ "searchTerms": terms });
+        let answer = finder.call(&Caller::local(), "search_resources", asked).await;
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!(message.ends_with(named), "{terms}: {answer}");
+    }
+    let asked = json!({ "searchTerms": ["eggs"] });
+    let answer = finder.call(&Caller::local(), "search_resources", asked).await;
+    assert_eq!(answer["message"], Value::Null, "{answer}");
+}
+
+#[tokio::test]
 async fn a_wrong_question_is_refused_with_what_would_be_right() {
     let finder = Finder::over(&[&Arc::new(library())]).await;
     for (arguments, hint) in [
