@@ -68,6 +68,8 @@ pub(crate) struct Spawn {
 pub(crate) enum SpawnError {
     #[error("`{0}` is not on the PATH; install it, or give its full path in `command`")]
     NotFound(String),
+    #[error("there is no program {0}; install it, or correct `command`")]
+    NoSuchProgram(String),
     #[error("`{command}` may not be run: {error}; check its permissions")]
     Denied { command: String, error: io::Error },
     #[error("the working directory {0} does not exist; correct `cwd`")]
@@ -123,6 +125,7 @@ impl Spawn {
     fn explain(&self, error: io::Error) -> SpawnError {
         let command = self.command.clone();
         match error.kind() {
+            io::ErrorKind::NotFound if command.contains('/') => SpawnError::NoSuchProgram(command),
             io::ErrorKind::NotFound => SpawnError::NotFound(command),
             io::ErrorKind::PermissionDenied => SpawnError::Denied { command, error },
             _ => SpawnError::Other { command, error },

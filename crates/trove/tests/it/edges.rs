@@ -374,3 +374,15 @@ async fn lives(trove: &Trove, session: &str) -> bool {
     let post = post.header("Mcp-Session-Id", session).body(ping);
     post.send().await.expect("trove answers").status() == 200
 }
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_told_by_how_it_was_named() {
+    let config = "[servers.path]\ncommand = \"no-such-program\"\n\
+                  [servers.file]\ncommand = \"/nonexistent/program\"\n";
+    let trove = Trove::start(config).await;
+    for (id, says) in [("path", "is not on the PATH"), ("file", "no program /nonexistent/program")]
+    {
+        let says_so = |source: &Value| source["last_error"].to_string().contains(says);
+        trove.source(id, says_so).await;
+    }
+}

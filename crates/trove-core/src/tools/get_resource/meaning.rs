@@ -108,6 +108,7 @@ fn is_denied(state: &str) -> bool {
 fn is_misconfigured(state: &str) -> bool {
     let words = [
         "is not on the PATH",
+        "there is no program",
         "may not be run",
         "correct `cwd`",
         "could not be started",
@@ -214,6 +215,7 @@ mod tests {
     fn a_server_that_cannot_start_is_not_worth_asking_again() {
         for (state, is_retryable) in [
             ("waiting to try again; `npx` is not on the PATH; install it", false),
+            ("waiting to try again; there is no program /opt/x; install it", false),
             ("still connecting; it has not answered yet", true),
             ("stopped", false),
         ] {
