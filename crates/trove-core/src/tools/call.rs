@@ -14,7 +14,8 @@ use tokio::time::Instant;
 use tracing::{debug, error, trace};
 
 use super::{
-    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments, consent,
+    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
+    consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Class, Failure, Given, Outcome},
@@ -216,6 +217,13 @@ impl Tools {
     pub fn are_shown_to(&self, caller: &Caller) -> bool {
         let offered = self.offered.load();
         offered.shown_to(caller, self.has_guide()).next().is_some() || !self.of_servers().is_empty()
+    }
+
+    /// What a person must be asked before this call, where the client can be asked.
+    pub fn question(&self, name: &str, arguments: Option<&Json>) -> Option<Question> {
+        let offered = self.offered.load();
+        let tool = &offered.tools[*offered.by_name.get(name)?];
+        Question::of(tool.spec, &given(arguments).ok()?)
     }
 
     /// What the tool of that name does to the world, if it is one of ours.

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     hex::hex,
-    json::Json,
+    json::{Json, Object},
     source::{Ask, Reply},
 };
 
@@ -27,8 +27,7 @@ pub(super) fn ask(
     if arguments.get("explicit_action").and_then(Value::as_str) != Some(word) {
         return Err(refused(spec, word));
     }
-    let can_ask = ask.capabilities.as_ref().is_some_and(|all| all.get("elicitation").is_some());
-    if !can_ask {
+    if !ask.capabilities.as_ref().is_some_and(can_be_asked) {
         return Ok(None);
     }
     let state = state_of(spec, arguments);
@@ -47,6 +46,44 @@ pub(super) fn ask(
     if is_same && accepts { Ok(None) } else { Err(declined(spec)) }
 }
 
+/// Whether a client that says this of itself can put a form before the person.
+pub fn can_be_asked(capabilities: &Json) -> bool {
+    let elicitation = capabilities.get("elicitation");
+    // One that names no kind knows forms only.
+    let is_form = |kinds: &Object<'_>| kinds.is_empty() || kinds.get("form").is_some();
+    elicitation.is_some_and(|it| it.object().as_ref().is_some_and(is_form))
+}
+
+/// A question for a client that is asked before its call is done.
+pub struct Question {
+    /// What `elicitation/create` is asked with.
+    pub params: Json,
+    state: String,
+}
+
+impl Question {
+    /// What must be asked before the call, if it is one that consent may be given to.
+    pub(super) fn of(spec: &ToolSpec, arguments: &Value) -> Option<Question> {
+        let word = spec.consent?;
+        let is_meant = arguments.get("explicit_action").and_then(Value::as_str) == Some(word);
+        is_meant.then(|| Question {
+            params: Json::of(&form(spec, arguments)),
+            state: state_of(spec, arguments),
+        })
+    }
+
+    /// The person's answer as it comes with a call; nothing: there was none.
+    pub fn answered(&self, answer: Option<&Json>) -> Json {
+        let answer = answer.map_or(r#"{"action":"cancel"}"#, Json::as_str);
+        let mut responses = Object::new();
+        responses.set(QUESTION, answer.to_owned());
+        let mut answers = Object::new();
+        answers.set("inputResponses", responses.to_text());
+        answers.set_str("requestState", &self.state);
+        answers.to_json()
+    }
+}
+
 /// The arguments the question was about: a yes to one thing is no yes to another.
 fn state_of(spec: &ToolSpec, arguments: &Value) -> String {
     let text = format!("{}{arguments}", spec.name);
@@ -54,28 +91,31 @@ fn state_of(spec: &ToolSpec, arguments: &Value) -> String {
 }
 
 fn question(spec: &ToolSpec, arguments: &Value, state: &str) -> Reply {
+    let mut params = form(spec, arguments);
+    params["mode"] = json!("form");
+    let body = json!({
+        "resultType": "input_required",
+        "inputRequests": { QUESTION: { "method": "elicitation/create", "params": params } },
+        "requestState": state,
+    });
+    Reply { needs_input: true, ..Reply::plain(Json::of(&body)) }
+}
+
+/// The question as a form.
+fn form(spec: &ToolSpec, arguments: &Value) -> Value {
     let mut shown = arguments.clone();
     if let Some(object) = shown.as_object_mut() {
         object.remove("explicit_action");
     }
     let message = format!("Shall {} really be done with {shown}? It cannot be undone.", spec.name);
-    let body = json!({
-        "resultType": "input_required",
-        "inputRequests": { QUESTION: {
-            "method": "elicitation/create",
-            "params": {
-                "mode": "form",
-                "message": message,
-                "requestedSchema": {
-                    "type": "object",
-                    "properties": { "confirm": { "type": "boolean", "title": "Yes, do it" } },
-                    "required": ["confirm"],
-                },
-            },
-        } },
-        "requestState": state,
-    });
-    Reply { needs_input: true, ..Reply::plain(Json::of(&body)) }
+    json!({
+        "message": message,
+        "requestedSchema": {
+            "type": "object",
+            "properties": { "confirm": { "type": "boolean", "title": "Yes, do it" } },
+            "required": ["confirm"],
+        },
+    })
 }
 
 fn refused(spec: &ToolSpec, word: &str) -> Failure {

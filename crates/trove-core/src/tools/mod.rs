@@ -36,6 +36,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use call::{Call, Settings, Tools, listed};
+pub use consent::{Question, can_be_asked};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
 pub use get_resource::means_not_found;

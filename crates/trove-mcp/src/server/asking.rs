@@ -21,6 +21,8 @@ pub(crate) struct Asking {
     pub(crate) meta: Option<Json>,
     /// What the client can be asked for, if the era says so in each request.
     pub(crate) capabilities: Option<Json>,
+    /// What a person answered who was asked before.
+    pub(crate) answers: Option<Json>,
     pub(crate) log_level: Option<String>,
     pub(crate) progress_token: Option<Json>,
 }
@@ -42,7 +44,15 @@ impl Asking {
     /// A request of a client that met us with `initialize`.
     pub(crate) fn legacy(version: Version, caller: Caller, meta: Option<Json>) -> Asking {
         let progress_token = meta.as_ref().and_then(|m| m.get(meta::PROGRESS_TOKEN));
-        Asking { version, caller, meta, capabilities: None, log_level: None, progress_token }
+        Asking {
+            version,
+            caller,
+            meta,
+            capabilities: None,
+            answers: None,
+            log_level: None,
+            progress_token,
+        }
     }
 
     /// A request that carries everything itself.
@@ -78,6 +88,7 @@ impl Asking {
             version,
             caller: Caller { client, ..caller },
             capabilities: Some(meta.part(capabilities)),
+            answers: None,
             log_level: object.get_str(meta::LOG_LEVEL).map(|level| level.into_owned()),
             progress_token: object.get_original(meta::PROGRESS_TOKEN).map(|text| meta.part(text)),
             meta: Some(meta.clone()),
@@ -96,7 +107,7 @@ impl Asking {
             visible: Visible::default(),
             meta: self.meta.clone(),
             capabilities: self.capabilities.clone(),
-            answers: self.answers(params),
+            answers: self.answers.clone().or_else(|| self.answers_in(params)),
             wants_progress: self.progress_token.is_some() && notices.is_some(),
             log_level: self.log_level.clone(),
             notices,
@@ -104,7 +115,7 @@ impl Asking {
     }
 
     /// A modern client repeats a request with what the Source asked for.
-    fn answers(&self, params: Option<&Json>) -> Option<Json> {
+    fn answers_in(&self, params: Option<&Json>) -> Option<Json> {
         let params = params.filter(|_| self.version.is_modern())?;
         let object = params.object()?;
         let mut answers = Object::new();

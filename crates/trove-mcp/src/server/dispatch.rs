@@ -10,7 +10,7 @@ use trove_core::{
     json::{Object, quote},
     metrics::Ending,
     source::{Notice, Reply},
-    tools::Effect,
+    tools::{Effect, Question},
 };
 
 use super::{
@@ -309,6 +309,11 @@ impl ToolCall {
             object.get_original("arguments").map(|it| params.part(it))
         });
         Ok(ToolCall { is_ours: server.tools.has(&name), name, arguments })
+    }
+
+    /// What a person must be asked before.
+    pub(super) fn question(&self, server: &Server) -> Option<Question> {
+        server.tools.question(&self.name, self.arguments.as_ref())
     }
 }
 

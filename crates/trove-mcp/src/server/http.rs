@@ -265,9 +265,7 @@ impl HttpDoor {
                     let id = request.id.clone();
                     let asking = session.session.asking(&self.server, &request, &admitted.caller);
                     let outcome = match self.limits.spend(&admitted.caller) {
-                        Ok(()) => {
-                            session.session.answer(&self.server, request, &asking, None).await
-                        }
+                        Ok(()) => session.answer(&self.server, request, &asking, None).await,
                         Err(too_much) => {
                             self.note_held_back(&admitted.caller);
                             Err(too_much_error(&too_much))
@@ -368,7 +366,7 @@ impl HttpDoor {
         let work = move |notices| async move {
             let work = async move {
                 let _place = place;
-                session.session.answer(&door.server, request, &about, notices).await
+                session.answer(&door.server, request, &about, notices).await
             };
             // In these eras a client that hangs up has not cancelled what it began; what
             // has effects is finished even for nobody.

@@ -14,9 +14,11 @@ use trove_core::{Caller, Json, PublicUri, resource::ListsChanged, source::Notice
 use super::{
     Server,
     asking::{Asking, level, level_name, meta_of, required},
+    dispatch::ToolCall,
     encode,
     listen::Interest,
     measure::timed,
+    questions::Questions,
     roots::Roots,
 };
 use crate::{
@@ -33,6 +35,7 @@ pub(crate) struct Session {
     /// Who the client is, but for the project, which follows its roots.
     pub(crate) caller: Caller,
     roots: Roots,
+    questions: Questions,
     /// The pump holds the stream open, and ends with the session.
     out: mpsc::WeakSender<Bytes>,
     interest: Arc<Interest>,
@@ -50,6 +53,7 @@ impl Session {
         out: mpsc::Sender<Bytes>,
     ) -> Session {
         let (roots, told) = (Roots::new(params, out.downgrade()), out.downgrade());
+        let questions = Questions::new(params, out.downgrade());
         let (gateway, most) = (server.gateway.clone(), server.bounds.watches_per_client);
         let changes = gateway.changes();
         let interest = Interest::new((&gateway, caller.clone()), ListsChanged::ALL, None, most);
@@ -62,6 +66,7 @@ impl Session {
             version,
             caller,
             roots,
+            questions,
             out: told,
             interest,
             under_way: UnderWay::default(),
@@ -69,12 +74,12 @@ impl Session {
         }
     }
 
-    /// Answers one request of this client.
+    /// Answers one request of this client. `hears` says whether it would hear a question now.
     pub(crate) async fn answer(
         &self,
         server: &Server,
         request: Request,
-        asking: &Asking,
+        (asking, hears): (&Asking, bool),
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Outcome {
         match request.method.as_str() {
@@ -83,10 +88,30 @@ impl Session {
                 let work = pin!(self.answer_own(server, method, request.params.as_ref(), asking));
                 timed(server.begin(method), work).await
             }
+            "tools/call" if hears && self.questions.is_offered() => {
+                let work = pin!(async {
+                    let asking = self.consenting(server, request.params.as_ref(), asking).await;
+                    server.answer("tools/call", request.params.clone(), &asking, notices).await
+                });
+                self.under_way.run(&request.id, work).await
+            }
             method => {
                 let work = pin!(server.answer(method, request.params.clone(), asking, notices));
                 self.under_way.run(&request.id, work).await
             }
+        }
+    }
+
+    /// The request with what the person says to it, where a tool of ours needs a yes. Nobody
+    /// else learns that the client can be asked.
+    async fn consenting(&self, server: &Server, params: Option<&Json>, asking: &Asking) -> Asking {
+        let question = ToolCall::of(server, params).ok().and_then(|call| call.question(server));
+        let Some(question) = question else { return asking.clone() };
+        let answer = self.questions.ask(&question.params).await;
+        Asking {
+            capabilities: Json::parse(r#"{"elicitation":{}}"#).ok(),
+            answers: Some(question.answered(answer.as_ref())),
+            ..asking.clone()
         }
     }
 
@@ -165,6 +190,7 @@ impl Session {
 
     /// Takes the client's answer to what we asked.
     pub(crate) fn take_answer(&self, server: &Server, id: &Json, outcome: Result<Json, RpcError>) {
+        let Some(outcome) = self.questions.take(id, outcome) else { return };
         let before = server.gateway.project_in(&self.roots.folders());
         if !self.roots.take(id, outcome) {
             return;

@@ -20,6 +20,7 @@ mod limits;
 mod listen;
 mod measure;
 mod pretend;
+mod questions;
 mod refusing;
 mod roots;
 mod seal;

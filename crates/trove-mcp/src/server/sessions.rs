@@ -13,9 +13,13 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
+use trove_core::source::Notice;
 
-use super::{Server, legacy::Session};
-use crate::bounds::Bounds;
+use super::{Server, asking::Asking, legacy::Session};
+use crate::{
+    bounds::Bounds,
+    wire::{Outcome, Request},
+};
 
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
@@ -62,9 +66,24 @@ impl HttpSession {
         tokio::time::timeout(TAKE_OVER, unheard).await.ok().map(|unheard| (unheard, stop))
     }
 
+    /// Answers one request of this client.
+    pub(crate) async fn answer(
+        &self,
+        server: &Server,
+        request: Request,
+        asking: &Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Outcome {
+        self.session.answer(server, request, (asking, self.is_listening()), notices).await
+    }
+
+    fn is_listening(&self) -> bool {
+        self.unheard.try_lock().is_err()
+    }
+
     fn idle(&self) -> Duration {
         // A client with an open stream is there even if it says nothing.
-        if self.unheard.try_lock().is_err() {
+        if self.is_listening() {
             return Duration::ZERO;
         }
         self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).elapsed()

@@ -204,7 +204,7 @@ impl Client {
         let id = request.id.clone();
         let outcome = self
             .with_notices(&asking, |notices| {
-                session.answer(&self.server, request, &asking, notices)
+                session.answer(&self.server, request, (&asking, true), notices)
             })
             .await;
         if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
