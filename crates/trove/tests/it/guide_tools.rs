@@ -106,48 +106,46 @@ async fn what_tools_change_is_on_disk_and_in_the_configuration() {
     assert!(!file.exists());
 }
 
-/// Puts a document back, and waits until the guide has it.
-async fn put_back(client: &Client, file: &std::path::Path) {
-    std::fs::write(file, "# API\n").expect("it can be written");
-    let uri = "guide://document/docs/api.md".to_owned();
-    until("the document", async || client.uris().await.contains(&uri)).await;
-}
-
 #[tokio::test]
 async fn a_person_is_asked_through_a_session_too() {
     let folder = guide("");
+    let remove = |path: &str| {
+        folder.put(&format!("guide/docs/{path}"), "# To go\n");
+        let word = "REMOVE_DOCUMENT";
+        let arguments = json!({ "category": "docs", "path": path, "explicit_action": word });
+        json!({ "name": "guide_document_remove", "arguments": arguments }).to_string()
+    };
+    let file = |path: &str| folder.path().join("guide/docs").join(path);
+    let (one, two, three) = (remove("one.md"), remove("two.md"), remove("three.md"));
     let trove = Trove::start_in(&folder).await;
-    let file = folder.path().join("guide/docs/api.md");
-    let params = json!({
-        "name": "guide_document_remove",
-        "arguments": { "category": "docs", "path": "api", "explicit_action": "REMOVE_DOCUMENT" },
-    })
-    .to_string();
-    for kind in [Kind::STDIO_LEGACY, Kind::HTTP_LEGACY] {
-        let client = trove.client_with(json!({ "elicitation": {} }), kind).await;
+    for (kind, path, params) in
+        [(Kind::STDIO_LEGACY, "one.md", one), (Kind::HTTP_LEGACY, "two.md", two)]
+    {
+        let client = trove.client_with(json!({ "elicitation": {}, "roots": {} }), kind).await;
+        // Whoever has heard this listens.
+        let asked = client.hear("roots/list").await;
+        client.reply(&asked, json!({ "roots": [] })).await;
         for (answer, is_done) in [
             (json!({ "action": "decline" }), false),
             (json!({ "action": "accept", "content": { "confirm": false } }), false),
             (json!({ "action": "accept", "content": { "confirm": true } }), true),
         ] {
-            put_back(&client, &file).await;
             let call = client.send("tools/call", &params, None).await;
             let asked = client.hear("elicitation/create").await;
             assert!(asked["params"]["message"].to_string().contains("document_remove"), "{asked}");
-            assert!(file.exists());
+            assert!(file(path).exists());
             client.reply(&asked, answer.clone()).await;
             let done = client.answer(call).await.expect("an answer");
             assert_eq!(done["isError"], !is_done, "{kind:?} {answer}: {done}");
-            assert_eq!(file.exists(), !is_done, "{kind:?} {answer}");
+            assert_eq!(file(path).exists(), !is_done, "{kind:?} {answer}");
         }
     }
     // Whoever cannot be asked is believed.
     let only_links = json!({ "elicitation": { "url": {} } });
     let client = trove.client_with(only_links, Kind::HTTP_LEGACY).await;
-    put_back(&client, &file).await;
-    let call = client.send("tools/call", &params, None).await;
+    let call = client.send("tools/call", &three, None).await;
     client.answer(call).await.expect("an answer");
-    assert!(!file.exists());
+    assert!(!file("three.md").exists());
 }
 
 #[tokio::test]
