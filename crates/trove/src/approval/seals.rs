@@ -6,7 +6,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
 use trove_core::SourceId;
@@ -17,7 +17,7 @@ use super::{Candidate, Invocation, Verdict};
 /// The servers that run because they were approved.
 pub(crate) struct Seals {
     scope: Arc<dyn Scope>,
-    all: Mutex<BTreeMap<SourceId, Sealed>>,
+    all: Mutex<BTreeMap<SourceId, Arc<Sealed>>>,
 }
 
 /// One server as it was approved.
@@ -30,13 +30,14 @@ pub(super) struct Sealed {
 
 impl Sealed {
     /// Of a server; nothing if it needed no approval.
-    pub(super) fn of(candidate: &Candidate<'_>) -> Option<Sealed> {
+    pub(super) fn of(candidate: &Candidate<'_>) -> Option<Arc<Sealed>> {
         let invocation = candidate.invocation.as_ref()?;
-        (candidate.verdict == Verdict::Approved).then(|| Sealed {
+        let sealed = || Sealed {
             upstream: candidate.upstream.clone(),
             project: candidate.project.map(ToOwned::to_owned),
             sha256: invocation.sha256(),
-        })
+        };
+        (candidate.verdict == Verdict::Approved).then(|| Arc::new(sealed()))
     }
 }
 
@@ -51,19 +52,24 @@ impl Seals {
     }
 
     /// Puts these in the place of those before; gives those that were sealed as something else.
-    pub(super) fn replace(&self, now: BTreeMap<SourceId, Sealed>) -> BTreeSet<SourceId> {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_other = |(id, seal): &(&SourceId, &Sealed)| now.get(*id).is_some_and(|n| n != *seal);
+    pub(super) fn replace(&self, now: BTreeMap<SourceId, Arc<Sealed>>) -> BTreeSet<SourceId> {
+        let mut all = self.lock();
+        let is_other =
+            |(id, seal): &(&SourceId, &Arc<Sealed>)| now.get(*id).is_some_and(|n| n != *seal);
         let others = all.iter().filter(is_other).map(|(id, _)| id.clone()).collect();
         *all = now;
         others
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SourceId, Arc<Sealed>>> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Gate for Seals {
     fn refusal(&self, id: &SourceId) -> Option<String> {
-        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        let seal = all.get(id)?;
+        // A program may be long; nobody else waits while it is read.
+        let seal = self.lock().get(id).cloned()?;
         let now = Invocation::of(&seal.upstream, seal.project.as_deref(), &*self.scope);
         let is_same = now.sha256() == seal.sha256;
         (!is_same).then(|| {
