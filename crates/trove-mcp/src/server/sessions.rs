@@ -77,8 +77,9 @@ impl HttpSession {
         self.session.answer(server, request, (asking, self.is_listening()), notices).await
     }
 
+    /// Whether a stream is open: it shares what it listens to.
     fn is_listening(&self) -> bool {
-        self.unheard.try_lock().is_err()
+        Arc::strong_count(&self.unheard) > 1
     }
 
     fn idle(&self) -> Duration {
