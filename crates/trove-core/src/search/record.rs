@@ -123,6 +123,12 @@ impl Record {
         flags >> 9 & 1 == 1
     }
 
+    /// Whether a content is known of it that its state does not let it hold.
+    pub(super) fn is_unheld(&self) -> bool {
+        let is_shared = !self.state.has_content() && self.content_hash != 0;
+        is_shared || (self.state == State::MetadataOnly && self.private_hash != 0)
+    }
+
     /// Changes whenever anything that is indexed of it does.
     pub(super) fn version(&self) -> u64 {
         version_of(self.listed_hash, self.content_hash) ^ self.private_hash

@@ -188,8 +188,18 @@ impl Roster {
         before
     }
 
+    /// Forgets what its state does not let a resource hold: the content for everybody, and where
+    /// none may be read, those of single owners.
+    pub(super) fn forget_content(&mut self, id: u64) {
+        let Some(record) = self.get_mut(id) else { return };
+        record.content_hash = 0;
+        if record.state == State::MetadataOnly {
+            self.remove_private(id);
+        }
+    }
+
     /// Forgets every content of a resource that belongs to one owner.
-    pub(super) fn remove_private(&mut self, id: u64) {
+    fn remove_private(&mut self, id: u64) {
         let owned = self.private.range((id, 0)..=(id, u64::MAX)).map(|(key, _)| *key);
         for key in owned.collect::<Vec<_>>() {
             self.private.remove(&key);

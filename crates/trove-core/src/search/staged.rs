@@ -43,17 +43,13 @@ impl Kept {
         }
     }
 
-    /// Takes away a content that is not to be indexed any more.
-    pub(super) fn clear_unless_held(&mut self, id: u64, roster: &mut Roster) {
-        let Some(record) = roster.get_mut(id) else { return };
-        let state = record.state;
+    /// Takes away the contents that are not to be indexed any more.
+    pub(super) fn clear_unless_held(&mut self, state: State) {
         if !state.has_content() {
-            record.content_hash = 0;
             self.contents.retain(|held| held.owner != 0);
             self.contents.push(Held::default());
         }
         if state == State::MetadataOnly {
-            roster.remove_private(id);
             self.contents.retain(|held| held.owner == 0);
         }
     }

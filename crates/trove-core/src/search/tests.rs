@@ -3,7 +3,13 @@
 mod kept;
 mod meaning;
 
-use std::{collections::HashSet, fs, path::Path, sync::Arc};
+use std::{
+    collections::HashSet,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex, mpsc},
+    time::Duration,
+};
 
 use super::*;
 use crate::{source_id::SourceId, uri::PublicUri};
@@ -90,6 +96,39 @@ async fn the_best_few_are_near_misses_where_nothing_passes_the_threshold() {
     assert_eq!(hits.total, hits.hits.iter().filter(|hit| !hit.is_near_miss).count());
     let off = Query { near_misses: 4, ..Query::text("tax returns") };
     assert!(search.find(&off, &Everything).unwrap().hits.is_empty());
+}
+
+/// Whoever looks for something again and again does not keep what is new from being found.
+#[tokio::test]
+async fn what_is_new_is_written_while_somebody_searches() {
+    /// Sees everything, but not before it is told to go on.
+    struct Held(Mutex<(mpsc::Sender<()>, mpsc::Receiver<()>)>);
+    impl Sight for Held {
+        fn of_source(&self, _source: &SourceId) -> Seen {
+            let (held, go) = &*self.0.lock().unwrap();
+            held.send(()).unwrap();
+            let _ = go.recv();
+            Seen::All
+        }
+        fn sees(&self, _entry: EntryRef<'_>) -> bool {
+            true
+        }
+    }
+    let search = Arc::new(memory());
+    let put = vec![entry("file:///docs/limits.md", "limits.md", "")];
+    search.apply(Change { put, removed: Vec::new() }).await;
+    while search.status().entries == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let ((held, is_held), (go, goes)) = (mpsc::channel(), mpsc::channel::<()>());
+    let (asked, sight) = (search.clone(), Held(Mutex::new((held, goes))));
+    let asking = std::thread::spawn(move || asked.find(&Query::terms(["limits"]), &sight).unwrap());
+    is_held.recv().unwrap();
+    let written = tokio::time::timeout(Duration::from_secs(20), search.flush()).await;
+    drop(go);
+    asking.join().unwrap();
+    written.expect("it is written while the other one still looks");
+    check_terms(&search, &["limits"], &["file:///docs/limits.md"]);
 }
 
 #[tokio::test]

@@ -321,7 +321,21 @@ impl Writer {
         }
     }
 
+    /// Forgets what was known of contents that are not to be indexed any more.
+    fn forget_unheld(&self) {
+        let unheld: Vec<u64> = {
+            let roster = self.shared.roster();
+            let staged = self.staged.keys().filter_map(|id| roster.get(*id));
+            staged.filter(|record| record.is_unheld()).map(|record| record.id).collect()
+        };
+        if !unheld.is_empty() {
+            let mut roster = self.shared.roster_mut();
+            unheld.into_iter().for_each(|id| roster.forget_content(id));
+        }
+    }
+
     fn try_commit(&mut self) -> tantivy::Result<()> {
+        self.forget_unheld();
         let store = self.shared.store();
         if self.writer.is_none() {
             store.set_clean(false);
@@ -345,9 +359,10 @@ impl Writer {
             }
             kept.replace(std::mem::take(&mut staged.contents));
             let shown = staged.shown.take().unwrap_or_else(|| std::mem::take(&mut kept.shown));
-            let mut roster = self.shared.roster_mut();
-            kept.clear_unless_held(*id, &mut roster);
+            // Only looked at: whoever searches meanwhile is not held up, nor are we.
+            let roster = self.shared.roster();
             let Some(record) = roster.get(*id) else { continue };
+            kept.clear_unless_held(record.state);
             for document in documents(&store, &roster, record, &shown, &kept.contents) {
                 writer.add_document(document)?;
             }
