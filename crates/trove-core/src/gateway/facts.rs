@@ -160,7 +160,7 @@ impl Facts for Gateway {
             max_entry_bytes: self.limits.cached_answer_bytes,
         };
         let mut settings = self.settings.load().0.clone();
-        settings.search.enabled = self.search().is_some();
+        settings.search.enabled = self.is_searchable();
         if let Some(book) = self.tool_book() {
             settings.toolsets.retain(|toolset| book.offers(toolset));
         }

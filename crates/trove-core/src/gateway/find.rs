@@ -9,7 +9,7 @@ use crate::{
     catalogue::Snapshot,
     json::Json,
     knowledge::Picks,
-    search::{Coverage, EntryRef, Hits, Query, QueryError, Search, Seen, Sight},
+    search::{Coverage, EntryRef, Hits, Query, QueryError, Seen, Sight},
     source::{Reply, SourceId},
     status::State,
     uri::PublicUri,
@@ -32,25 +32,18 @@ pub enum FindError {
     /// The question is wrong.
     #[error(transparent)]
     Query(#[from] QueryError),
+    /// The index takes long to open.
+    #[error("the search index is still being opened")]
+    Opening,
     /// There is no index.
     #[error("this gateway has no search index; see `search` in config://server")]
     NoIndex,
 }
 
 impl Gateway {
-    /// Gives the gateway its index; once, at the start.
-    pub fn adopt_search(&self, search: Arc<Search>) {
-        let _ = self.search.set(search);
-    }
-
-    /// The index, if there is one.
-    pub fn search(&self) -> Option<&Arc<Search>> {
-        self.search.get()
-    }
-
     /// Looks for resources, among those the caller may read.
     pub async fn find(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
-        let search = self.search.get().ok_or(FindError::NoIndex)?.clone();
+        let search = self.index.opened().await?.clone();
         let caller = Caller { via: searching(caller.via), ..caller.clone() };
         let asked = Asked::new(&caller, "find", "");
         self.demand.note();
@@ -76,7 +69,7 @@ impl Gateway {
     /// The names of resources that a name nobody has may have meant, by its words and their
     /// meaning; only of what the caller may read. Nothing is recorded of it.
     pub async fn alike(&self, caller: &Caller, name: &str, limit: usize) -> Vec<PublicUri> {
-        let Some(search) = self.search.get().cloned() else { return Vec::new() };
+        let Some(search) = self.search().cloned() else { return Vec::new() };
         let words: Vec<&str> =
             name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
         let query = Query { max_results: limit, ..Query::text(words.join(" ")) };
@@ -88,12 +81,12 @@ impl Gateway {
 
     /// How much of what the caller may read is indexed.
     pub fn coverage(&self, caller: &Caller) -> Option<Coverage> {
-        self.search.get().map(|search| search.coverage(&self.sight(caller)))
+        self.search().map(|search| search.coverage(&self.sight(caller)))
     }
 
     /// The resources that were read most, of those the caller may read, and how often.
     pub fn most_read(&self, caller: &Caller, limit: usize) -> Vec<(PublicUri, u64)> {
-        let search = self.search.get();
+        let search = self.search();
         search.map(|search| search.most_used(limit, &self.sight(caller))).unwrap_or_default()
     }
 

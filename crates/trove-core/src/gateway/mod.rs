@@ -13,6 +13,7 @@ mod facts;
 mod fetch;
 mod figures;
 mod find;
+mod index;
 mod limits;
 mod progress;
 mod resources;
@@ -39,6 +40,7 @@ pub use crawl::{CrawlSettings, IndexRule, IndexRules, MAX_INDEX_RULES};
 pub use error::AskError;
 pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};
+pub use index::Opening;
 pub use limits::Limits;
 pub use resources::{ListAnswer, Reading, Watched};
 pub use rules::Rules;
@@ -55,7 +57,6 @@ use crate::{
     knowledge::Knowledge,
     metrics::Metrics,
     programs::Programs,
-    search::Search,
     source::Source,
     status::StatusBoard,
 };
@@ -87,7 +88,7 @@ pub struct Gateway {
     flags: OnceLock<Arc<Flags>>,
     audit: OnceLock<Audit>,
     knowledge: OnceLock<Arc<Knowledge>>,
-    search: OnceLock<Arc<Search>>,
+    index: index::Index,
     programs: OnceLock<Arc<dyn Programs>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
@@ -134,7 +135,7 @@ impl Gateway {
             flags: OnceLock::new(),
             audit: OnceLock::new(),
             knowledge: OnceLock::new(),
-            search: OnceLock::new(),
+            index: index::Index::default(),
             programs: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
@@ -281,7 +282,7 @@ impl Gateway {
         if let Some(writer) = self.writer.lock().await.take() {
             let _ = writer.await;
         }
-        if let Some(search) = self.search.get().cloned() {
+        if let Some(search) = self.search().cloned() {
             // It blocks until its threads have ended.
             let _ = tokio::task::spawn_blocking(move || search.shutdown()).await;
         }

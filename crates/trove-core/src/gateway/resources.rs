@@ -82,7 +82,7 @@ impl Gateway {
     ) -> Result<Reading, AskError> {
         let asked = Asked::new(caller, "read", uri.as_str());
         let result = self.read_admitted(caller, uri, ask).await;
-        if let (Ok(reading), Some(search)) = (&result, self.search.get()) {
+        if let (Ok(reading), Some(search)) = (&result, self.search()) {
             let (source, local) = (reading.source.clone(), reading.local.clone());
             search.note_use(&Key { source, local });
         }

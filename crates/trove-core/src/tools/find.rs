@@ -480,6 +480,10 @@ fn failure(error: FindError) -> Failure {
             }
             _ => Failure::arguments(error.to_string()),
         },
+        FindError::Opening => {
+            let action = "Try again in a few seconds; until then list with get_resource.";
+            Failure::new(Class::ResourceExecutionError, error.to_string(), action).retryable(true)
+        }
         FindError::NoIndex => {
             let action = "List with get_resource instead.";
             Failure::new(Class::ResourceExecutionError, error.to_string(), action)

@@ -10,6 +10,7 @@ mod guide;
 mod guide_tools;
 mod kept;
 mod names;
+mod opening;
 mod search;
 mod templates;
 mod tools;

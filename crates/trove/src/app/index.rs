@@ -10,8 +10,8 @@ use trove_core::{
     search::{Config, Encode, Search},
 };
 
-/// Opens the index and feeds it, in the background: nobody waits for it, and without one
-/// Trove serves all the same.
+/// Opens the index and feeds it, in the background: only whoever looks for something waits for
+/// it, and without one Trove serves all the same.
 pub(super) fn attach_search(
     gateway: &Arc<Gateway>,
     folder: PathBuf,
@@ -23,9 +23,11 @@ pub(super) fn attach_search(
     let config = Config { max_index_bytes, ..Config::default() };
     let opening = move || Search::open(Some(folder), config, encoder);
     let (gateway, stop) = (gateway.clone(), stop.clone());
+    // Said before anybody can ask.
+    let place = gateway.open_search();
     tasks.spawn(async move {
         match tokio::task::spawn_blocking(opening).await {
-            Ok(Ok(search)) => gateway.adopt_search(Arc::new(search)),
+            Ok(Ok(search)) => place.adopt(search),
             Ok(Err(error)) => return warn!(%error, "resources cannot be searched"),
             Err(_) => return warn!("resources cannot be searched: opening the index broke off"),
         }

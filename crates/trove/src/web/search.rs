@@ -34,6 +34,10 @@ pub(super) async fn answer(State(web): State<Arc<Web>>, request: Request) -> Ans
     let found = match web.gateway.find(&web.caller(), question).await {
         Ok(found) => found,
         Err(FindError::NoIndex) => return Ok(json_of(&json!({ "indexed": false, "hits": [] }))),
+        Err(error @ FindError::Opening) => {
+            let message = error.to_string();
+            return Err(refuse(StatusCode::SERVICE_UNAVAILABLE, &message, &["Try again soon."]));
+        }
         Err(FindError::Query(error)) => {
             let message = error.to_string();
             return Err(refuse(StatusCode::BAD_REQUEST, &message, &["Change the words."]));
