@@ -1,6 +1,6 @@
 //! Strings of JSON: what they say, how long that is, and how a text becomes one.
 
-use std::{borrow::Cow, iter::Peekable, ops::Range};
+use std::{borrow::Cow, ops::Range};
 
 use memchr::memchr;
 
@@ -30,8 +30,7 @@ pub struct StringPart<'a> {
 /// before the end is written as a number. The string must be part of a text that is JSON.
 pub fn string_part(text: &str, meant: Range<usize>) -> Option<StringPart<'_>> {
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
-    let mut places =
-        Places { inner, marks: Marks::from(inner.as_bytes(), 0).peekable(), escapes: 0 };
+    let mut places = Places { inner, counted: 0, escapes: 0 };
     let start = places.of(meant.start)?;
     let begins = start - places.escapes;
     let end = places.of(meant.end)?;
@@ -42,7 +41,8 @@ pub fn string_part(text: &str, meant: Range<usize>) -> Option<StringPart<'_>> {
 /// Follows what a string means along what is written.
 struct Places<'a> {
     inner: &'a str,
-    marks: Peekable<Marks<'a>>,
+    /// Up to here escapes were counted.
+    counted: usize,
     /// How many escapes came before; each means one byte less than is written.
     escapes: usize,
 }
@@ -50,15 +50,21 @@ struct Places<'a> {
 impl Places<'_> {
     /// Where the character is written that this byte belongs to; no earlier one can be asked for.
     fn of(&mut self, meant: usize) -> Option<usize> {
-        while let Some(at) = self.marks.next_if(|at| at - self.escapes < meant) {
-            if escape(self.inner.as_bytes(), at) != Ok(2) {
+        let bytes = self.inner.as_bytes();
+        loop {
+            // With every escape before it, the character is written one byte later.
+            let written = meant.saturating_add(self.escapes);
+            let rest = bytes.get(self.counted..written.min(bytes.len())).unwrap_or_default();
+            let Some(step) = memchr(b'\\', rest) else {
+                return Some(self.inner.floor_char_boundary(written));
+            };
+            let at = self.counted + step;
+            if escape(bytes, at) != Ok(2) {
                 return None;
             }
             self.escapes += 1;
-            // The second half of the escape.
-            self.marks.next_if_eq(&(at + 1));
+            self.counted = at + 2;
         }
-        Some(self.inner.floor_char_boundary(meant.saturating_add(self.escapes)))
     }
 }
 
