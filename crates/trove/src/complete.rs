@@ -3,7 +3,7 @@
 //!
 //! Starts nothing, and says nothing where it knows nothing.
 
-use std::{collections::BTreeMap, ffi::OsStr};
+use std::{collections::BTreeMap, ffi::OsStr, time::Duration};
 
 use clap_complete::engine::CompletionCandidate;
 use trove_core::catalogue::shelf::{FileShelf, Shelf as _};
@@ -16,6 +16,8 @@ use crate::{
 
 /// The most that a shell is given.
 const MAX_CANDIDATES: usize = 2_000;
+/// How long a shell waits for a Trove that runs.
+const MAX_ASKING: Duration = Duration::from_secs(1);
 
 /// The servers whose names begin so.
 pub(crate) fn servers(start: &OsStr) -> Vec<CompletionCandidate> {
@@ -34,7 +36,7 @@ fn candidates(start: &OsStr, of: Names) -> Vec<CompletionCandidate> {
         load(&Request { explicit: None, cwd, env: &ProcessEnv, flags: Overrides::default() });
     let what = What::Names { of, start: start.to_owned() };
     let state = &loaded.config.state_dir.value;
-    let names = match ask(state, &memory_of(&loaded), &Errand::new(what, 0)) {
+    let names = match ask(state, &memory_of(&loaded), &Errand::new(what, 0), MAX_ASKING) {
         Some(Ok(answer)) => serde_json::from_slice(&answer.body).unwrap_or_default(),
         _ => remembered(&loaded, of, start),
     };

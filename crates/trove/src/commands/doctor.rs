@@ -2,19 +2,23 @@
 
 use std::{fmt::Write as _, time::Duration};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{Failed, exit, host, load_as_is, ls::plain, runtime, say};
 use crate::{
-    app::App,
+    app::{App, memory_of},
     cli::{Global, Wait},
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
         Finding, Level, check_clients, check_config, check_ends, check_guide, check_http,
         check_kept, check_running, check_servers, check_state, check_trials, settle,
     },
+    errand::{self, Errand, What},
     telemetry,
 };
+
+/// How long a Trove that runs may take to say so.
+const MAX_ASKING: Duration = Duration::from_secs(5);
 
 pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let host = host()?;
@@ -24,7 +28,9 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let mut findings = check_config(&loaded, &at_rest);
     // Before the servers are started: they would write there too.
     findings.extend(check_state(&config.state_dir.value));
-    findings.extend(check_http(config.http.addr.value));
+    if !serves_http(&loaded) {
+        findings.extend(check_http(config.http.addr.value));
+    }
     findings.extend(at_rest);
     let is_used = config.state_dir.value.join("store.db").exists();
     if loaded.is_usable() {
@@ -51,6 +57,18 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
         std::process::exit(exit::TO_MEND.into());
     }
     Ok(())
+}
+
+/// Whether a Trove of this configuration runs and serves HTTP, so that its address is taken by
+/// itself.
+fn serves_http(loaded: &Loaded) -> bool {
+    let read = Errand::new(What::Read { uri: "config://server".to_owned() }, 0);
+    let state = &loaded.config.state_dir.value;
+    let answer = errand::ask(state, &memory_of(loaded), &read, MAX_ASKING);
+    let Some(Ok(answer)) = answer else { return false };
+    let settings: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
+    let mut doors = settings["transport"].as_array().into_iter().flatten();
+    doors.any(|door| door["kind"] == "http" && door["open"] == true)
 }
 
 /// Starts the servers, lets each answer or fail, tries those that answer, and stops them.

@@ -270,7 +270,7 @@ fn ask_running(
     if global.yes || global.alone {
         return None;
     }
-    errand::ask(&loaded.config.state_dir.value, &memory_of(loaded), errand)
+    errand::ask(&loaded.config.state_dir.value, &memory_of(loaded), errand, errand::GRACE)
 }
 
 /// The answer itself; what there is to say about it is said.

@@ -22,7 +22,7 @@ pub(crate) fn check_http(address: SocketAddr) -> Option<Finding> {
         ErrorKind::AddrInUse => (
             Level::Warning,
             format!("{address} is taken"),
-            "if Trove is running, all is well; else stop what listens there, or change `addr` in [http]",
+            "stop what listens there, be it a Trove of another configuration, or change `addr` in [http]",
         ),
         ErrorKind::PermissionDenied => (
             Level::Error,

@@ -13,16 +13,21 @@ use super::{
 };
 use crate::failed::{Failed, exit};
 
-/// How much longer than it was told to wait a Trove may take.
-const GRACE: Duration = Duration::from_secs(120);
+/// How much longer than it was told to wait a Trove may take for work.
+pub(crate) const GRACE: Duration = Duration::from_secs(120);
 /// The longest answer.
 const MAX_ANSWER_BYTES: u64 = 1 << 32;
 
 /// Its answer. Nothing: none runs with this configuration and of this version, and whoever
-/// asks does it himself.
-pub(crate) fn ask(state: &Path, memory: &str, errand: &Errand) -> Option<Result<Answer, Failed>> {
+/// asks does it himself. It may take `grace` longer than it was told to wait.
+pub(crate) fn ask(
+    state: &Path,
+    memory: &str,
+    errand: &Errand,
+    grace: Duration,
+) -> Option<Result<Answer, Failed>> {
     let mut stream = UnixStream::connect(path(state, memory)).ok()?;
-    let patience = Some(Duration::from_secs(errand.wait) + GRACE);
+    let patience = Some(Duration::from_secs(errand.wait) + grace);
     stream.set_read_timeout(patience).and(stream.set_write_timeout(patience)).ok()?;
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let question = Question { version: version.clone(), errand: errand.clone() };

@@ -20,7 +20,7 @@ use trove_core::{
     status::State,
 };
 
-pub(crate) use ask::ask;
+pub(crate) use ask::{GRACE, ask};
 pub(crate) use door::open;
 
 use crate::{

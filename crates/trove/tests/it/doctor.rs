@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, sync::Arc};
 use serde_json::Value;
 
 use crate::kit::toy::{config, toy};
-use crate::kit::{Folder, Ran, Trove};
+use crate::kit::{Folder, LIMIT, Ran, Trove, within};
 
 /// Runs the doctor with a home of its own.
 async fn doctor(folder: &Arc<Folder>, args: &[&str]) -> Ran {
@@ -133,6 +133,21 @@ async fn twins_and_contested_names_are_told() {
     assert!(report.to_string().contains("`a` and `b` are the same server"), "{report}");
     let names = finding(&report, "collisions");
     assert!(names["fix"].as_str().unwrap().contains("server+uri"), "{names}");
+}
+
+#[tokio::test]
+async fn a_trove_that_runs_and_holds_its_own_address_is_well() {
+    let folder = with_free_port("");
+    let trove = Trove::start_in(&folder).await;
+    let own = trove.url.trim_start_matches("http://").trim_end_matches("/mcp");
+    folder.write(&format!("[http]\naddr = \"{own}\"\n"));
+    let report = doctor(&folder, &["--json"]).await.json();
+    assert_eq!((&report["ok"], &report["findings"]), (&true.into(), &serde_json::json!([])));
+    // One that hangs cannot say that it is itself, and is not waited for.
+    trove.signal(rustix::process::Signal::STOP);
+    let looking = doctor(&folder, &["--json", "--wait", "1"]);
+    let report = within(LIMIT, "the doctor", looking).await.json();
+    assert_eq!(finding(&report, own)["level"], "warning", "{report}");
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What shells and readers of manuals are given.
 
 use crate::kit::toy::{config, toy};
-use crate::kit::{Folder, Trove};
+use crate::kit::{Folder, LIMIT, Trove, within};
 
 /// What a shell would offer behind these words.
 async fn offered(folder: &Folder, words: &[&str]) -> Vec<String> {
@@ -31,6 +31,11 @@ async fn shells_complete_commands_servers_and_uris() {
     let both = ["toy://item/0", "toy://item/1"];
     let running = offered(&folder, &["trove", "read", "toy://it"]).await;
     assert!(both.iter().all(|uri| running.contains(&(*uri).to_owned())), "{running:?}");
+    // One that hangs is not waited for.
+    trove.signal(rustix::process::Signal::STOP);
+    let read = ["trove", "read", "toy://it"];
+    let hung = within(LIMIT, "a shell's patience", offered(&folder, &read)).await;
+    assert!(both.iter().all(|uri| hung.contains(&(*uri).to_owned())), "{hung:?}");
     drop(trove);
     // As they were listed last.
     let remembered = offered(&folder, &["trove", "read", "toy://it"]).await;
