@@ -22,7 +22,7 @@ pub(crate) fn check_http(address: SocketAddr) -> Option<Finding> {
         ErrorKind::AddrInUse => (
             Level::Warning,
             format!("{address} is taken"),
-            "stop what listens there, be it a Trove of another configuration, or change `addr` in [http]",
+            "stop what listens there, be it a Trove of another configuration or version, or change `addr` in [http]",
         ),
         ErrorKind::PermissionDenied => (
             Level::Error,
