@@ -1,100 +1,151 @@
 //! Finds what matters in a JSON string, many bytes at a time.
 
+use std::borrow::Cow;
+
 use wide::u8x16;
 
 /// How many bytes are compared at a time.
 const PART: usize = 16;
-/// How many are looked at together: few enough that a short string costs little.
-const BLOCK: usize = 2 * PART;
-/// After so many looks at nothing, so many bytes are passed over together.
-const PATIENCE: usize = 3;
+/// A few bytes: a short string costs little.
+pub(crate) const FEW: usize = 2 * PART;
+/// So many as have a bit each in a number.
+pub(super) const BLOCK: usize = 4 * PART;
+/// So many are passed over together where nothing is to be marked.
 const STRETCH: usize = 8 * PART;
 
-/// The places of the bytes that may not stand in a JSON string as they are, in order: quotes,
-/// backslashes and control characters.
-pub(crate) struct Marks<'a> {
-    bytes: &'a [u8],
-    /// Where the bytes begin that were not looked at.
-    next: usize,
-    /// Where those begin that were looked at last.
-    base: usize,
-    /// One bit for each of those that is such a byte and was not given yet.
-    found: u32,
+/// The blocks of a text, the last one filled up with blanks.
+pub(crate) struct Blocks<'a> {
+    rest: &'a [u8],
 }
 
-impl Marks<'_> {
-    /// Those from `start` on.
-    pub(crate) fn from(bytes: &[u8], start: usize) -> Marks<'_> {
-        Marks { bytes, next: start, base: start, found: 0 }
+impl<'a> Blocks<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Blocks<'a> {
+        Blocks { rest: bytes }
     }
 
-    /// Looks at the bytes that come next; false when there are no more.
-    fn look(&mut self) -> bool {
-        let mut rest = self.bytes.get(self.next..).unwrap_or_default();
-        for _ in 0..PATIENCE {
-            self.base = self.next;
-            let Some((block, after)) = rest.split_first_chunk::<BLOCK>() else {
-                self.found = marks_in(&padded(rest));
-                self.next += rest.len();
-                return !rest.is_empty();
-            };
-            self.found = marks_in(block);
-            self.next += BLOCK;
-            rest = after;
-            if self.found != 0 {
-                return true;
-            }
-        }
-        self.skip();
-        true
-    }
-
-    /// Passes over what has none: where some blocks have none, the next ones often have none
-    /// either, as in base64.
-    fn skip(&mut self) {
-        let rest = self.bytes.get(self.next..).unwrap_or_default();
-        let (stretches, _) = rest.as_chunks::<STRETCH>();
-        let without = stretches.iter().take_while(|stretch| !has_marks(stretch));
-        self.next += STRETCH * without.count();
+    /// Passes over what has no mark, as far as that goes quickly; how many bytes that were.
+    pub(super) fn pass_plain(&mut self) -> usize {
+        let len = plain_len(self.rest);
+        self.rest = &self.rest[len..];
+        len
     }
 }
 
-impl Iterator for Marks<'_> {
-    type Item = usize;
+impl<'a> Iterator for Blocks<'a> {
+    type Item = Cow<'a, [u8; BLOCK]>;
 
     #[inline]
-    fn next(&mut self) -> Option<usize> {
-        while self.found == 0 {
-            if !self.look() {
-                return None;
-            }
+    fn next(&mut self) -> Option<Self::Item> {
+        if let Some((block, rest)) = self.rest.split_first_chunk() {
+            self.rest = rest;
+            return Some(Cow::Borrowed(block));
         }
-        let at = self.base + self.found.trailing_zeros() as usize;
-        self.found &= self.found - 1;
-        Some(at)
+        let last = std::mem::take(&mut self.rest);
+        (!last.is_empty()).then(|| Cow::Owned(padded(last)))
     }
+}
+
+/// What a block has, one bit for each byte.
+pub(super) struct Seen {
+    pub(super) quotes: u64,
+    pub(super) backslashes: u64,
+    pub(super) has_controls: bool,
+}
+
+impl Seen {
+    /// In a function of its own, as all here: where the bits are used at once, the compiler takes
+    /// the comparisons apart again, byte by byte.
+    #[inline(never)]
+    pub(super) fn in_block(block: &[u8; BLOCK]) -> Seen {
+        let (quotes, backslashes) = (bits_of(block, b'"'), bits_of(block, b'\\'));
+        let (parts, _) = block.as_chunks::<PART>();
+        let controls =
+            parts.iter().fold(u8x16::ZERO, |all, part| all | is_control(u8x16::new(*part)));
+        Seen { quotes, backslashes, has_controls: controls.any() }
+    }
+}
+
+/// One bit for each byte that is this one.
+#[inline(never)]
+pub(crate) fn places(block: &[u8; BLOCK], byte: u8) -> u64 {
+    bits_of(block, byte)
+}
+
+#[inline(always)]
+fn bits_of(block: &[u8; BLOCK], byte: u8) -> u64 {
+    let (parts, _) = block.as_chunks::<PART>();
+    let is_it = |part: &[u8; PART]| u8x16::new(*part).simd_eq(u8x16::splat(byte)).to_bitmask();
+    parts.iter().rev().fold(0, |bits, part| bits << PART | u64::from(is_it(part)))
+}
+
+/// Tells in block after block which bytes a backslash before them escapes.
+#[derive(Default)]
+pub(crate) struct Escapes {
+    /// The next block begins with such a byte.
+    pub(crate) is_begun: bool,
+}
+
+impl Escapes {
+    /// One bit for each such byte of the next block, given those of its backslashes.
+    #[inline]
+    pub(crate) fn next(&mut self, backslashes: u64) -> u64 {
+        const ODD: u64 = 0xaaaa_aaaa_aaaa_aaaa;
+        let begun = u64::from(self.is_begun);
+        if backslashes | begun == 0 {
+            return 0;
+        }
+        // Of a run of backslashes every second one is escaped, and what follows it if it is odd.
+        // Where a run ends is told by adding it to itself: the carry goes on to its end.
+        let runs = backslashes & !begun;
+        let follow = runs << 1 | begun;
+        let from_odd = runs & ODD & !follow;
+        let (ends, is_begun) = runs.overflowing_add(from_odd);
+        self.is_begun = is_begun;
+        (!ODD ^ ends << 1) & follow
+    }
+}
+
+/// The places of the bits that are set.
+pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = bits.trailing_zeros() as usize;
+        bits &= bits.checked_sub(1)?;
+        Some(place)
+    })
 }
 
 /// Where the quote stands that ends a string, if it comes soon and nothing else is to be marked
 /// before it.
 pub(super) fn short_end(bytes: &[u8]) -> Option<usize> {
-    let block = bytes.first_chunk::<BLOCK>()?;
-    let first = marks_in(block).trailing_zeros() as usize;
-    (block.get(first) == Some(&b'"')).then_some(first)
+    let few = bytes.first_chunk()?;
+    let first = marks_in(few).trailing_zeros() as usize;
+    (few.get(first) == Some(&b'"')).then_some(first)
 }
 
-/// The last few bytes as a block.
-fn padded(rest: &[u8]) -> [u8; BLOCK] {
-    let mut block = [b' '; BLOCK];
-    block[..rest.len()].copy_from_slice(rest);
+/// Whether every byte may stand in a JSON string as it is.
+pub(crate) fn is_plain(bytes: &[u8]) -> bool {
+    let (blocks, rest) = bytes[plain_len(bytes)..].as_chunks::<FEW>();
+    blocks.iter().all(|few| marks_in(few) == 0) && marks_in(&padded(rest)) == 0
+}
+
+/// How many bytes have no mark, in whole stretches.
+pub(crate) fn plain_len(bytes: &[u8]) -> usize {
+    let (stretches, _) = bytes.as_chunks::<STRETCH>();
+    STRETCH * stretches.iter().take_while(|stretch| !has_marks(stretch)).count()
+}
+
+/// Bytes that are too few, with blanks behind them.
+pub(crate) fn padded<const N: usize>(few: &[u8]) -> [u8; N] {
+    let mut block = [b' '; N];
+    block[..few.len()].copy_from_slice(few);
     block
 }
 
-/// One bit for each byte that is to be marked. In a function of its own: where the bits are
-/// used at once, the compiler takes the comparisons apart again, byte by byte.
+/// One bit for each byte that may not stand in a JSON string as it is: quotes, backslashes and
+/// control characters.
 #[inline(never)]
-fn marks_in(block: &[u8; BLOCK]) -> u32 {
-    let (parts, _) = block.as_chunks::<PART>();
+pub(crate) fn marks_in(few: &[u8; FEW]) -> u32 {
+    let (parts, _) = few.as_chunks::<PART>();
     marked(parts[0]).to_bitmask() | marked(parts[1]).to_bitmask() << PART
 }
 
@@ -106,10 +157,13 @@ fn has_marks(stretch: &[u8; STRETCH]) -> bool {
 /// All bits of the bytes that are to be marked, and none of the others.
 fn marked(part: [u8; PART]) -> u8x16 {
     let bytes = u8x16::new(part);
-    let is_control = bytes.min(u8x16::splat(0x1f)).simd_eq(bytes);
     let is_quote = bytes.simd_eq(u8x16::splat(b'"'));
     let is_backslash = bytes.simd_eq(u8x16::splat(b'\\'));
-    is_control | is_quote | is_backslash
+    is_control(bytes) | is_quote | is_backslash
+}
+
+fn is_control(bytes: u8x16) -> u8x16 {
+    bytes.min(u8x16::splat(0x1f)).simd_eq(bytes)
 }
 
 #[cfg(test)]
@@ -118,16 +172,46 @@ mod tests {
 
     use super::*;
 
+    fn is_mark(byte: u8) -> bool {
+        byte < 0x20 || matches!(byte, b'"' | b'\\')
+    }
+
     proptest! {
         #[test]
         fn every_mark_is_found_and_nothing_else(
-            bytes in proptest::collection::vec(prop_oneof![20 => Just(b'a'), 1 => any::<u8>()], 0..400),
-            start in 0usize..410,
+            bytes in proptest::collection::vec(prop_oneof![200 => Just(b'a'), 1 => any::<u8>()], 0..400),
         ) {
-            let is_mark = |byte: &u8| *byte < 0x20 || matches!(byte, b'"' | b'\\');
-            let expect: Vec<usize> =
-                (start.min(bytes.len())..bytes.len()).filter(|at| is_mark(&bytes[*at])).collect();
-            prop_assert_eq!(Marks::from(&bytes, start).collect::<Vec<_>>(), expect);
+            prop_assert_eq!(is_plain(&bytes), !bytes.iter().any(|byte| is_mark(*byte)));
+            let (fews, _) = bytes.as_chunks::<FEW>();
+            for few in fews {
+                let expect = (0..FEW).filter(|at| is_mark(few[*at])).fold(0, |bits, at| bits | 1 << at);
+                prop_assert_eq!(marks_in(few), expect);
+            }
+        }
+
+        #[test]
+        fn what_a_backslash_escapes_is_told_across_blocks(
+            text in r#"([a-z]{0,70}|\\{1,9}|["\n\\]){0,40}"#,
+        ) {
+            let bytes = text.as_bytes();
+            let mut is_escaped = vec![false; bytes.len() + 1];
+            for at in 0..bytes.len() {
+                is_escaped[at + 1] = bytes[at] == b'\\' && !is_escaped[at];
+            }
+            let mut escapes = Escapes::default();
+            for (number, block) in Blocks::of(bytes).enumerate() {
+                let seen = Seen::in_block(&block);
+                let escaped = escapes.next(seen.backslashes);
+                for bit in 0..BLOCK {
+                    let at = number * BLOCK + bit;
+                    let byte = bytes.get(at).copied().unwrap_or(b' ');
+                    let has = |bits: u64| bits >> bit & 1 == 1;
+                    prop_assert_eq!(has(seen.quotes), byte == b'"');
+                    prop_assert_eq!(has(places(&block, b'x')), byte == b'x');
+                    prop_assert_eq!(has(escaped), is_escaped.get(at) == Some(&true));
+                }
+                prop_assert_eq!(seen.has_controls, block.iter().any(|byte| *byte < 0x20));
+            }
         }
     }
 }
