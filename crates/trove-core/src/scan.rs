@@ -7,11 +7,11 @@
 mod long;
 mod marks;
 
-use self::marks::Seen;
+use self::marks::{Seen, below};
 
 pub(crate) use self::{
     long::{LongValue, LongValues},
-    marks::{Blocks, Escapes, FEW, is_plain, marks_in, ones, padded, places, plain_len},
+    marks::{Blocks, Escapes, is_plain, marks_in, ones, places},
 };
 
 /// The deepest nesting that is followed.
@@ -272,22 +272,23 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
         return Ok((start + len + 1, Some(len)));
     }
     let (mut blocks, mut escapes) = (Blocks::of(&bytes[start..]), Escapes::default());
-    let (mut at, mut escaped, mut has_numbers) = (start, 0, false);
+    let (mut at, mut count, mut has_numbers) = (start, 0_usize, false);
     while let Some(block) = blocks.next() {
         let seen = Seen::in_block(&block);
-        let escapes = escapes.next(seen.backslashes);
-        let end = (seen.quotes & !escapes).trailing_zeros() as usize;
+        let escaped = escapes.next(seen.backslashes);
+        let end = (seen.quotes & !escaped).trailing_zeros() as usize;
         if seen.has_controls && block[..end].iter().any(|byte| *byte < b' ') {
             return Err(NotJson);
         }
-        for place in ones(escapes).take_while(|place| *place < end) {
-            let len = escape(bytes, at + place - 1)?;
-            has_numbers |= len > 2;
-            escaped += 1;
+        let escaped = escaped & below(end);
+        count += escaped.count_ones() as usize;
+        // Quotes and backslashes may be escaped; what others are is to be looked at.
+        for place in ones(escaped & !seen.quotes & !seen.backslashes) {
+            has_numbers |= escape(bytes, at + place - 1)? > 2;
         }
         at += end;
         if end < block.len() {
-            return Ok((at + 1, (!has_numbers).then_some(at - start - escaped)));
+            return Ok((at + 1, (!has_numbers).then_some(at - start - count)));
         }
         // Where a block has no mark, the next ones often have none either, as in base64.
         if seen.backslashes == 0 {

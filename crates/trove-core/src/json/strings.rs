@@ -4,9 +4,7 @@ use std::{borrow::Cow, ops::Range};
 
 use memchr::memchr;
 
-use crate::scan::{
-    Blocks, Escapes, FEW, Scanner, escape, is_plain, marks_in, ones, padded, places, plain_len,
-};
+use crate::scan::{Blocks, Escapes, Scanner, escape, is_plain, marks_in, ones, places};
 
 /// The value of a JSON string.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
@@ -137,48 +135,28 @@ pub fn push_quoted(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Adds what stands between the quotes. Before it is known how much of the next few bytes needs no
-/// escape they are copied, all at once, and what does is cut off again. What is escaped already, as
-/// in JSON that is quoted once more, is escaped by pairs.
+/// Adds what stands between the quotes. What needs no escape is copied in runs, and what is
+/// escaped already, as in JSON that is quoted once more, by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
     let bytes = value.as_bytes();
-    let mut at = 0;
-    while let Some(few) = bytes[at..].first_chunk::<FEW>() {
-        let plain = marks_in(few).trailing_zeros() as usize;
-        if plain >= FEW {
-            let end = value.floor_char_boundary(at + FEW + plain_len(&bytes[at + FEW..]));
-            out.push_str(&value[at..end]);
-            at = end;
-            continue;
+    let mut blocks = Blocks::of(bytes);
+    let (mut seen, mut from) = (0, 0);
+    while let Some(block) = blocks.next() {
+        let marks = marks_in(&block);
+        for at in ones(marks).map(|place| seen + place) {
+            // The second half of a pair.
+            if at < from {
+                continue;
+            }
+            out.push_str(&value[from..at]);
+            from = at + push_mark(out, &bytes[at..]);
         }
-        push_start(out, &value[at..], plain);
-        at += plain + push_mark(out, &bytes[at + plain..]);
-    }
-    push_few(out, &value[at..]);
-}
-/// The same for a text of only a few bytes.
-fn push_few(out: &mut String, value: &str) {
-    let bytes = value.as_bytes();
-    let mut from = 0;
-    for at in ones(marks_in(&padded(bytes)).into()) {
-        out.push_str(&value[from..at]);
-        push_escaped(out, bytes[at]);
-        from = at + 1;
+        seen += block.len();
+        if marks == 0 {
+            seen += blocks.pass_plain();
+        }
     }
     out.push_str(&value[from..]);
-}
-
-/// Adds the first bytes of a text, of which there are many more; they end where a character does.
-fn push_start(out: &mut String, value: &str, len: usize) {
-    match value.get(..FEW) {
-        Some(few) => {
-            let end = out.len() + len;
-            out.push_str(few);
-            out.truncate(end);
-        }
-        // The few end within a character.
-        None => out.push_str(&value[..len]),
-    }
 }
 
 /// Adds what stands for the first byte, or for a pair; how many bytes that were.

@@ -6,10 +6,10 @@ use wide::u8x16;
 
 /// How many bytes are compared at a time.
 const PART: usize = 16;
-/// A few bytes: a short string costs little.
-pub(crate) const FEW: usize = 2 * PART;
-/// So many as have a bit each in a number.
-pub(super) const BLOCK: usize = 4 * PART;
+/// How many are looked at first: few enough that a short string costs little.
+const FEW: usize = 2 * PART;
+/// How many are looked at together, with a bit for each in a number.
+const BLOCK: usize = 4 * PART;
 /// So many are passed over together where nothing is to be marked.
 const STRETCH: usize = 8 * PART;
 
@@ -24,8 +24,9 @@ impl<'a> Blocks<'a> {
     }
 
     /// Passes over what has no mark, as far as that goes quickly; how many bytes that were.
-    pub(super) fn pass_plain(&mut self) -> usize {
-        let len = plain_len(self.rest);
+    pub(crate) fn pass_plain(&mut self) -> usize {
+        let (stretches, _) = self.rest.as_chunks::<STRETCH>();
+        let len = STRETCH * stretches.iter().take_while(|stretch| !has_marks(stretch)).count();
         self.rest = &self.rest[len..];
         len
     }
@@ -41,7 +42,11 @@ impl<'a> Iterator for Blocks<'a> {
             return Some(Cow::Borrowed(block));
         }
         let last = std::mem::take(&mut self.rest);
-        (!last.is_empty()).then(|| Cow::Owned(padded(last)))
+        (!last.is_empty()).then(|| {
+            let mut block = [b' '; BLOCK];
+            block[..last.len()].copy_from_slice(last);
+            Cow::Owned(block)
+        })
     }
 }
 
@@ -57,7 +62,8 @@ impl Seen {
     /// the comparisons apart again, byte by byte.
     #[inline(never)]
     pub(super) fn in_block(block: &[u8; BLOCK]) -> Seen {
-        let (quotes, backslashes) = (bits_of(block, b'"'), bits_of(block, b'\\'));
+        let equal = |byte| bits(block, |part| part.simd_eq(u8x16::splat(byte)));
+        let (quotes, backslashes) = (equal(b'"'), equal(b'\\'));
         let (parts, _) = block.as_chunks::<PART>();
         let controls =
             parts.iter().fold(u8x16::ZERO, |all, part| all | is_control(u8x16::new(*part)));
@@ -68,14 +74,15 @@ impl Seen {
 /// One bit for each byte that is this one.
 #[inline(never)]
 pub(crate) fn places(block: &[u8; BLOCK], byte: u8) -> u64 {
-    bits_of(block, byte)
+    bits(block, |part| part.simd_eq(u8x16::splat(byte)))
 }
 
+/// One bit for each byte of which `test` gives all.
 #[inline(always)]
-fn bits_of(block: &[u8; BLOCK], byte: u8) -> u64 {
-    let (parts, _) = block.as_chunks::<PART>();
-    let is_it = |part: &[u8; PART]| u8x16::new(*part).simd_eq(u8x16::splat(byte)).to_bitmask();
-    parts.iter().rev().fold(0, |bits, part| bits << PART | u64::from(is_it(part)))
+fn bits(bytes: &[u8], test: impl Fn(u8x16) -> u8x16) -> u64 {
+    let (parts, _) = bytes.as_chunks::<PART>();
+    let tested = parts.iter().map(|part| test(u8x16::new(*part)).to_bitmask());
+    tested.rev().fold(0, |bits, part| bits << PART | u64::from(part))
 }
 
 /// Tells in block after block which bytes a backslash before them escapes.
@@ -105,6 +112,11 @@ impl Escapes {
     }
 }
 
+/// The bits of the first `len` bytes of a block.
+pub(super) fn below(len: usize) -> u64 {
+    u64::MAX.checked_shr((BLOCK - len) as u32).unwrap_or_default()
+}
+
 /// The places of the bits that are set.
 pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
@@ -118,45 +130,36 @@ pub(crate) fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
 /// before it.
 pub(super) fn short_end(bytes: &[u8]) -> Option<usize> {
     let few = bytes.first_chunk()?;
-    let first = marks_in(few).trailing_zeros() as usize;
+    let first = marks_in_few(few).trailing_zeros() as usize;
     (few.get(first) == Some(&b'"')).then_some(first)
 }
 
 /// Whether every byte may stand in a JSON string as it is.
 pub(crate) fn is_plain(bytes: &[u8]) -> bool {
-    let (blocks, rest) = bytes[plain_len(bytes)..].as_chunks::<FEW>();
-    blocks.iter().all(|few| marks_in(few) == 0) && marks_in(&padded(rest)) == 0
-}
-
-/// How many bytes have no mark, in whole stretches.
-pub(crate) fn plain_len(bytes: &[u8]) -> usize {
-    let (stretches, _) = bytes.as_chunks::<STRETCH>();
-    STRETCH * stretches.iter().take_while(|stretch| !has_marks(stretch)).count()
-}
-
-/// Bytes that are too few, with blanks behind them.
-pub(crate) fn padded<const N: usize>(few: &[u8]) -> [u8; N] {
-    let mut block = [b' '; N];
-    block[..few.len()].copy_from_slice(few);
-    block
+    let mut blocks = Blocks::of(bytes);
+    blocks.pass_plain();
+    blocks.all(|block| marks_in(&block) == 0)
 }
 
 /// One bit for each byte that may not stand in a JSON string as it is: quotes, backslashes and
 /// control characters.
 #[inline(never)]
-pub(crate) fn marks_in(few: &[u8; FEW]) -> u32 {
-    let (parts, _) = few.as_chunks::<PART>();
-    marked(parts[0]).to_bitmask() | marked(parts[1]).to_bitmask() << PART
+pub(crate) fn marks_in(block: &[u8; BLOCK]) -> u64 {
+    bits(block, marked)
+}
+
+#[inline(never)]
+fn marks_in_few(few: &[u8; FEW]) -> u64 {
+    bits(few, marked)
 }
 
 fn has_marks(stretch: &[u8; STRETCH]) -> bool {
     let (parts, _) = stretch.as_chunks::<PART>();
-    parts.iter().fold(u8x16::ZERO, |any, part| any | marked(*part)).any()
+    parts.iter().fold(u8x16::ZERO, |any, part| any | marked(u8x16::new(*part))).any()
 }
 
 /// All bits of the bytes that are to be marked, and none of the others.
-fn marked(part: [u8; PART]) -> u8x16 {
-    let bytes = u8x16::new(part);
+fn marked(bytes: u8x16) -> u8x16 {
     let is_quote = bytes.simd_eq(u8x16::splat(b'"'));
     let is_backslash = bytes.simd_eq(u8x16::splat(b'\\'));
     is_control(bytes) | is_quote | is_backslash
@@ -182,10 +185,9 @@ mod tests {
             bytes in proptest::collection::vec(prop_oneof![200 => Just(b'a'), 1 => any::<u8>()], 0..400),
         ) {
             prop_assert_eq!(is_plain(&bytes), !bytes.iter().any(|byte| is_mark(*byte)));
-            let (fews, _) = bytes.as_chunks::<FEW>();
-            for few in fews {
-                let expect = (0..FEW).filter(|at| is_mark(few[*at])).fold(0, |bits, at| bits | 1 << at);
-                prop_assert_eq!(marks_in(few), expect);
+            for block in Blocks::of(&bytes) {
+                let expect = (0..BLOCK).filter(|at| is_mark(block[*at])).fold(0, |bits, at| bits | 1 << at);
+                prop_assert_eq!(marks_in(&block), expect);
             }
         }
 
