@@ -97,6 +97,16 @@ struct OfferedTool {
     entry: Json,
 }
 
+impl OfferedTool {
+    /// The arguments of a call as the tool takes them. One that destroys is refused first if its
+    /// word is missing: whoever calls must know that, whatever else is wrong.
+    fn parse(&self, arguments: Option<&Json>) -> Result<Value, Failure> {
+        let given = given(arguments)?;
+        consent::expect_word(self.spec, &given)?;
+        arguments::check(given, &self.schema)
+    }
+}
+
 /// One call, for the tool that runs.
 pub struct Call<'a> {
     /// The tools, for what they share.
@@ -223,7 +233,7 @@ impl Tools {
     pub fn question(&self, name: &str, arguments: Option<&Json>) -> Option<Question> {
         let offered = self.offered.load();
         let tool = &offered.tools[*offered.by_name.get(name)?];
-        Question::of(tool.spec, &given(arguments).ok()?)
+        Question::of(tool.spec, &tool.parse(arguments).ok()?)
     }
 
     /// What the tool of that name does to the world, if it is one of ours.
@@ -376,15 +386,14 @@ async fn run(
     arguments: Option<&Json>,
     call: &Call<'_>,
 ) -> Result<Outcome, Failure> {
-    let given = given(arguments)?;
+    let arguments = tool.parse(arguments)?;
     let asked = {
         let ask = call.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        consent::ask(tool.spec, &given, &ask)?
+        consent::ask(tool.spec, &arguments, &ask)
     };
-    if let Some(question) = asked {
-        return Ok(question);
+    if let Some(outcome) = asked {
+        return outcome;
     }
-    let arguments = arguments::check(given, &tool.schema)?;
     let running = AssertUnwindSafe((tool.spec.run)(arguments, call)).catch_unwind();
     running.await.unwrap_or_else(|_| {
         let message = format!("{} failed by a fault of Trove's own", tool.spec.name);

@@ -17,22 +17,28 @@ use crate::{
 /// What the question is called in the exchange with the client.
 const QUESTION: &str = "consent";
 
-/// Whether the tool may run: nothing, or the question that must be answered first.
+/// Refuses a call of a tool that destroys without its exact word.
+pub(super) fn expect_word(spec: &ToolSpec, arguments: &Value) -> Result<(), Failure> {
+    match spec.consent {
+        Some(word) if arguments.get("explicit_action").and_then(Value::as_str) != Some(word) => {
+            Err(refused(spec, word))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What is answered instead of running the tool, if it may not run: the question that must be
+/// answered first, or that the answer was no.
 pub(super) fn ask(
     spec: &ToolSpec,
     arguments: &Value,
     ask: &Ask,
-) -> Result<Option<Outcome>, Failure> {
-    let Some(word) = spec.consent else { return Ok(None) };
-    if arguments.get("explicit_action").and_then(Value::as_str) != Some(word) {
-        return Err(refused(spec, word));
-    }
-    if !ask.capabilities.as_ref().is_some_and(can_be_asked) {
-        return Ok(None);
-    }
+) -> Option<Result<Outcome, Failure>> {
+    spec.consent?;
+    ask.capabilities.as_ref().filter(|it| can_be_asked(it))?;
     let state = state_of(spec, arguments);
     let Some(answers) = &ask.answers else {
-        return Ok(Some(Outcome::needs_input(question(spec, arguments, &state))));
+        return Some(Ok(Outcome::needs_input(question(spec, arguments, &state))));
     };
     let is_same = answers.get_str("requestState").is_some_and(|given| given == state);
     let answer = answers.get("inputResponses").and_then(|all| all.get(QUESTION));
@@ -43,7 +49,7 @@ pub(super) fn ask(
                 .and_then(|content| content.get("confirm"))
                 .is_some_and(|confirm| confirm.as_str() == "true")
     });
-    if is_same && accepts { Ok(None) } else { Err(declined(spec)) }
+    (!is_same || !accepts).then(|| Err(declined(spec)))
 }
 
 /// Whether a client that says this of itself can put a form before the person.
@@ -62,14 +68,11 @@ pub struct Question {
 }
 
 impl Question {
-    /// What must be asked before the call, if it is one that consent may be given to.
+    /// What must be asked before a call with these arguments, if the tool needs consent.
     pub(super) fn of(spec: &ToolSpec, arguments: &Value) -> Option<Question> {
-        let word = spec.consent?;
-        let is_meant = arguments.get("explicit_action").and_then(Value::as_str) == Some(word);
-        is_meant.then(|| Question {
-            params: Json::of(&form(spec, arguments)),
-            state: state_of(spec, arguments),
-        })
+        spec.consent?;
+        let params = Json::of(&form(spec, arguments));
+        Some(Question { params, state: state_of(spec, arguments) })
     }
 
     /// The person's answer as it comes with a call; nothing: there was none.

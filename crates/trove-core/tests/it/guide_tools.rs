@@ -287,6 +287,12 @@ async fn a_client_that_can_ask_its_person_is_made_to() {
         let tool = "guide_document_remove";
         tools.call(&Caller::local(), tool, Some(&arguments), ask).await.unwrap()
     };
+    // Nobody is asked about a call that is refused anyway.
+    let mut misspelt = arguments.clone();
+    misspelt["pth"] = json!("old");
+    let refused: Value = call(&misspelt, None).await.body.to().unwrap();
+    assert_eq!(refused["structuredContent"]["error"], "InvalidArguments", "{refused}");
+    assert!(tools.question("guide_document_remove", Some(&Json::of(&misspelt))).is_none());
     let asked = call(&arguments, None).await;
     assert!(asked.needs_input && file.exists());
     let question: Value = asked.body.to().unwrap();
