@@ -2,15 +2,16 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use super::{AskError, Gateway, Rules, settle::Asked};
+use tokio::time::Instant;
+
+use super::{Gateway, Rules};
 use crate::{
-    access::Standing,
+    access::{Standing, audit::Outcome},
     caller::{Caller, Via},
     catalogue::Snapshot,
-    json::Json,
     knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Seen, Sight},
-    source::{Reply, SourceId},
+    source::SourceId,
     status::State,
     uri::PublicUri,
 };
@@ -40,30 +41,47 @@ pub enum FindError {
     NoIndex,
 }
 
+impl FindError {
+    /// The class of failure it is told as.
+    fn class(&self) -> &'static str {
+        match self {
+            FindError::Query(QueryError::Index { .. }) | FindError::Opening | FindError::NoIndex => {
+                "ResourceExecutionError"
+            }
+            FindError::Query(_) => "InvalidArguments",
+        }
+    }
+}
+
 impl Gateway {
     /// Looks for resources, among those the caller may read.
-    pub async fn find(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
-        let search = self.index.opened().await?.clone();
+    pub async fn find(&self, caller: &Caller, query: Query) -> Result<Found, FindError> {
         let caller = Caller { via: searching(caller.via), ..caller.clone() };
-        let asked = Asked::new(&caller, "find", "");
+        let began = Instant::now();
+        let found = self.look_for(&caller, query).await;
+        let outcome = match &found {
+            Ok(_) => Outcome::Done,
+            Err(error) => Outcome::Failed(error.class()),
+        };
+        self.settle_own(&caller, ("find", ""), began, outcome);
+        found
+    }
+
+    async fn look_for(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
+        let search = self.index.opened().await?.clone();
         self.demand.note();
         query.now = seconds(SystemTime::now());
         let wanted = query.sources.clone();
-        let sight = self.sight(&caller);
+        let sight = self.sight(caller);
         let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
         let hits =
-            work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }));
-        let told = match &hits {
-            Ok(_) => Ok(Reply::plain(Json::empty_object())),
-            Err(error) => Err(AskError::BadArguments { what: error.to_string() }),
-        };
-        self.settle(&asked, &told);
+            work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }))?;
         let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
         let members = self.current();
         let members = members.members().iter().map(|member| member.source.id().clone());
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
         let down = self.down().into_iter().filter(|(id, _)| is_wanted(id)).collect();
-        Ok(Found { hits: hits?, searched, down })
+        Ok(Found { hits, searched, down })
     }
 
     /// The names of resources that a name nobody has may have meant, by its words and their

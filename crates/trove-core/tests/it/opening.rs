@@ -1,9 +1,11 @@
 //! Questions that come while the search index is still being opened.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
+use serde_json::Value;
 use trove_core::{
     Caller, Gateway,
+    access::audit::{Audit, AuditConfig},
     gateway::FindError,
     search::{Config, Query, Search},
 };
@@ -42,4 +44,24 @@ async fn an_index_that_takes_long_to_open_is_said_to() {
     let with = GatewayBox::with(&[]).await;
     let _opening = with.gateway.open_search();
     assert!(matches!(ask(&with.gateway).await, Err(FindError::Opening)));
+}
+
+#[tokio::test]
+async fn a_search_without_an_index_leaves_a_line_in_the_audit_log() {
+    let with = GatewayBox::with(&[]).await;
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("audit.jsonl");
+    with.gateway.adopt_audit(Audit::start(AuditConfig::in_file(&file)));
+    assert!(ask(&with.gateway).await.is_err());
+    let written = async {
+        loop {
+            let lines = std::fs::read_to_string(&file).unwrap_or_default();
+            if let Some(line) = lines.lines().next() {
+                return serde_json::from_str::<Value>(line).expect("a line of JSON");
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let line = tokio::time::timeout(Duration::from_secs(20), written).await.expect("a line");
+    assert_eq!((&line["action"], &line["outcome"]), (&"find".into(), &"failed".into()), "{line}");
 }
