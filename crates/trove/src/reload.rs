@@ -4,7 +4,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use notify::{RecursiveMode, Watcher as _};
@@ -21,6 +21,9 @@ use crate::{
 
 /// Editors write a file in several steps; this long after the last one it is read.
 const SETTLE: Duration = Duration::from_millis(150);
+/// So often it is looked for a change that no event tells of: behind a link, in a folder that was
+/// replaced, on a disk of another machine.
+const LOOK: Duration = Duration::from_secs(2);
 
 /// The file to follow, and how it was loaded.
 pub struct Followed {
@@ -63,14 +66,35 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
     if let Err(error) = watcher.watch(state, RecursiveMode::NonRecursive) {
         warn!(%error, "approvals will not be seen; restart to take them over");
     }
+    let stamp = || followed.file.as_deref().and_then(Stamp::of);
+    let mut known = stamp();
     loop {
         tokio::select! {
             () = stop.cancelled() => return,
             change = changes.recv() => if change.is_none() { return },
+            () = tokio::time::sleep(LOOK) => if stamp() == known { continue },
         }
         tokio::time::sleep(SETTLE).await;
         let _ = changes.try_recv();
+        known = stamp();
         take_over(&followed, &live).await;
+    }
+}
+
+/// What changes with a file, wherever its name leads.
+#[derive(PartialEq, Eq)]
+struct Stamp {
+    file: PathBuf,
+    len: u64,
+    modified: Option<SystemTime>,
+}
+
+impl Stamp {
+    /// Nothing: there is no file.
+    fn of(name: &Path) -> Option<Stamp> {
+        let file = name.canonicalize().ok()?;
+        let about = file.metadata().ok()?;
+        Some(Stamp { len: about.len(), modified: about.modified().ok(), file })
     }
 }
 

@@ -119,3 +119,22 @@ async fn what_is_watched_stays_watched_when_its_server_is_changed() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_change_behind_a_link_is_taken_over_too() {
+    let folder = Folder::with("");
+    let file = folder.path().join("trove.toml");
+    let real = folder.path().join("kept-elsewhere/real.toml");
+    folder.put("kept-elsewhere/real.toml", &config(&[server("kept", 1)]));
+    std::fs::remove_file(&file).expect("a file");
+    std::os::unix::fs::symlink(&real, &file).expect("a link");
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["kept"]).await;
+    std::fs::write(&real, config(&[server("kept", 1), server("added", 1)])).expect("a write");
+    trove.ready(&["added"]).await;
+
+    // As a folder of settings is replaced as a whole.
+    std::fs::remove_dir_all(real.parent().expect("a folder")).expect("it goes");
+    folder.put("kept-elsewhere/real.toml", &config(&[server("other", 1)]));
+    trove.ready(&["other"]).await;
+}
