@@ -83,7 +83,7 @@ impl Watching {
         if let Watch::Poll { every } = self.mode
             && !self.conversation.hello.offers.subscribe
         {
-            return self.poll(every).await;
+            return self.poll(every, had).await;
         }
         if is_modern {
             self.listen(had).await;
@@ -170,8 +170,9 @@ impl Watching {
     }
 
     /// Reads every watched resource now and then, and reports those that differ.
-    async fn poll(&mut self, every: Duration) {
+    async fn poll(&mut self, every: Duration, had: BTreeSet<LocalUri>) {
         let mut seen: BTreeMap<LocalUri, u64> = BTreeMap::new();
+        let mut missed = Some(had);
         loop {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             seen.retain(|uri, _| wanted.contains(uri));
@@ -183,6 +184,9 @@ impl Watching {
                 }
             }
             self.in_force.send_replace(InForce { revision, ..InForce::default() });
+            if let Some(missed) = missed.take() {
+                self.report_missed(&missed).await;
+            }
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
                 () = tokio::time::sleep(every) => {}

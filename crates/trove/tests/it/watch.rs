@@ -195,6 +195,17 @@ async fn a_server_that_says_nothing_is_read_now_and_then_if_told_so() {
 }
 
 #[tokio::test]
+async fn what_such_a_server_changed_before_it_was_restarted_is_said() {
+    let polled = mute("legacy").set("watch = \"poll\"\npoll_interval_ms = 100");
+    let trove = Trove::with(&[polled]).await;
+    let client = trove.any_client().await;
+    let _following = client.follow(&["toy://counter"]).await;
+    let pid = body(&client.text("toy://pid").await).parse().ok().and_then(Pid::from_raw);
+    kill_process(pid.expect("a toy tells its pid"), Signal::KILL).expect("it is there");
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "toy://counter");
+}
+
+#[tokio::test]
 async fn without_polling_the_refusal_says_what_would_help() {
     for era in ERAS {
         let trove = Trove::with(&[mute(era)]).await;
