@@ -22,6 +22,8 @@ pub(crate) struct Parser {
     name: String,
     data: BytesMut,
     has_data: bool,
+    /// The last line ended with `\r`: a `\n` that comes next belongs to it.
+    after_cr: bool,
     limit: usize,
 }
 
@@ -33,6 +35,7 @@ impl Parser {
             name: String::new(),
             data: BytesMut::new(),
             has_data: false,
+            after_cr: false,
             limit,
         }
     }
@@ -54,20 +57,19 @@ impl Parser {
     }
 
     fn next_line(&mut self) -> Option<BytesMut> {
+        if !self.buffer.is_empty() && std::mem::take(&mut self.after_cr) && self.buffer[0] == b'\n'
+        {
+            self.buffer.advance(1);
+        }
         let at = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]);
         let Some(end) = at.map(|at| at + self.searched) else {
             self.searched = self.buffer.len();
             return None;
         };
-        // `\r\n` is one line end; a lone `\r` at the end of a chunk may be half of one.
-        let is_cr = self.buffer[end] == b'\r';
-        if is_cr && end + 1 == self.buffer.len() {
-            self.searched = end;
-            return None;
-        }
         let line = self.buffer.split_to(end);
-        let is_crlf = is_cr && self.buffer.get(1) == Some(&b'\n');
-        self.buffer.advance(if is_crlf { 2 } else { 1 });
+        // `\r\n` is one line end, also where a chunk ends between the two.
+        self.after_cr = self.buffer[0] == b'\r';
+        self.buffer.advance(1);
         self.searched = 0;
         Some(line)
     }
@@ -155,6 +157,13 @@ mod tests {
             let chunks: Vec<&[u8]> = cuts.windows(2).map(|w| &STREAM[w[0]..w[1]]).collect();
             prop_assert_eq!(events(&chunks), expected());
         }
+    }
+
+    #[test]
+    fn a_stream_may_end_with_half_a_line_end() {
+        let expect = [("message".to_owned(), "a".to_owned())];
+        assert_eq!(events(&[b"data: a\r\r"]), expect);
+        assert_eq!(events(&[b"data: a\r", b"\n\r", b"\n"]), expect);
     }
 
     #[test]
