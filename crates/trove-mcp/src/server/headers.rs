@@ -26,6 +26,14 @@ pub(crate) fn is_modern(headers: &HeaderMap, request_meta: Option<&Json>) -> boo
     claims || header.is_some_and(|v| Version::parse(v).is_none_or(Version::is_modern))
 }
 
+/// Refuses a request of a session whose header names a version that nobody speaks.
+pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), RpcError> {
+    match text(headers, VERSION) {
+        Some(version) if Version::parse(version).is_none() => Err(unsupported(version)),
+        _ => Ok(()),
+    }
+}
+
 /// Checks a modern request's headers against its body.
 pub(crate) fn check(
     headers: &HeaderMap,

@@ -358,6 +358,9 @@ impl HttpDoor {
                 ),
             };
         };
+        if let Err(error) = headers::check_version(headers) {
+            return bad_request(Some(&request.id), &error);
+        }
         let asking = session.session.asking(&self.server, &request, &admitted.caller);
         let id = request.id.clone();
         let has_effects = self.server.has_effects(&request);

@@ -214,6 +214,20 @@ async fn a_batch_is_answered_in_the_version_that_has_batches() {
 }
 
 #[tokio::test]
+async fn a_version_that_nobody_speaks_is_refused_in_a_session_too() {
+    let trove = Trove::with(&[toy("one", "")]).await;
+    let client = trove.older_client(Door::Http, "2025-11-25").await;
+    let session = client.session().expect("a legacy client has a session");
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    let own = |version: &str| {
+        post(&trove).header("Mcp-Session-Id", session).header("MCP-Protocol-Version", version)
+    };
+    for (version, status) in [("1999-01-01", 400), ("", 400), ("2025-11-25", 200)] {
+        assert_eq!(send(own(version), &ping).await.status(), status, "{version}");
+    }
+}
+
+#[tokio::test]
 async fn headers_that_do_not_repeat_the_body_are_refused() {
     const MISMATCH: (u16, i64) = (400, -32020);
     let trove = Trove::with(&[toy("one", "")]).await;
