@@ -1,9 +1,9 @@
 //! `trove config`: check, show, schema.
 
-use super::{Failed, exit, load_as_is, say};
+use super::{Failed, configure, exit, load_as_is, say};
 use crate::{
     cli::{ConfigCommand, Global},
-    config,
+    config::{self, Overrides},
 };
 
 pub(super) fn config(global: &Global, command: ConfigCommand) -> Result<(), Failed> {
@@ -18,12 +18,12 @@ pub(super) fn config(global: &Global, command: ConfigCommand) -> Result<(), Fail
             return Ok(());
         }
         ConfigCommand::Show(command) if command.origin => {
-            let loaded = load_as_is(global)?;
+            let (loaded, _) = configure(global, Overrides::default())?;
             let origins = config::show_origins(&loaded.config);
             if command.output.json { format!("{:#}\n", origins.0) } else { origins.1 }
         }
         ConfigCommand::Show(command) => {
-            let loaded = load_as_is(global)?;
+            let (loaded, _) = configure(global, Overrides::default())?;
             if command.output.json {
                 format!("{:#}\n", config::show(&loaded.config))
             } else {

@@ -262,6 +262,20 @@ async fn a_right_configuration_is_confirmed_and_shown_without_its_secrets() {
 }
 
 #[tokio::test]
+async fn a_configuration_that_is_not_there_or_broken_is_not_shown_as_if_it_held() {
+    let folder = Folder::with("[servers.one\n");
+    for args in [&["config", "show"][..], &["config", "show", "--json", "--config", "/nonexistent"]]
+    {
+        let ran = folder.run(args).await;
+        assert_eq!(ran.code, CONFIG, "{args:?}: {ran:?}");
+        assert!(
+            ran.stderr.contains("trove.toml") || ran.stderr.contains("/nonexistent"),
+            "{ran:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn an_address_that_is_taken_is_said_to_be() {
     let trove = Trove::start("").await;
     let taken = trove.url.trim_start_matches("http://").trim_end_matches("/mcp");
