@@ -168,6 +168,11 @@ pub(crate) fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
     Some(items.into_iter().map(|item| text.slice_ref(item.as_bytes())).collect())
 }
 
+/// The messages of a server: one, or those of a batch, as in 2025-03-26.
+pub(crate) fn messages(text: &Bytes) -> Vec<Bytes> {
+    parse_batch(text).unwrap_or_else(|| vec![text.clone()])
+}
+
 /// Why a batch is not taken.
 pub(crate) fn no_batch() -> RpcError {
     let text = format!(

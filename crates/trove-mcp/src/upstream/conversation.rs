@@ -118,7 +118,11 @@ impl Conversation {
         };
         let call = Call { id, method, params: params.to_text(), repeated, notices: ask.notices };
         let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
-        Ok(outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?)
+        let result = outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?;
+        if !result.as_str().trim_start().starts_with('{') {
+            return Err(SourceError::Malformed { what: "the result is no object".to_owned() });
+        }
+        Ok(result)
     }
 
     /// Learns from a list of tools which arguments they want repeated in headers.

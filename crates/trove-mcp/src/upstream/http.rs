@@ -29,7 +29,7 @@ use crate::{
     era::Version,
     repeated,
     sse::Parser,
-    wire::{self, Message},
+    wire::{self, BadMessage, Message},
 };
 
 const SESSION: HeaderName = HeaderName::from_static(repeated::SESSION);
@@ -285,7 +285,7 @@ impl Shared {
             self.closed.cancel();
             return Err(LinkError::Lost);
         }
-        match wire::parse(&body) {
+        match self.answer_among(&body, &call).await {
             // A refusal may have no id to repeat; an answer must repeat ours.
             Ok(Message::Response { outcome: Err(error), .. }) => Err(LinkError::Rpc(error)),
             Ok(Message::Response { id, outcome: Ok(result) })
@@ -308,7 +308,7 @@ impl Shared {
             let chunk = chunk.map_err(|_| LinkError::Lost)?;
             parser.push(&chunk).map_err(|_| LinkError::TooLarge(self.longest))?;
             while let Some(event) = parser.next() {
-                match wire::parse(&event.data) {
+                match self.answer_among(&event.data, call).await {
                     Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
                         return outcome.map_err(LinkError::Rpc);
                     }
@@ -318,6 +318,24 @@ impl Shared {
             }
         }
         Err(LinkError::Lost)
+    }
+
+    /// The message, or of a batch the answer to this request; the others are handed on.
+    async fn answer_among(&self, text: &Bytes, call: &Call) -> Result<Message, BadMessage> {
+        let Some(batch) = wire::parse_batch(text) else { return wire::parse(text) };
+        let mut answer = Err(BadMessage::NotRpc { id: None });
+        for part in batch {
+            match wire::parse(&part) {
+                Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
+                    answer = Ok(Message::Response { id, outcome });
+                }
+                Ok(message) => self.take(message, Some(call)).await,
+                Err(_) => {
+                    debug!(source = %self.source, "a part of a batch that is no message; skipped")
+                }
+            }
+        }
+        answer
     }
 
     /// Takes a message that is not the answer to the request of this stream.
@@ -372,8 +390,10 @@ impl Shared {
                     break;
                 }
                 while let Some(event) = parser.next() {
-                    if let Ok(message) = wire::parse(&event.data) {
-                        self.take(message, None).await;
+                    for text in wire::messages(&event.data) {
+                        if let Ok(message) = wire::parse(&text) {
+                            self.take(message, None).await;
+                        }
                     }
                 }
             }

@@ -90,9 +90,18 @@ impl Mux {
         self.outbox.send(frame).await.map_err(|_| LinkError::Lost)
     }
 
-    /// Takes one message from the server; false if it was no message at all.
+    /// Takes a message from the server, or a batch of them; false if it was no message at all.
     pub(crate) async fn deliver(&self, text: Bytes) -> bool {
-        match wire::parse(&text) {
+        let Some(batch) = wire::parse_batch(&text) else { return self.deliver_one(&text).await };
+        let mut is_message = false;
+        for part in batch {
+            is_message |= self.deliver_one(&part).await;
+        }
+        is_message
+    }
+
+    async fn deliver_one(&self, text: &Bytes) -> bool {
+        match wire::parse(text) {
             Ok(Message::Response { id, outcome }) => self.answer(&id, outcome),
             Ok(Message::Notification { method, params }) => {
                 let notice = params.as_ref().and_then(|params| notice_of(&method, params));

@@ -128,7 +128,11 @@ impl Exchange {
     /// A result in the shape of the era.
     fn finished(&self, result: &str, hints: &str) -> Frame {
         if self.era == Era::Legacy {
-            return Frame::answer(result_message(&self.id, result));
+            let message = result_message(&self.id, result);
+            return Frame::answer(match self.toy.options.has(Fault::Batch) {
+                true => format!("[{},{message}]", notification("notifications/other", "{}")),
+                false => message,
+            });
         }
         let about = server_info(&self.toy.options);
         let members = format!(

@@ -123,6 +123,7 @@ pub enum Fault {
     Fork,
     ForkSetsid,
     WrongId,
+    Batch,
     FloodListChanged,
     DropUpdated,
     DropListChanged,
@@ -134,7 +135,7 @@ pub enum Fault {
 }
 
 /// Every fault: its spelling, the unit of its amount (empty when it takes none), and what it does.
-const FAULTS: [(Fault, &str, &str, &str); 34] = [
+const FAULTS: [(Fault, &str, &str, &str); 35] = [
     (Fault::HangInit, "hang:init", "", "answers nothing at all"),
     (Fault::HangRead, "hang:read", "", "never answers resources/read"),
     (Fault::DelayInit, "delay:init", "MS", "reads nothing before that time has passed"),
@@ -176,6 +177,7 @@ const FAULTS: [(Fault, &str, &str, &str); 34] = [
         "",
         "sends answers with ids nobody asked for before each right one",
     ),
+    (Fault::Batch, "batch", "", "before 2026-07-28, answers in a batch with a notification"),
     (
         Fault::FloodListChanged,
         "flood:listchanged",

@@ -250,3 +250,26 @@ async fn a_server_that_changed_its_era_is_met_again() {
     let trove = Trove::start_in(&folder).await;
     assert_eq!(trove.source("one", is_ready).await["protocol"], "2026-07-28");
 }
+
+#[tokio::test]
+async fn a_server_may_answer_in_batches() {
+    const ARGS: &str = "--era legacy --version 2025-03-26 --resources 3 --fault batch";
+    // Before other messages the answer comes in a stream.
+    let streamed = format!("{ARGS} --fault wrongid");
+    let remotes = [
+        Remote::http("body", &format!("{ARGS} --scheme body")).await,
+        Remote::http("stream", &format!("{streamed} --scheme stream")).await,
+        Remote::sse("sse", &format!("{ARGS} --scheme sse")).await,
+    ];
+    let mut toys: Vec<Toy> = remotes.iter().map(Remote::toy).collect();
+    toys.push(toy("stdio", &format!("{ARGS} --scheme stdio")));
+    let trove = Trove::with(&toys).await;
+    let client = trove.any_client().await;
+    for toy in &toys {
+        let id = toy.id();
+        assert!(
+            client.text(&format!("{id}://item/1")).await.starts_with(&format!("{id}|")),
+            "{id}"
+        );
+    }
+}
