@@ -137,6 +137,9 @@ fn show_text<'a>(
             Err(_) => {}
         }
     }
+    if asked.format == Format::Json && !is_whole && !crate::json::is_json(words.text().trim()) {
+        return Err(not_json());
+    }
     let note = match (is_whole, is_deep) {
         (true, true) => Some(TOO_DEEP),
         (false, _) if wants_json => Some(PART_OF_JSON),
@@ -294,10 +297,7 @@ impl Several<'_> {
         if is_before || self.next_offset.is_some() {
             return Ok(());
         }
-        let frame = PART
-            + content.uri.len().min(MAX_URI)
-            + content.mime.as_ref().map_or(0, |m| m.len().min(MAX_MIME));
-        let left = self.room.saturating_sub(frame);
+        let left = self.room_beside(content);
         let is_first = self.parts.is_empty();
         if left == 0 && !is_first {
             self.next_offset = Some(begin);
@@ -330,6 +330,12 @@ impl Several<'_> {
         Ok(())
     }
 
+    /// The room that is left once the content has its URI and its type.
+    fn room_beside(&self, content: &Content<'_>) -> usize {
+        let mime = content.mime.as_ref().map_or(0, |mime| mime.len().min(MAX_MIME));
+        self.room.saturating_sub(PART + content.uri.len().min(MAX_URI) + mime)
+    }
+
     /// Contents without a match, and binaries, are left out.
     fn search(
         &mut self,
@@ -338,12 +344,13 @@ impl Several<'_> {
         pattern: &str,
     ) -> Result<(), Failure> {
         let Form::Text(text) = form else { return Ok(()) };
-        let found = grep(&text.words.text(), pattern, self.room, self.patterns)?;
+        let left = self.room_beside(content);
+        let found = grep(&text.words.text(), pattern, left, self.patterns)?;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }
         if found.shown > 0 {
-            self.room = self.room.saturating_sub(found.text.len());
+            self.room = left.saturating_sub(found.text.len());
             let piece = Piece { key: "text", data: quote(&found.text), next: None, cost: 0 };
             self.parts.push(part(content, form, piece));
         }

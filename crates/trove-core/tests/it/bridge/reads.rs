@@ -1,7 +1,7 @@
 //! What a read gives: the payload once, equal to the native one.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use serde_json::json;
+use serde_json::{Value, json};
 use trove_core::{Json, source::Ask};
 
 use super::{Bridge, nobody, source, text_of};
@@ -148,6 +148,39 @@ async fn several_contents_are_all_given_in_order() {
     let none = bridge.ok(json!({ "uri": "many://none" })).await;
     assert_eq!((&none["data"], &none["size"]), (&json!([]), &json!(0)));
     assert!(none["metadata"]["note"].is_string(), "an empty read is explained");
+}
+
+#[tokio::test]
+async fn grep_over_many_contents_keeps_to_the_size_asked_for() {
+    let srv = source("srv", &["log://many"]);
+    let long = "x".repeat(300);
+    let contents: Vec<Value> =
+        (0..2000).map(|n| json!({ "uri": format!("log://{long}/{n}"), "text": "hit" })).collect();
+    srv.give("log://many", json!({ "contents": contents }).to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    for (asked, most) in [(json!({}), 32 * 1024), (json!({ "maxSize": 1000 }), 1000)] {
+        let mut asked = asked;
+        asked["uri"] = json!("log://many");
+        asked["grep"] = json!("hit");
+        let object = bridge.ok(asked).await;
+        let size = object["data"].to_string().len();
+        assert!(size <= most + most / 8, "{size} of {most}");
+        assert!(object["data"].as_array().is_some_and(|parts| !parts.is_empty()));
+        assert_eq!(object["metadata"]["matched_lines"], 2000);
+        assert_eq!(object["metadata"]["truncated"], true);
+    }
+}
+
+#[tokio::test]
+async fn a_long_text_is_not_called_json_because_it_is_asked_for_as_such() {
+    let srv = source("srv", &["doc://long", "doc://json"]);
+    srv.give_text("doc://long", "text/plain", &"not json at all\n".repeat(5000));
+    let json = format!("[{}1]", "1,".repeat(40_000));
+    srv.give_text("doc://json", "text/plain", &json);
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.failure(json!({ "uri": "doc://long", "format": "json" })).await;
+    let part = bridge.ok(json!({ "uri": "doc://json", "format": "json" })).await;
+    assert_eq!(part["metadata"]["truncated"], true);
 }
 
 #[tokio::test]
