@@ -11,7 +11,7 @@ use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
 use tokio::time::Instant;
-use tracing::{debug, error, trace};
+use tracing::{debug, error, trace, warn};
 
 use super::{
     Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
@@ -302,8 +302,15 @@ impl Tools {
             }
             Err(failure) => {
                 error!("Tool {name} failed: {}", failure.class().as_str());
-                debug!(tool = name, message = failure.message(), "failure");
-                failure.to_reply(call.settings.mask_error_details)
+                let is_masked = call.settings.mask_error_details;
+                match failure.cause().filter(|_| is_masked) {
+                    // The caller is told to look here.
+                    Some(cause) => {
+                        warn!(tool = name, message = failure.message(), cause, "failure")
+                    }
+                    None => debug!(tool = name, message = failure.message(), "failure"),
+                }
+                failure.to_reply(is_masked)
             }
         };
         Some(answer)

@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::{
+    content::escape_line,
     json::{Json, Object, push_escapes, quote},
     source::Reply,
 };
@@ -233,6 +234,13 @@ impl Failure {
     /// Its message.
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    /// What exactly happened, on one line.
+    pub(super) fn cause(&self) -> Option<String> {
+        let told = self.0.exception.as_ref().map(|(kind, message)| format!("{kind}: {message}"));
+        let cause = told.or_else(|| self.0.details.as_ref().map(Value::to_string))?;
+        Some(escape_line(&cause).into_owned())
     }
 
     /// One more thing to do about it.
