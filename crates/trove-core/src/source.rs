@@ -3,6 +3,8 @@
 //! An upstream MCP server is one, local knowledge is one, what the gateway says about
 //! itself is one. A Source knows its own names only; it never sees a public one.
 
+pub(crate) mod meaning;
+
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;

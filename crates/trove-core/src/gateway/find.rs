@@ -45,9 +45,9 @@ impl FindError {
     /// The class of failure it is told as.
     fn class(&self) -> &'static str {
         match self {
-            FindError::Query(QueryError::Index { .. }) | FindError::Opening | FindError::NoIndex => {
-                "ResourceExecutionError"
-            }
+            FindError::Query(QueryError::Index { .. })
+            | FindError::Opening
+            | FindError::NoIndex => "ResourceExecutionError",
             FindError::Query(_) => "InvalidArguments",
         }
     }

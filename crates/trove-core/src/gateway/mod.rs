@@ -6,6 +6,7 @@
 
 mod actions;
 mod arrivals;
+mod completing;
 mod crawl;
 mod documents;
 mod error;

@@ -105,10 +105,11 @@ impl Gateway {
         ask.visible = self.visible(caller, route.source.id().as_str());
         let answer = self.fetch(caller, &route, ask).await;
         let source = route.source.id().clone();
-        let answer = answer.map_err(|error| AskError::Source {
-            source_id: source.clone(),
-            uri: Some(uri.clone()),
-            error,
+        let answer = answer.map_err(|error| {
+            if error.means_not_found() && self.has_secrets(caller, &snapshot, &route) {
+                return AskError::not_found(uri);
+            }
+            AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error }
         })?;
         let Cached { reply, fetched_at, age, hit, stale } = answer;
         let body = rewrite::contents(&snapshot, &source, &reply.body);
@@ -142,7 +143,9 @@ impl Gateway {
         let (source, arguments) = self.once_known(None, find).await.1?;
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, source.id().as_str());
-        perform(&source, None, Operation::Complete { arguments }, ask).await
+        let operation = Operation::Complete { arguments: arguments.clone() };
+        let reply = perform(&source, None, operation, ask).await?;
+        Ok(self.without_hidden_values(caller, source.id(), &arguments, reply))
     }
 
     /// The way to what `uri` names, once that can be known, and the Snapshot it is in.
@@ -201,6 +204,15 @@ impl Gateway {
             }),
             (Standing::Hidden, _) => Err(AskError::not_found(uri)),
         }
+    }
+
+    /// Whether the owner's own words, that nothing is there, would tell this name from one that is
+    /// hidden: of what is hidden the owner is never asked.
+    fn has_secrets(&self, caller: &Caller, snapshot: &Snapshot, route: &Route) -> bool {
+        let id = route.source.id();
+        !route.source.is_builtin()
+            && snapshot.listed(id, route.local.as_str()).is_none()
+            && self.rules().access().standings(caller).contains(&Standing::Hidden)
     }
 
     /// Among several owners only those count that the caller may know of.

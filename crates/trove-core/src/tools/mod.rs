@@ -39,7 +39,6 @@ pub use call::{Call, Settings, Tools, listed};
 pub use consent::{Question, can_be_asked};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
-pub use get_resource::means_not_found;
 pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, clients};
 pub use outcome::{Class, Failure, Outcome};
 

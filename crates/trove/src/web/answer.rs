@@ -7,9 +7,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use trove_core::{
-    Json, SourceError, content::escape_line, gateway::AskError, tools::means_not_found,
-};
+use trove_core::{Json, SourceError, content::escape_line, gateway::AskError};
 
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;
@@ -85,7 +83,7 @@ pub(super) fn explain(error: &AskError) -> Response {
 }
 
 fn of_source(error: &SourceError) -> (StatusCode, &'static str, Vec<&'static str>) {
-    if means_not_found(error) {
+    if error.means_not_found() {
         let next = "The server lists it no longer, or never did; look at what it lists now.";
         return (StatusCode::NOT_FOUND, "NotFound", vec![next]);
     }

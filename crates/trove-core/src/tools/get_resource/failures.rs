@@ -2,15 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    meaning::{self, Meaning},
-    misfits, nearest,
-};
+use super::{misfits, nearest};
 use crate::{
     catalogue::{TemplateEntry, naming},
     content::escape_line,
     gateway::{AskError, View},
-    source::{SourceError, SourceId},
+    source::{
+        SourceError, SourceId,
+        meaning::{self, Meaning},
+    },
     template::Bindings,
     tools::{Call, Class, Failure},
     uri::PublicUri,
@@ -169,8 +169,22 @@ pub(super) async fn of_source(
             "Ask again if it is still wanted.",
         )
         .retryable(true),
+        // What nobody listed and a server calls wrong is no name of anything it has.
+        Meaning::Failed { .. }
+            if error.blames_arguments()
+                && view.snapshot().listed(source, &local_name(uri, source)).is_none() =>
+        {
+            not_found(call, view, uri, source, error).await
+        }
         Meaning::Failed { .. } => failed(uri, source, error),
     }
+}
+
+/// What the Source calls it.
+fn local_name(uri: &PublicUri, source: &SourceId) -> String {
+    naming::split_qualified(uri.as_str())
+        .filter(|(id, _)| id == source)
+        .map_or_else(|| uri.to_string(), |(_, local)| local.to_string())
 }
 
 /// The Source failed, and nothing better can be said of it.
@@ -201,9 +215,7 @@ async fn not_found(
     error: &SourceError,
 ) -> Failure {
     let snapshot = view.snapshot();
-    let local = naming::split_qualified(uri.as_str())
-        .filter(|(id, _)| id == source)
-        .map_or_else(|| uri.to_string(), |(_, local)| local.to_string());
+    let local = local_name(uri, source);
     let details = details(source, error);
     if let Some((entry, values)) = snapshot.template_of(source, &local) {
         return nothing_there(source, entry, &values).details(details);

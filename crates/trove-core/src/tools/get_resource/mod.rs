@@ -83,11 +83,6 @@ fn default_size() -> usize {
     DEFAULT_SIZE
 }
 
-/// Whether an error of a Source says that nothing is there, in whatever words.
-pub fn means_not_found(error: &SourceError) -> bool {
-    meaning::of(error) == meaning::Meaning::NotFound
-}
-
 impl Tool for GetResource {
     const NAME: &'static str = "get_resource";
     const TOOLSET: Toolset = Toolset::Resources;

@@ -201,6 +201,55 @@ async fn what_is_hidden_fails_as_what_is_absent() {
 }
 
 #[tokio::test]
+async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
+    let srv = Arc::new(
+        FakeSource::new("srv", &["x://open", "x://secret"]).with_templates(&["x://item/{id}"]),
+    );
+    srv.fail_others(refused(-32002, "Resource not found"));
+    srv.complete_with(&["secret", "plain"], Duration::ZERO);
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[("x://secret", "admin", false), ("x://item/secret", "admin", false)]);
+    for (hidden, absent) in [
+        ("x://secret", "x://sacred"),
+        ("srv+x://secret", "srv+x://sacred"),
+        ("x://item/secret", "x://item/sacred"),
+    ] {
+        let told = async |uri: &str| {
+            let mut failure = bridge.failure(json!({ "uri": uri })).await;
+            // The nearest name goes by the spelling of the one that was asked for.
+            failure["suggested_actions"][0] = Value::Null;
+            failure.to_string()
+        };
+        let absent = told(absent).await.replace("sacred", "secret");
+        assert_eq!(told(hidden).await, absent);
+    }
+    let unfilled = bridge.failure(json!({ "uri": "x://item/" })).await;
+    assert_eq!(unfilled["known_values"], json!(["plain"]), "{unfilled}");
+    // Whoever may know of everything is told what the server said.
+    let admin = somebody(&["admin"]);
+    let told = bridge.object_for(&admin, json!({ "uri": "x://item/sacred" })).await;
+    assert_eq!(told["error"], "NotFound", "{told}");
+}
+
+#[tokio::test]
+async fn what_a_server_calls_a_wrong_argument_is_a_wrong_name_unless_it_lists_it() {
+    let srv = Arc::new(FakeSource::new("srv", &["x://a"]).with_templates(&["x://item/{id}"]));
+    srv.fail_others(refused(-32602, "Invalid params: bad uri"));
+    srv.fail("x://a", refused(-32602, "Invalid params: out of order"));
+    let bridge = Bridge::over(&[&srv]).await;
+    for (uri, class) in [
+        ("x://item/", "MissingTemplateVariable"),
+        ("x://item/a b", "InvalidTemplateVariable"),
+        ("x://item/none", "NotFound"),
+        ("x://nothing", "InvalidURI"),
+        ("x://a", "ResourceExecutionError"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], class, "{uri}: {failure}");
+    }
+}
+
+#[tokio::test]
 async fn the_servers_own_refusal_is_reported_as_such() {
     let srv = source("srv", &["x://1", "x://2", "x://3", "x://4"]);
     srv.fail("x://1", refused(401, "no"));

@@ -1,0 +1,85 @@
+//! Completions, without the names of what is hidden.
+
+use super::Gateway;
+use crate::{
+    access::Standing,
+    caller::Caller,
+    json::{Json, Object, items, string},
+    source::{Reply, SourceId},
+    template::{Bindings, UriTemplate},
+};
+
+/// Stands for a variable that has no value yet.
+const ANYTHING: &str = "-";
+
+impl Gateway {
+    /// The values of a completion that do not lead to what is hidden from the caller. The
+    /// arguments are those the owner was asked with.
+    pub(super) fn without_hidden_values(
+        &self,
+        caller: &Caller,
+        id: &SourceId,
+        arguments: &Json,
+        reply: Reply,
+    ) -> Reply {
+        let rules = self.rules();
+        if !rules.access().standings(caller).contains(&Standing::Hidden) {
+            return reply;
+        }
+        let Some(filled) = Filled::of(arguments) else { return reply };
+        let is_shown = |value: &str| {
+            let standing = |uri: String| rules.standing(caller, id.as_str(), &uri).0;
+            filled.uri(value).is_none_or(|uri| standing(uri) != Standing::Hidden)
+        };
+        let body = with_values(&reply.body, is_shown);
+        Reply { body: body.unwrap_or_else(|| reply.body.clone()), ..reply }
+    }
+}
+
+/// A template with all its values but the one that is completed.
+struct Filled {
+    template: UriTemplate,
+    values: Bindings,
+    name: String,
+}
+
+impl Filled {
+    /// Nothing: no template is completed, or none that is one.
+    fn of(arguments: &Json) -> Option<Filled> {
+        let template = UriTemplate::parse(&arguments.get("ref")?.get_str("uri")?).ok()?;
+        let name = arguments.get("argument")?.get_str("name")?;
+        let known = arguments.get("context").and_then(|context| context.get("arguments"));
+        let value = |name: &str| known.as_ref().and_then(|known| known.get_str(name));
+        let values = template
+            .variables()
+            .map(|name| (name.to_owned(), value(name).unwrap_or_else(|| ANYTHING.to_owned())))
+            .collect();
+        Some(Filled { template, values, name })
+    }
+
+    /// Where this value leads.
+    fn uri(&self, value: &str) -> Option<String> {
+        let mut values = self.values.clone();
+        values.bind(self.name.as_str(), value);
+        self.template.expand(&values).ok()
+    }
+}
+
+/// The answer with only these of its values; nothing where it has no others.
+fn with_values(body: &Json, is_shown: impl Fn(&str) -> bool) -> Option<Json> {
+    let mut answer = body.object()?;
+    let mut completion = Object::parse(answer.get("completion")?)?;
+    let all = items(completion.get("values")?)?;
+    let is_kept = |value: &&str| string(value).is_none_or(|value| is_shown(&value));
+    let kept: Vec<&str> = all.iter().copied().filter(is_kept).collect();
+    if kept.len() == all.len() {
+        return None;
+    }
+    let values = format!("[{}]", kept.join(","));
+    completion.set("values", values);
+    // It counts what is hidden.
+    completion.remove("total");
+    let completion = completion.to_text();
+    answer.set("completion", completion);
+    Some(answer.to_json())
+}
