@@ -47,7 +47,7 @@ pub(super) async fn explain(call: &Call<'_>, uri: &PublicUri, error: &AskError) 
         AskError::Source { source_id, error, .. } => {
             of_source(call, &view, uri, source_id, error).await
         }
-        AskError::BadArguments { what } => malformed(&view, what),
+        AskError::BadArguments { what } => malformed(&view, uri.as_str(), what),
         AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::TooManyWatches { .. } => {
             Failure::new(Class::InternalError, shown(&error.to_string()), DISCOVER)
         }
@@ -64,11 +64,20 @@ fn ambiguous(error: &AskError, candidates: &[PublicUri]) -> Failure {
 }
 
 /// The URI cannot be a name of anything.
-pub(super) fn malformed(view: &View, what: &str) -> Failure {
-    let total = total(view);
-    Failure::new(Class::InvalidUri, shown(what), DISCOVER)
-        .with("valid_uris", valid(view, Vec::new()))
-        .with("total", total)
+pub(super) fn malformed(view: &View, uri: &str, what: &str) -> Failure {
+    wrong(view, shown(what), nearest::nearest(view, uri))
+}
+
+/// A wrong URI, and which might have been meant.
+fn wrong(view: &View, message: String, near: Vec<String>) -> Failure {
+    let action = match near.first() {
+        Some(nearest) => format!("Did you mean {}?", shown(nearest)),
+        None => "No server lists anything yet; call health_check to see why.".to_owned(),
+    };
+    Failure::new(Class::InvalidUri, message, action)
+        .suggest(DISCOVER)
+        .with("valid_uris", valid(view, near))
+        .with("total", total(view))
 }
 
 /// No resource and no template fits.
@@ -88,15 +97,7 @@ async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
 
 fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
     let near = nearest::joined(nearest::nearest(view, uri.as_str()), alike);
-    let action = match near.first() {
-        Some(nearest) => format!("Did you mean {}?", shown(nearest)),
-        None => "No server lists anything yet; call health_check to see why.".to_owned(),
-    };
-    let name = shown(uri.as_str());
-    Failure::new(Class::InvalidUri, format!("No resource and no template fits {name}."), action)
-        .suggest(DISCOVER)
-        .with("valid_uris", valid(view, near))
-        .with("total", total(view))
+    wrong(view, format!("No resource and no template fits {}.", shown(uri.as_str())), near)
 }
 
 /// Where some server has not said yet what it has, asking again may help.

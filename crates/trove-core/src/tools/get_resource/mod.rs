@@ -149,7 +149,7 @@ impl GetResource {
         let id = self.server(view)?;
         if asked.contains(char::is_control) && view.resource(asked).is_none() {
             let what = "the URI holds a control character; percent-encode it";
-            return Err(failures::malformed(view, what));
+            return Err(failures::malformed(view, asked, what));
         }
         let asked = spelt(view, asked);
         let Some(id) = id else { return Ok(asked) };

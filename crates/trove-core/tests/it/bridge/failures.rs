@@ -39,10 +39,14 @@ async fn in_a_large_catalogue_the_ten_nearest_are_named() {
     }
     srv.add("docs://chapter/index");
     let bridge = Bridge::over(&[&srv]).await;
-    let failure = bridge.failure(json!({ "uri": "doc://chapter/indx" })).await;
-    let valid = failure["valid_uris"].as_array().unwrap();
-    assert_eq!((valid.len(), &valid[0]), (10, &json!("docs://chapter/index")));
-    assert!(failure["total"].as_u64().unwrap() > 10_000);
+    // Also where the URI can be no name at all.
+    for uri in ["doc://chapter/indx", "docs://chapter/index\u{1}"] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        let valid = failure["valid_uris"].as_array().unwrap();
+        assert_eq!((valid.len(), &valid[0]), (10, &json!("docs://chapter/index")));
+        assert!(failure["total"].as_u64().unwrap() > 10_000);
+        assert!(suggests(&failure, "docs://chapter/index"), "{failure}");
+    }
 }
 
 #[tokio::test]
