@@ -10,6 +10,9 @@ use crate::json;
 
 /// How much of the beginning is looked at.
 const SNIFF_BYTES: usize = 64 * 1024;
+/// In fewer bytes than this any may be missing that tell a binary from a text in an older encoding;
+/// such a text is taken for one only if few of its bytes are not ASCII.
+const LEAST_GUESSED: usize = 64;
 
 /// What stands in a decoded text where the bytes made no sense.
 const FAULT: char = char::REPLACEMENT_CHARACTER;
@@ -101,7 +104,12 @@ pub fn sniff(declared_mime: Option<&str>, name_or_uri: &str, bytes: &[u8]) -> Ki
     let head = &bytes[..bytes.len().min(SNIFF_BYTES)];
     let marked = charset::marked(bytes);
     let charset = marked.or(declared.charset);
-    if is_text(head, bytes.len() > head.len(), &declared, marked) {
+    let is_told = declared.charset.is_some()
+        || declared.mime.as_deref().is_some_and(is_textual)
+        || names::mime_of_name(name_or_uri).is_some_and(is_textual);
+    let others = head.iter().filter(|byte| !byte.is_ascii()).count();
+    let may_guess = is_told || head.len() >= LEAST_GUESSED || others * 4 <= head.len();
+    if is_text(head, bytes.len() > head.len(), &declared, marked, may_guess) {
         return text_kind(declared.mime, name_or_uri, bytes, charset);
     }
     if let Some(image) = ImageFormat::of(head) {
@@ -148,8 +156,15 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+*%".contains(&b))
 }
 
-/// Whether bytes are text in whatever encoding; `is_cut` says that more follow.
-fn is_text(head: &[u8], is_cut: bool, declared: &Declared, marked: Option<&str>) -> bool {
+/// Whether bytes are text in whatever encoding; `is_cut` says that more follow, and `may_guess`
+/// that it may be an encoding nobody names.
+fn is_text(
+    head: &[u8],
+    is_cut: bool,
+    declared: &Declared,
+    marked: Option<&str>,
+    may_guess: bool,
+) -> bool {
     if head.starts_with(b"%PDF-") {
         return false;
     }
@@ -167,7 +182,7 @@ fn is_text(head: &[u8], is_cut: bool, declared: &Declared, marked: Option<&str>)
         Ok(_) => true,
         Err(error) if is_cut && error.error_len().is_none() => true,
         // Some older encoding, unless it begins like a known binary.
-        Err(_) => infer::get(head).is_none_or(|found| is_textual(found.mime_type())),
+        Err(_) => may_guess && infer::get(head).is_none_or(|found| is_textual(found.mime_type())),
     }
 }
 

@@ -155,6 +155,18 @@ fn a_missing_type_is_found() {
 }
 
 #[test]
+fn a_few_bytes_are_no_text_unless_somebody_says_so() {
+    let few = b"\xe1\xf5\xc3\xd4";
+    check(Some("application/octet-stream"), "x://a", few, "application/octet-stream", Form::Binary);
+    check(None, "x://a", few, "application/octet-stream", Form::Binary);
+    check(Some("text/plain"), "x://a", few, "text/plain", Form::Text);
+    check(None, "x://a.txt", few, "text/plain", Form::Text);
+    let many = "Заметки о погоде: снег, ветер, мороз и солнце.".repeat(3);
+    let (many, _, _) = encoding_rs::WINDOWS_1251.encode(&many);
+    check(None, "x://a", &many, "text/plain", Form::Text);
+}
+
+#[test]
 fn json_is_what_says_so_and_is_so() {
     check(Some("application/json"), "", b"\"text\"", "application/json", Form::Json);
     check(Some("application/ld+json"), "", b"{}", "application/ld+json", Form::Json);
