@@ -119,7 +119,9 @@ impl Conversation {
         let call = Call { id, method, params: params.to_text(), repeated, notices: ask.notices };
         let outcome = tokio::time::timeout(timeout, self.link.request(call)).await;
         let result = outcome.unwrap_or(Err(LinkError::TimedOut(timeout)))?;
-        if !result.as_str().trim_start().starts_with('{') {
+        // Where nothing is asked for but to do something, some servers answer with null.
+        let is_given = matches!(method, "resources/read" | "tools/call" | "prompts/get");
+        if is_given && !result.as_str().trim_start().starts_with('{') {
             return Err(SourceError::Malformed { what: "the result is no object".to_owned() });
         }
         Ok(result)
