@@ -46,7 +46,9 @@ pub(super) fn give(
     let data_at = out.at();
     out.text("timestamp", &rfc3339(reading.fetched_at));
     let mime = shown.mime.as_deref().or(listed.mime.as_deref());
-    out.text("mime_type", mime.unwrap_or("text/plain"));
+    // Text is a string; all else that has no type is JSON.
+    let usual = if shown.data.starts_with('"') { "text/plain" } else { "application/json" };
+    out.text("mime_type", mime.unwrap_or(usual));
     out.text("server", reading.source.as_str());
     out.number("size", shown.size);
     out.open("metadata");

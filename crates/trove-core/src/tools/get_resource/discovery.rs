@@ -66,10 +66,11 @@ struct Place {
 /// Answers a call without `uri`.
 pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome, Failure> {
     let view = call.gateway.view(call.caller).await;
-    let discovery = match asked.server(&view)? {
+    let server = asked.server(&view)?;
+    let discovery = match &server {
         None => call.tools.discoveries.of(&view, call.need),
         // Few ask for one server's part alone, so it is not kept.
-        Some(id) => Arc::new(Discovery::new(&view, call.need, Some(&id))),
+        Some(id) => Arc::new(Discovery::new(&view, call.need, Some(id))),
     };
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
@@ -78,7 +79,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
             let next = cursor_after(&discovery.places, discovery.overview, |place| &place.key);
             (discovery.data.clone(), discovery.overview, next)
         }
-        Some(cursor) => discovery.page(&view, cursor)?,
+        Some(cursor) => discovery.page(&view, of_list(cursor, server.as_ref())?)?,
     };
     let mut out = Object::new();
     out.set("success", "true");
@@ -98,13 +99,28 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
         message.push(TEMPLATES_ONLY);
     }
     if let Some(next) = next {
-        out.set_str("cursor", &next);
+        let list = server.map(|id| format!("{PART}{id}")).unwrap_or_default();
+        out.set_str("cursor", &(next + &list));
         message.push(MORE);
     }
     if !message.is_empty() {
         out.set_str("message", &message.join(" "));
     }
     Ok(Outcome::flat(out))
+}
+
+/// Stands before the name of the server in a cursor of that server's part.
+const PART: char = '@';
+
+/// A cursor without its list, if it is a place in the list that is asked for.
+fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Failure> {
+    let (place, list) = cursor.split_once(PART).map_or((cursor, None), |(at, id)| (at, Some(id)));
+    if list == server.map(SourceId::as_str) {
+        return Ok(place);
+    }
+    let message =
+        "`cursor` belongs to another list: give it with the `server` it was given out for";
+    Err(Failure::arguments(message).with("field", "cursor"))
 }
 
 const TEMPLATES_ONLY: &str =

@@ -136,6 +136,26 @@ async fn t42_a_foreign_cursor_is_refused() {
 }
 
 #[tokio::test]
+async fn a_cursor_is_good_only_for_the_list_it_was_given_out_for() {
+    let (a, b) = (source("a", &[]), source("b", &[]));
+    for n in 0..300 {
+        a.add(&format!("a://{n}"));
+        b.add(&format!("b://{n}"));
+    }
+    let bridge = Bridge::over(&[&a, &b]).await;
+    let (all, of_b) = (bridge.ok(json!({})).await, bridge.ok(json!({ "server": "b" })).await);
+    for wrong in [
+        json!({ "cursor": all["cursor"], "server": "b" }),
+        json!({ "cursor": of_b["cursor"], "server": "a" }),
+        json!({ "cursor": of_b["cursor"] }),
+    ] {
+        let failure = bridge.failure(wrong).await;
+        assert_eq!(failure["field"], "cursor", "{failure}");
+    }
+    assert_eq!(walk(&bridge, json!({ "server": "b" })).await.len(), 300);
+}
+
+#[tokio::test]
 async fn one_server_can_be_listed_alone() {
     let (a, b) = (source("a", &["x://1", "y://2"]), source("b", &["z://3"]));
     let bridge = Bridge::over(&[&a, &b]).await;

@@ -172,6 +172,18 @@ async fn grep_over_many_contents_keeps_to_the_size_asked_for() {
 }
 
 #[tokio::test]
+async fn json_that_nobody_gave_a_type_has_one() {
+    let srv = source("srv", &[]);
+    srv.add_entry(&json!({ "uri": "doc://a", "name": "a" }));
+    srv.give("doc://a", r#"{"contents":[{"uri":"doc://a","text":"{\"a\":1}"}]}"#);
+    let object = Bridge::over(&[&srv]).await.ok(json!({ "uri": "doc://a" })).await;
+    assert_eq!(
+        (&object["data"], &object["mime_type"]),
+        (&json!({"a":1}), &json!("application/json"))
+    );
+}
+
+#[tokio::test]
 async fn a_long_text_is_not_called_json_because_it_is_asked_for_as_such() {
     let srv = source("srv", &["doc://long", "doc://json"]);
     srv.give_text("doc://long", "text/plain", &"not json at all\n".repeat(5000));
