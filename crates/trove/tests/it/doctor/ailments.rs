@@ -62,11 +62,12 @@ const BEHIND_A_URL: [Ailment; 2] = [
 ];
 
 /// Seen at the end, or not at all.
-const LIVING: [Ailment; 7] = [
+const LIVING: [Ailment; 8] = [
     ("ignore-sigterm", FIVE, "note", "ended by force", "SIGTERM"),
     ("fork", FIVE, "well", "", ""),
     ("fork:setsid", FIVE, "well", "", ""),
     ("wrongid", FIVE, "well", "", ""),
+    ("batch", "--resources 5 --era legacy", "well", "", ""),
     ("flood:listchanged=1000", FIVE, "well", "", ""),
     ("drop:updated", FIVE, "well", "", ""),
     ("drop:listchanged", FIVE, "well", "", ""),
