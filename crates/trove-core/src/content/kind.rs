@@ -107,8 +107,8 @@ pub fn sniff(declared_mime: Option<&str>, name_or_uri: &str, bytes: &[u8]) -> Ki
     let is_told = declared.charset.is_some()
         || declared.mime.as_deref().is_some_and(is_textual)
         || names::mime_of_name(name_or_uri).is_some_and(is_textual);
-    let others = head.iter().filter(|byte| !byte.is_ascii()).count();
-    let may_guess = is_told || head.len() >= LEAST_GUESSED || others * 4 <= head.len();
+    let others = || head.iter().filter(|byte| !byte.is_ascii()).count();
+    let may_guess = is_told || head.len() >= LEAST_GUESSED || others() * 4 <= head.len();
     if is_text(head, bytes.len() > head.len(), &declared, marked, may_guess) {
         return text_kind(declared.mime, name_or_uri, bytes, charset);
     }

@@ -106,7 +106,8 @@ impl Gateway {
         let answer = self.fetch(caller, &route, ask).await;
         let source = route.source.id().clone();
         let answer = answer.map_err(|error| {
-            if error.means_not_found() && self.has_secrets(caller, &snapshot, &route) {
+            let is_absent = error.means_not_found() || error.blames_arguments();
+            if is_absent && self.has_secrets(caller, &snapshot, &route) {
                 return AskError::not_found(uri);
             }
             AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error }

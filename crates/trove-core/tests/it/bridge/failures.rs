@@ -209,23 +209,26 @@ async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
     let srv = Arc::new(
         FakeSource::new("srv", &["x://open", "x://secret"]).with_templates(&["x://item/{id}"]),
     );
-    srv.fail_others(refused(-32002, "Resource not found"));
     srv.complete_with(&["secret", "plain"], Duration::ZERO);
     let bridge = Bridge::over(&[&srv]).await;
     bridge.allow(&[("x://secret", "admin", false), ("x://item/secret", "admin", false)]);
-    for (hidden, absent) in [
-        ("x://secret", "x://sacred"),
-        ("srv+x://secret", "srv+x://sacred"),
-        ("x://item/secret", "x://item/sacred"),
-    ] {
-        let told = async |uri: &str| {
-            let mut failure = bridge.failure(json!({ "uri": uri })).await;
-            // The nearest name goes by the spelling of the one that was asked for.
-            failure["suggested_actions"][0] = Value::Null;
-            failure.to_string()
-        };
-        let absent = told(absent).await.replace("sacred", "secret");
-        assert_eq!(told(hidden).await, absent);
+    // In whatever words it says so.
+    for (code, words) in [(-32602, "Invalid params"), (-32002, "Resource not found")] {
+        srv.fail_others(refused(code, words));
+        for (hidden, absent) in [
+            ("x://secret", "x://sacred"),
+            ("srv+x://secret", "srv+x://sacred"),
+            ("x://item/secret", "x://item/sacred"),
+        ] {
+            let told = async |uri: &str| {
+                let mut failure = bridge.failure(json!({ "uri": uri })).await;
+                // The nearest name goes by the spelling of the one that was asked for.
+                failure["suggested_actions"][0] = Value::Null;
+                failure.to_string()
+            };
+            let absent = told(absent).await.replace("sacred", "secret");
+            assert_eq!(told(hidden).await, absent);
+        }
     }
     let unfilled = bridge.failure(json!({ "uri": "x://item/" })).await;
     assert_eq!(unfilled["known_values"], json!(["plain"]), "{unfilled}");
