@@ -45,6 +45,12 @@ impl Template {
         let compiled = UriTemplate::parse(&text).ok();
         Some(Template { text: LocalUri::new(text), entry, compiled })
     }
+
+    /// Whether it begins with a variable, so that by its look any URI might be one of its.
+    pub fn begins_anyhow(&self) -> bool {
+        let prefix = self.compiled.as_ref().map(UriTemplate::literal_prefix);
+        prefix.is_some_and(|prefix| !prefix.contains(':'))
+    }
 }
 
 impl Named {

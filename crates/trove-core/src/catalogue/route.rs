@@ -94,15 +94,18 @@ impl Matching {
         templates: &[TemplateEntry],
         may_match: impl Fn(&TemplateEntry) -> bool,
     ) -> Matching {
-        // One that begins with a variable would be tried for every URI there is; it is read
-        // by its qualified name.
         let prefix = |n: u32| {
             let compiled = templates[n as usize].template.compiled.as_ref();
             compiled.map_or("", |compiled| compiled.literal_prefix())
         };
+        // One that begins with a variable would be tried for every URI there is; it is read
+        // by its qualified name.
+        let is_placed = |entry: &TemplateEntry| {
+            entry.template.compiled.is_some() && !entry.template.begins_anyhow()
+        };
         let mut order: Vec<u32> = (0u32..)
             .zip(templates)
-            .filter(|(n, template)| prefix(*n).contains(':') && may_match(template))
+            .filter(|(_, template)| is_placed(template) && may_match(template))
             .map(|(n, _)| n)
             .collect();
         let specificity =

@@ -302,7 +302,9 @@ impl Snapshot {
                 let local = template.text.as_str();
                 note_scheme(&mut by_scheme, local, n);
                 let alone = owners[local] == 1 || member.source.is_builtin();
-                let (public, entry) = if alone && self.may_stand_bare(member, local) {
+                let may_be_alone = alone && !template.begins_anyhow();
+                let is_bare = may_be_alone && self.may_stand_bare(member, local);
+                let (public, entry) = if is_bare {
                     (PublicUri::new(template.text.shared()), template.entry.clone())
                 } else {
                     let public = naming::qualify(member.source.id(), local);

@@ -272,8 +272,13 @@ impl Gateway {
     }
 
     async fn watch_admitted(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
-        let (_, route) = self.admitted(caller, uri).await?;
+        let (snapshot, route) = self.admitted(caller, uri).await?;
         self.check_there(caller, uri, &route).await?;
+        if self.has_secrets(caller, &snapshot, &route) {
+            // Many a server promises to report on any name, and so would tell an absent one
+            // from a hidden one.
+            self.read_admitted(caller, uri, Ask::default()).await?;
+        }
         let watched = (route.source.id().clone(), route.local.clone());
         let is_first = self.watches.hold(&watched)?;
         if is_first && let Err(error) = route.source.watch(&route.local).await {

@@ -144,6 +144,11 @@ impl View {
         found.is_ok().then_some(entry)
     }
 
+    /// A listed resource by its owner and its name there, if there is one to the caller.
+    pub fn owned(&self, id: &SourceId, local: &str) -> Option<&ResourceEntry> {
+        self.resource(self.snapshot.listed(id, local)?.public.as_str())
+    }
+
     /// The resources there are to the caller, in order, and whether each is closed.
     pub fn resources(&self) -> impl Iterator<Item = (&ResourceEntry, bool)> {
         pick(self.snapshot.resources(), self.seen.as_ref().map(|seen| &seen.resources))

@@ -115,8 +115,9 @@ impl<'a> Table<'a> {
             count_visits(1);
             let fits = match self.steps[nth] {
                 Step::Literal(span) => {
-                    self.can(nth + 1, at + span.len())
-                        && self.starts_with(at, self.parsed.slice(span))
+                    let literal = self.parsed.slice(span);
+                    self.can(nth + 1, at + span.len()) && self.starts_with(at, literal)
+                        || self.stops_within(at, literal)
                 }
                 Step::Lead { byte, skip_to } => {
                     let skips = skip_to.is_some_and(|to| self.can(usize::from(to), at));
@@ -129,6 +130,11 @@ impl<'a> Table<'a> {
                 self.allow(nth, at);
             }
         }
+    }
+
+    /// Whether a loose reading may forgive that the URI ends before the literal does.
+    fn stops_within(&self, at: usize, literal: &str) -> bool {
+        self.reading == Reading::Loose && literal.as_bytes().starts_with(&self.uri.as_bytes()[at..])
     }
 
     /// Whether a loose reading may forgive that the URI ends here.

@@ -54,6 +54,17 @@ async fn a_listed_resource_comes_before_any_template() {
 }
 
 #[tokio::test]
+async fn a_template_that_might_be_any_uri_is_listed_by_the_name_it_is_read_by() {
+    let a = source("a", &["{+anything}", "{scheme}://fixed"]);
+    let gateway = GatewayBox::with(&[&a]).await;
+    let snapshot = gateway.gateway.snapshot().await;
+    let names: Vec<&str> = snapshot.templates().iter().map(|t| t.public.as_str()).collect();
+    assert_eq!(names, ["info://tools/{name}", "a+{+anything}", "a+{scheme}://fixed"]);
+    assert_eq!(gateway.read("a+memo:7").await.unwrap(), "a|memo:7");
+    assert!(matches!(gateway.read("memo:7").await, Err(AskError::NotFound { .. })));
+}
+
+#[tokio::test]
 async fn t16_a_server_cannot_catch_our_own_schemes_with_a_template() {
     let a = source("a", &["info://{x}", "{+anything}"]);
     let gateway = GatewayBox::with(&[&a]).await;

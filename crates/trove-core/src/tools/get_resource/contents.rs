@@ -81,6 +81,15 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Whether a plain word stands in it.
+    pub(super) fn mention(&self, word: &str) -> bool {
+        let written = match self {
+            Words::Literal { literal, .. } => literal,
+            Words::Plain(text) => text.as_ref(),
+        };
+        memchr::memmem::find(written.as_bytes(), word.as_bytes()).is_some()
+    }
+
     /// Whether it begins as JSON does, blanks aside.
     pub(super) fn look_like_json(&self) -> bool {
         let begins = |text: &str| text.trim_start().starts_with(['{', '[']);

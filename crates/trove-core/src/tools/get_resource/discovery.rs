@@ -24,8 +24,8 @@ use crate::{
 const MAX_SHOWN: usize = 200;
 /// The most bytes shown at once: names may be long.
 const MAX_BYTES: usize = 256 * 1024;
-/// The most categories whose number of entries is told; the largest come first.
-const MAX_COUNTED: usize = 200;
+/// The most bytes of categories with their number of entries; the largest come first.
+const MAX_COUNTS: usize = 16 * 1024;
 /// The most bytes of a name and of a description in an overview.
 const MAX_NAME: usize = 120;
 const MAX_DESCRIPTION: usize = 240;
@@ -74,13 +74,8 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     };
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
-    let (data, shown, next) = match cursor {
-        None => {
-            let next = cursor_after(&discovery.places, discovery.overview, |place| &place.key);
-            (discovery.data.clone(), discovery.overview, next)
-        }
-        Some(cursor) => discovery.page(&view, of_list(cursor, server.as_ref())?)?,
-    };
+    let cursor = cursor.map(|cursor| of_list(cursor, server.as_ref())).transpose()?;
+    let (data, shown, next) = discovery.part(&view, cursor, asked.list_room())?;
     let mut out = Object::new();
     out.set("success", "true");
     out.set_str("uri", "");
@@ -185,16 +180,31 @@ impl Discovery {
             first.extend(all.by_ref().take(share));
             rest.extend(all);
         }
-        let (data, overview) = grouped(snapshot, &first);
+        let (data, overview) = grouped(snapshot, &first, MAX_BYTES);
         first.extend(rest);
         Discovery { places: first, overview, data, counts, category_count }
     }
 
-    /// The part of the list that follows a cursor.
-    fn page(&self, view: &View, cursor: &str) -> Result<(String, usize, Option<String>), Failure> {
-        let (span, _) = span(&self.places, Some(cursor), MAX_SHOWN, |place| &place.key)
-            .map_err(|error| Failure::arguments(error.to_string()).with("field", "cursor"))?;
-        let (data, shown) = grouped(view.snapshot(), &self.places[span.clone()]);
+    /// The overview, or what follows a cursor: its entries in at most about `room` bytes, how many
+    /// they are, and the cursor of the rest.
+    fn part(
+        &self,
+        view: &View,
+        cursor: Option<&str>,
+        room: usize,
+    ) -> Result<(String, usize, Option<String>), Failure> {
+        let span = match cursor {
+            None => 0..self.overview,
+            Some(_) => {
+                span(&self.places, cursor, MAX_SHOWN, |place| &place.key)
+                    .map_err(|error| Failure::arguments(error.to_string()).with("field", "cursor"))?
+                    .0
+            }
+        };
+        let (data, shown) = match cursor {
+            None if self.data.len() <= room => (self.data.clone(), self.overview),
+            _ => grouped(view.snapshot(), &self.places[span.clone()], room),
+        };
         let next = cursor_after(&self.places, span.start + shown, |place| &place.key);
         Ok((data, shown, next))
     }
@@ -205,10 +215,16 @@ fn counts(categories: &BTreeMap<String, Vec<(f64, Place)>>) -> String {
     let mut counts: Vec<(&String, usize)> =
         categories.iter().map(|(name, all)| (name, all.len())).collect();
     counts.sort_by_key(|(_, count)| Reverse(*count));
-    let told = counts.iter().take(MAX_COUNTED);
-    let members: Vec<String> =
-        told.map(|(name, count)| format!("{}:{count}", quote(&short(name, MAX_NAME)))).collect();
-    format!("{{{}}}", members.join(","))
+    let mut room = MAX_COUNTS;
+    let members =
+        counts.iter().map(|(name, count)| format!("{}:{count}", quote(&short(name, MAX_NAME))));
+    let told: Vec<String> = members
+        .take_while(|member| {
+            room = room.saturating_sub(member.len() + 1);
+            room > 0
+        })
+        .collect();
+    format!("{{{}}}", told.join(","))
 }
 
 /// How many of each category are shown: all where all fit, else what is fair. What a
@@ -228,8 +244,8 @@ fn shares(sizes: &[usize]) -> Vec<usize> {
     shares
 }
 
-/// Entries under their categories, in order, and how many of them had room.
-fn grouped(snapshot: &Snapshot, places: &[Place]) -> (String, usize) {
+/// Entries under their categories, in order, and how many of them had room; one always has.
+fn grouped(snapshot: &Snapshot, places: &[Place], room: usize) -> (String, usize) {
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let (mut bytes, mut shown) = (0, 0);
@@ -240,7 +256,7 @@ fn grouped(snapshot: &Snapshot, places: &[Place]) -> (String, usize) {
             resource_entry(snapshot, &snapshot.resources()[place.index as usize], place.is_closed)
         };
         bytes += text.len();
-        if bytes > MAX_BYTES && shown > 0 {
+        if bytes > room.min(MAX_BYTES) && shown > 0 {
             break;
         }
         shown += 1;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{misfits, nearest};
 use crate::{
-    catalogue::{TemplateEntry, naming},
+    catalogue::{MAX_MATCHED_BYTES, TemplateEntry, naming},
     content::escape_line,
     gateway::{AskError, View},
     source::{
@@ -97,7 +97,14 @@ async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
 
 fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
     let near = nearest::joined(nearest::nearest(view, uri.as_str()), alike);
-    wrong(view, format!("No resource and no template fits {}.", shown(uri.as_str())), near)
+    let name = shown(uri.as_str());
+    let message = match uri.as_str().len() > MAX_MATCHED_BYTES {
+        true => format!(
+            "No resource is {name}, and no template takes a URI of more than {MAX_MATCHED_BYTES} bytes."
+        ),
+        false => format!("No resource and no template fits {name}."),
+    };
+    wrong(view, message, near)
 }
 
 /// Where some server has not said yet what it has, asking again may help.
@@ -221,8 +228,7 @@ async fn not_found(
     if let Some((entry, values)) = snapshot.template_of(source, &local) {
         return nothing_there(source, entry, &values).details(details);
     }
-    let listed = snapshot.listed(source, &local);
-    if listed.and_then(|entry| view.resource(entry.public.as_str())).is_none() {
+    if view.owned(source, &local).is_none() {
         return unknown(call, view, uri).await.details(details);
     }
     let message = format!("{source} lists {} but has it no more.", shown(uri.as_str()));
@@ -239,7 +245,8 @@ fn nothing_there(source: &SourceId, entry: &TemplateEntry, values: &Bindings) ->
         .map(|(key, value)| format!("{}={}", shown(key), value.as_str().unwrap_or_default()))
         .collect();
     let template = entry.public.as_str();
-    let message = format!("{source} has nothing at {} for {}.", shown(template), told.join(", "));
+    let values_given = if told.is_empty() { "no value at all".to_owned() } else { told.join(", ") };
+    let message = format!("{source} has nothing at {} for {values_given}.", shown(template));
     let action = "Check the value; get_resource without `uri` lists what there is.";
     Failure::new(Class::NotFound, message, action)
         .with("template", bounded(template))

@@ -109,6 +109,7 @@ impl Tool for GetResource {
         self.grep = self.grep.filter(|pattern| !pattern.is_empty());
         let asked = self.uri.trim();
         if asked.is_empty() {
+            self.check_lists()?;
             return discovery::list(call, &self).await;
         }
         if self.grep.is_some() && self.offset > 0 {
@@ -151,7 +152,7 @@ impl GetResource {
             let what = "the URI holds a control character; percent-encode it";
             return Err(failures::malformed(view, asked, what));
         }
-        let asked = spelt(view, asked);
+        let asked = spelt(view, id.as_ref(), asked);
         let Some(id) = id else { return Ok(asked) };
         let is_qualified =
             naming::split_qualified(asked.as_str()).is_some_and(|(own, _)| own == id);
@@ -171,6 +172,24 @@ impl GetResource {
         id.map(Some).ok_or_else(|| failures::unknown_server(view, server))
     }
 
+    /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
+    /// answer to it.
+    fn check_lists(&self) -> Result<(), Failure> {
+        let field = match self {
+            GetResource { grep: Some(_), .. } => "grep",
+            GetResource { offset: 1.., .. } => "offset",
+            _ => return Ok(()),
+        };
+        let message = format!("`{field}` needs a `uri`: it is about the text of one resource");
+        let failure = Failure::arguments(message).with("field", field);
+        Err(failure.suggest("To look for resources, search; to go on in the list, give `cursor`."))
+    }
+
+    /// How many bytes of entries a list may have: more than of one text, unless it is to be less.
+    fn list_room(&self) -> usize {
+        if self.max_size == DEFAULT_SIZE { usize::MAX } else { self.max_size }
+    }
+
     /// How much may be given.
     fn size(&self, call: &Call<'_>) -> usize {
         self.max_size.min(call.settings.max_answer)
@@ -182,17 +201,21 @@ fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// `auth/status` is how some models write `auth://status`.
-fn spelt(view: &View, asked: &str) -> PublicUri {
-    if !asked.contains(':')
-        && let Some((scheme, rest)) = asked.split_once('/')
-    {
-        let whole = format!("{scheme}://{rest}");
-        if view.resource(&whole).is_some() {
-            return PublicUri::new(whole);
-        }
+/// `auth/status` is how some models write `auth://status`. Where several servers have that, it is
+/// as ambiguous as the name in full.
+fn spelt(view: &View, server: Option<&SourceId>, asked: &str) -> PublicUri {
+    let Some((scheme, rest)) = asked.split_once('/').filter(|_| !asked.contains(':')) else {
+        return PublicUri::new(asked);
+    };
+    let whole = format!("{scheme}://{rest}");
+    let servers = view.snapshot().members().iter().map(|member| member.source.id());
+    let servers = servers.filter(|id| server.is_none_or(|server| server == *id));
+    let mut fits = servers.filter_map(|id| view.owned(id, &whole));
+    match (fits.next(), fits.next()) {
+        (Some(one), None) => one.public.clone(),
+        (Some(_), Some(_)) => PublicUri::new(whole),
+        (None, _) => PublicUri::new(asked),
     }
-    PublicUri::new(asked)
 }
 
 fn ms(since: Instant) -> f64 {

@@ -115,6 +115,7 @@ fn show_text<'a>(
         mime: text.mime.as_ref().map(|mime| mime.clone().into_owned()),
         encoding: text.encoding,
         note: text.note,
+        reported_failure: reports_failure(text),
         ..Shown::default()
     };
     if let Some(pattern) = &asked.grep {
@@ -128,11 +129,7 @@ fn show_text<'a>(
     let is_deep = wants_json && is_whole && is_deeper(words.text().as_bytes(), MAX_LEVELS);
     if wants_json && is_whole && !is_deep {
         match Json::parse(words.text().trim().to_owned()) {
-            Ok(json) => {
-                let reported_failure = json.get("success").is_some_and(|s| s.as_str() == "false");
-                let data = json.as_str().to_owned().into();
-                return Ok(Shown { data, reported_failure, ..shown });
-            }
+            Ok(json) => return Ok(Shown { data: json.as_str().to_owned().into(), ..shown }),
             Err(_) if asked.format == Format::Json => return Err(not_json()),
             Err(_) => {}
         }
@@ -176,6 +173,14 @@ fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
         }
         None => words.look_like_json(),
     }
+}
+
+/// Whether it is a JSON by which the server says that it failed, however much of it is shown.
+fn reports_failure(text: &Text<'_>) -> bool {
+    text.words.mention("success")
+        && is_json(text.mime.as_deref(), &text.words)
+        && Json::parse(text.words.text().trim().to_owned())
+            .is_ok_and(|json| json.get("success").is_some_and(|value| value.as_str() == "false"))
 }
 
 fn not_json() -> Failure {
@@ -244,6 +249,7 @@ fn show_several(
         next_offset: all.next_offset,
         encoding: (asked.format == Format::Binary).then_some("base64"),
         matched: all.matched,
+        reported_failure: all.reported_failure,
         note: contents.is_empty().then_some("the server gave no contents for it"),
         images: all.images,
         ..Shown::default()
@@ -263,6 +269,7 @@ struct Several<'a> {
     size: usize,
     next_offset: Option<usize>,
     matched: Option<(usize, usize)>,
+    reported_failure: bool,
     parts: Vec<String>,
     images: Vec<String>,
 }
@@ -280,6 +287,7 @@ impl Several<'_> {
             size: 0,
             next_offset: None,
             matched: asked.grep.as_ref().map(|_| (0, 0)),
+            reported_failure: false,
             parts: Vec::new(),
             images: Vec::new(),
         }
@@ -290,6 +298,7 @@ impl Several<'_> {
         let begin = self.at;
         self.size += form.size();
         self.at += form.places();
+        self.reported_failure |= matches!(&form, Form::Text(text) if reports_failure(text));
         if let Some(pattern) = &self.asked.grep {
             return self.search(content, &form, pattern);
         }

@@ -156,6 +156,39 @@ async fn a_cursor_is_good_only_for_the_list_it_was_given_out_for() {
 }
 
 #[tokio::test]
+async fn a_list_is_cut_where_asked_and_loses_nothing() {
+    let srv = source("srv", &[]);
+    for n in 0..40 {
+        srv.add(&format!("docs://{n}"));
+    }
+    let bridge = Bridge::over(&[&srv]).await;
+    let first = bridge.ok(json!({ "maxSize": 1000 })).await;
+    assert!(first["data"].to_string().len() < 1100, "{first}");
+    assert!(first["cursor"].is_string() && text_of(&first["message"]).contains("more"));
+    for size in [1, 1000, 32768] {
+        let seen = walk(&bridge, json!({ "maxSize": size })).await;
+        assert_eq!(seen.len(), 47, "{size}");
+        assert!(seen.values().all(|times| *times == 1), "{size}: {seen:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_says_nothing_of_a_list_is_refused() {
+    let bridge = Bridge::over(&[]).await;
+    for (field, arguments) in
+        [("grep", json!({ "grep": "health" })), ("offset", json!({ "uri": " ", "offset": 5 }))]
+    {
+        let failure = bridge.failure(arguments).await;
+        assert_eq!(
+            (&failure["error"], &failure["field"]),
+            (&json!("InvalidArguments"), &json!(field))
+        );
+    }
+    // Clients that fill in every argument mean nothing by these.
+    bridge.ok(json!({ "grep": "", "offset": 0, "maxSize": 32768, "format": "auto" })).await;
+}
+
+#[tokio::test]
 async fn one_server_can_be_listed_alone() {
     let (a, b) = (source("a", &["x://1", "y://2"]), source("b", &["z://3"]));
     let bridge = Bridge::over(&[&a, &b]).await;

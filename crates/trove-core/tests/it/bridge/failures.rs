@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, tools::Settings};
+use trove_core::{Json, SourceError, gateway::AskError, tools::Settings};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, somebody, source, suggests, text_of};
@@ -63,8 +63,14 @@ async fn a_template_without_its_value_is_shown_with_an_example_and_known_values(
         assert_eq!(failure["example"], "metadata://templates/alpha");
         assert!(suggests(&failure, "metadata://templates/alpha"), "{failure}");
     }
-    let failure = bridge.failure(json!({ "uri": "meta:///x/" })).await;
-    assert_eq!(failure["missing_variables"], json!(["a", "b"]), "{failure}");
+    for (uri, missing) in [
+        ("meta:///x/", json!(["a", "b"])),
+        ("meta://one", json!(["b"])),
+        ("meta://one/x", json!(["b"])),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["missing_variables"], missing, "{uri}: {failure}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,6 +150,21 @@ async fn nothing_behind_a_template_names_template_and_value() {
         assert!(text_of(&failure["message"]).contains(id) && failure["retryable"] == false);
         assert!(suggests(&failure, "get_resource without `uri`"), "{failure}");
     }
+}
+
+#[tokio::test]
+async fn a_template_that_needs_no_value_is_named_all_the_same() {
+    let bridge = Bridge::over(&[&templated(&["find://it{?q}"])]).await;
+    let failure = bridge.failure(json!({ "uri": "find://it" })).await;
+    assert_eq!((&failure["error"], &failure["values"]), (&json!("NotFound"), &json!({})));
+    assert!(text_of(&failure["message"]).contains("find://it{?q} for no value"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_uri_too_long_for_any_template_is_told_the_limit() {
+    let bridge = Bridge::over(&[&templated(&["note://{id}"])]).await;
+    let failure = bridge.failure(json!({ "uri": format!("note://{}", "x".repeat(5000)) })).await;
+    assert!(text_of(&failure["message"]).contains("4096 bytes"), "{failure}");
 }
 
 #[tokio::test]
@@ -230,6 +251,13 @@ async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
             assert_eq!(told(hidden).await, absent);
         }
     }
+    // Nor does one that promises to report on whatever it is asked to.
+    let watch = async |uri: &str| bridge.gateway.gateway.watch(&nobody(), &uri.into()).await;
+    for uri in ["x://secret", "x://sacred", "x://item/secret", "x://item/sacred"] {
+        assert!(matches!(watch(uri).await, Err(AskError::NotFound { .. })), "{uri}");
+    }
+    srv.give_text("x://item/plain", "text/plain", "there");
+    assert!(watch("x://open").await.is_ok() && watch("x://item/plain").await.is_ok());
     let unfilled = bridge.failure(json!({ "uri": "x://item/" })).await;
     assert_eq!(unfilled["known_values"], json!(["plain"]), "{unfilled}");
     // Whoever may know of everything is told what the server said.
@@ -343,6 +371,15 @@ async fn several_owners_are_named_with_the_uris_that_work() {
     for uri in failure["candidates"].as_array().unwrap() {
         bridge.ok(json!({ "uri": uri })).await;
     }
+    // Also where it is written as some models write it.
+    let loose = bridge.failure(json!({ "uri": "x/1" })).await;
+    assert_eq!(loose["candidates"], failure["candidates"]);
+    let one = bridge.ok(json!({ "uri": "x/1", "server": "b" })).await;
+    assert_eq!((&one["uri"], &one["server"]), (&json!("b+x://1"), &json!("b")));
+    // What is hidden is not there in any spelling.
+    bridge.allow(&[("x://1", "admin", false)]);
+    let told = async |uri: &str| bridge.failure(json!({ "uri": uri })).await.to_string();
+    assert_eq!(told("x/1").await, told("y/1").await.replace("y/1", "x/1"));
 }
 
 #[tokio::test]

@@ -66,6 +66,15 @@ async fn a_failure_that_arrives_as_a_success_stays_data_and_is_marked() {
     assert_eq!(object["metadata"]["reported_failure"], true);
     let fine = bridge.ok(json!({ "uri": "x://b" })).await;
     assert!(fine["metadata"].get("reported_failure").is_none());
+    // Whatever part of it is shown.
+    let long = json!({ "log": "line\n".repeat(20_000), "success": false }).to_string();
+    srv.give_text("x://a", "application/json", &long);
+    for asked in [json!({}), json!({ "format": "text", "offset": 9 }), json!({ "grep": "log" })] {
+        let mut asked = asked;
+        asked["uri"] = json!("x://a");
+        let object = bridge.ok(asked).await;
+        assert_eq!(object["metadata"]["reported_failure"], true, "{}", object["metadata"]);
+    }
 }
 
 #[tokio::test]
