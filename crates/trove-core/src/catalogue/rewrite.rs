@@ -9,8 +9,8 @@ use crate::{
     source::SourceId,
 };
 
-/// The result of a read: `contents[].uri`.
-pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
+/// The result of a read: `contents[].uri`; nothing if it has no such list.
+pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Option<Json> {
     let stays = |item: &Object<'_>| {
         !item.is_given_twice("uri")
             && item.get_str("uri").is_none_or(|uri| snapshot.public_name(source, &uri).is_none())
@@ -18,11 +18,13 @@ pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Json {
     // Almost always nothing is renamed; then nothing more is looked at.
     let items = result.objects_in("contents");
     if items.is_some_and(|items| items.iter().all(|(_, item)| item.as_ref().is_none_or(stays))) {
-        return result.clone();
+        return Some(result.clone());
     }
-    edit_member(result, "contents", |array| {
+    let is_list = |list: &str| list.trim_start().starts_with('[');
+    result.object()?.get_original("contents").filter(|list| is_list(list))?;
+    Some(edit_member(result, "contents", |array| {
         edit_items(array, |item| rename_uri(snapshot, source, item))
-    })
+    }))
 }
 
 /// The result of a tool call: `content[]`.

@@ -15,7 +15,7 @@ use crate::{
     catalogue::{Change, List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
     search::Key,
-    source::{Ask, Operation, Reply, Source, SourceId},
+    source::{Ask, Operation, Reply, Source, SourceError, SourceId},
     uri::{LocalUri, PublicUri},
 };
 
@@ -46,6 +46,9 @@ pub struct ListAnswer {
     /// The Snapshot, for freshness and staleness.
     pub snapshot: Arc<Snapshot>,
 }
+
+/// What no client could make anything of.
+const NO_CONTENTS: &str = "its answer to a read has no `contents`";
 
 /// What is watched: the owner and its name for it.
 pub type Watched = (SourceId, LocalUri);
@@ -113,7 +116,14 @@ impl Gateway {
             AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error }
         })?;
         let Cached { reply, fetched_at, age, hit, stale } = answer;
-        let body = rewrite::contents(&snapshot, &source, &reply.body);
+        let body = match rewrite::contents(&snapshot, &source, &reply.body) {
+            Some(body) => body,
+            None if reply.needs_input => reply.body.clone(),
+            None => {
+                let error = SourceError::Malformed { what: NO_CONTENTS.to_owned() };
+                return Err(AskError::Source { source_id: source, uri: Some(uri.clone()), error });
+            }
+        };
         let reply = Reply { body, ..reply };
         Ok(Reading { reply, source, local: route.local, by: route.by, fetched_at, age, hit, stale })
     }

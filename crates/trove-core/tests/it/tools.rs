@@ -9,7 +9,7 @@ use std::{
 
 use serde_json::Value;
 use trove_core::{
-    Caller, Gateway, Json,
+    Caller, Gateway, Json, SourceError,
     caller::Door,
     flags::{Flags, SqliteStore, defs::KNOWN},
     knowledge::CollectionSettings,
@@ -19,6 +19,8 @@ use trove_core::{
         BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed,
     },
 };
+
+use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
 use crate::guide::kit::Guide;
 
@@ -295,6 +297,26 @@ async fn who_needs_no_bridge_is_not_shown_it_but_may_use_it() {
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
+impl Log {
+    /// Everything that is logged until the guard is dropped.
+    fn begin() -> (Log, tracing::subscriber::DefaultGuard) {
+        let log = Log::default();
+        let writer = log.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
+            .without_time()
+            .with_target(false)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        (log, tracing::subscriber::set_default(subscriber))
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.0.lock().expect("as the test made it")).into_owned()
+    }
+}
+
 impl Write for Log {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.lock().expect("as the test made it").extend_from_slice(bytes);
@@ -309,22 +331,13 @@ impl Write for Log {
 #[tokio::test]
 async fn every_call_is_logged_once_in_the_same_words() {
     let tools = Tools::new(Gateway::start("test", None).await, every_toolset());
-    let log = Log::default();
-    let writer = log.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_max_level(tracing_subscriber::filter::LevelFilter::TRACE)
-        .without_time()
-        .with_target(false)
-        .with_ansi(false)
-        .with_writer(move || writer.clone())
-        .finish();
-    let guard = tracing::subscriber::set_default(subscriber);
+    let (log, guard) = Log::begin();
     let arguments = Json::parse(r#"{"text":"a word of mine"}"#).unwrap();
     tools.call(&Caller::local(), "guide_example_echo", Some(&arguments), Ask::default()).await;
     let wrong = Json::parse(r#"{"text":7}"#).unwrap();
     tools.call(&Caller::local(), "guide_example_echo", Some(&wrong), Ask::default()).await;
     drop(guard);
-    let text = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
+    let text = log.text();
     let lines: Vec<&str> =
         text.lines().map(str::trim).filter(|line| line.contains("Tool ")).collect();
     assert_eq!(
@@ -337,6 +350,23 @@ async fn every_call_is_logged_once_in_the_same_words() {
         ]
     );
     assert!(!text.contains("a word of mine"), "arguments are not for logs: {text}");
+}
+
+#[tokio::test]
+async fn what_is_withheld_from_a_caller_is_in_the_log() {
+    let srv = Arc::new(FakeSource::new("srv", &["x://a"]));
+    let message = "the disk at /srv is full".to_owned();
+    srv.fail("x://a", SourceError::Refused { code: -32603, message, data: None });
+    let gateway = GatewayBox::with(&[&srv]).await;
+    let settings = Settings { mask_error_details: true, ..Settings::default() };
+    let tools = Tools::new(gateway.gateway.clone(), settings);
+    let (log, _guard) = Log::begin();
+    let arguments = Json::parse(r#"{"uri":"x://a"}"#).unwrap();
+    let reply =
+        tools.call(&Caller::local(), "get_resource", Some(&arguments), Ask::default()).await;
+    let told = reply.unwrap().body.as_str().to_owned();
+    assert!(!told.contains("the disk") && told.contains("see the gateway's log"), "{told}");
+    assert!(log.text().contains("the disk at /srv is full"), "{}", log.text());
 }
 
 #[tokio::test]

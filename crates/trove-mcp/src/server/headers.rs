@@ -18,11 +18,11 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether a request is of the modern era: it says so itself, or its header names no
-/// legacy version.
+/// Whether a request is of the modern era: it says so itself, whatever headers it brings from
+/// another, or it is of no session and its header names no legacy version.
 pub(crate) fn is_modern(headers: &HeaderMap, request_meta: Option<&Json>) -> bool {
     let claims = request_meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some());
-    let header = text(headers, VERSION);
+    let header = text(headers, VERSION).filter(|_| !headers.contains_key(SESSION));
     claims || header.is_some_and(|v| Version::parse(v).is_none_or(Version::is_modern))
 }
 

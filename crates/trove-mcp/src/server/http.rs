@@ -219,8 +219,7 @@ impl HttpDoor {
                     return self.hold_back(&admitted.caller, Some(&request.id), &too_much);
                 }
                 let meta = meta_of(request.params.as_ref());
-                let has_session = headers.contains_key(headers::SESSION);
-                if headers::is_modern(headers, meta.as_ref()) && !has_session {
+                if headers::is_modern(headers, meta.as_ref()) {
                     return self.answer_modern(headers, admitted, request, meta).await;
                 }
                 self.answer_legacy(headers, &admitted, request).await

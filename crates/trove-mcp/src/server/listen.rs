@@ -37,8 +37,8 @@ pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
     /// Who listens, and what tells the list he sees from another; nothing: he sees all.
     sight: Mutex<(Caller, Option<u64>)>,
-    /// What it watches, under the name it used, and how it last was to the client.
-    watched: Mutex<HashMap<Watched, (PublicUri, News)>>,
+    /// What it watches, under the names it used, and how it last was to the client.
+    watched: Mutex<HashMap<Watched, (Vec<PublicUri>, News)>>,
     /// The client is gone: nothing is watched for it any more.
     is_over: AtomicBool,
     /// The least grave log message it wants.
@@ -84,12 +84,19 @@ impl Interest {
         caller: &Caller,
         uri: &PublicUri,
     ) -> Result<(), AskError> {
-        if self.watched().len() >= self.most {
+        if self.watched().values().map(|(names, _)| names.len()).sum::<usize>() >= self.most {
             return Err(gateway.refuse_watch(caller, uri, self.most));
         }
         let watched = gateway.watch(caller, uri).await?;
         let news = gateway.news(caller, &watched.0, &watched.1);
-        let is_repeat = self.watched().insert(watched.clone(), (uri.clone(), news)).is_some();
+        let is_repeat = {
+            let mut all = self.watched();
+            let (names, before) = all.entry(watched.clone()).or_insert((Vec::new(), news));
+            *before = news;
+            let is_repeat = names.contains(uri);
+            names.extend((!is_repeat).then(|| uri.clone()));
+            is_repeat
+        };
         if is_repeat {
             gateway.unwatch(&watched).await;
         }
@@ -101,20 +108,27 @@ impl Interest {
     }
 
     pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
-        let found =
-            self.watched().iter().find(|(_, (name, _))| name == uri).map(|(w, _)| w.clone());
-        if let Some(watched) = &found {
-            self.watched().remove(watched);
-        }
+        let found = {
+            let mut all = self.watched();
+            let found = all.iter().find(|(_, (names, _))| names.contains(uri));
+            let found = found.map(|(watched, _)| watched.clone());
+            if let Some((names, _)) = found.as_ref().and_then(|watched| all.get_mut(watched)) {
+                names.retain(|name| name != uri);
+            }
+            all.retain(|_, (names, _)| !names.is_empty());
+            found
+        };
         gateway.unsubscribe(caller, uri, found.as_ref()).await;
     }
 
     /// Lets go of everything, at the end.
     pub(crate) async fn release(&self, gateway: &Gateway) {
         self.is_over.store(true, Ordering::Release);
-        let all: Vec<Watched> = self.watched().drain().map(|(watched, _)| watched).collect();
-        for watched in all {
-            gateway.unwatch(&watched).await;
+        let all: Vec<_> = self.watched().drain().collect();
+        for (watched, (names, _)) in all {
+            for _ in names {
+                gateway.unwatch(&watched).await;
+            }
         }
     }
 
@@ -199,8 +213,7 @@ impl Interest {
         match change {
             Change::Lists(lists) => self.list_messages(*lists),
             Change::Updated { source, uri } => {
-                let name = self.name_of(source, uri);
-                name.map(|name| self.updated(&name)).into_iter().collect()
+                self.names_of(source, uri).iter().map(|name| self.updated(name)).collect()
             }
             Change::Rules => Vec::new(),
             Change::Log { message, .. } => {
@@ -213,26 +226,29 @@ impl Interest {
         }
     }
 
-    /// The name under which the client watches a resource, or the one that holds it: a
+    /// The names under which the client watches a resource, or the one that holds it: a
     /// server may also report the part that changed.
-    fn name_of(&self, source: &SourceId, uri: &LocalUri) -> Option<PublicUri> {
+    fn names_of(&self, source: &SourceId, uri: &LocalUri) -> Vec<PublicUri> {
         let watched = self.watched();
-        if let Some((name, _)) = watched.get(&(source.clone(), uri.clone())) {
-            return Some(name.clone());
+        if let Some((names, _)) = watched.get(&(source.clone(), uri.clone())) {
+            return names.clone();
         }
-        watched.iter().find_map(|((owner, whole), (name, _))| {
+        let holding = watched.iter().find_map(|((owner, whole), (names, _))| {
             let part = uri.as_str().strip_prefix(whole.as_str())?;
             let is_part =
                 owner == source && (part.starts_with('/') || whole.as_str().ends_with('/'));
-            // What the client calls the whole, with the same rest, leads to the part.
-            is_part.then(|| PublicUri::new(format!("{name}{part}")))
-        })
+            is_part.then_some((names, part))
+        });
+        let Some((names, part)) = holding else { return Vec::new() };
+        // What the client calls the whole, with the same rest, leads to the part.
+        names.iter().map(|name| PublicUri::new(format!("{name}{part}"))).collect()
     }
 
     /// What to say after changes were missed: look again at all of it.
     fn everything(&self) -> Vec<Bytes> {
         let mut all = self.list_messages(ListsChanged::ALL);
-        let names: Vec<PublicUri> = self.watched().values().map(|(name, _)| name.clone()).collect();
+        let names: Vec<PublicUri> =
+            self.watched().values().flat_map(|(names, _)| names.clone()).collect();
         all.extend(names.iter().map(|name| self.updated(name)));
         all
     }
@@ -241,10 +257,10 @@ impl Interest {
     fn everything_seen(&self, gateway: &Gateway) -> Vec<Bytes> {
         let resources = self.sees_other_list(gateway, true);
         let mut all = self.list_messages(ListsChanged { resources, ..ListsChanged::ALL });
-        let watched: Vec<(Watched, PublicUri)> =
-            self.watched().iter().map(|(one, (name, _))| (one.clone(), name.clone())).collect();
+        let watched: Vec<(Watched, Vec<PublicUri>)> =
+            self.watched().iter().map(|(one, (names, _))| (one.clone(), names.clone())).collect();
         let news = watched.iter().filter(|(watched, _)| self.is_news(gateway, watched));
-        all.extend(news.map(|(_, name)| self.updated(name)));
+        all.extend(news.flat_map(|(_, names)| names).map(|name| self.updated(name)));
         all
     }
 
@@ -274,7 +290,7 @@ impl Interest {
         (!params.is_empty()).then(|| params.to_text())
     }
 
-    fn watched(&self) -> MutexGuard<'_, HashMap<Watched, (PublicUri, News)>> {
+    fn watched(&self) -> MutexGuard<'_, HashMap<Watched, (Vec<PublicUri>, News)>> {
         self.watched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -381,7 +397,7 @@ mod tests {
     fn an_update_carries_the_name_the_client_used() {
         let interest = interest(ListsChanged::ALL, None);
         let watched = (SourceId::new("a").unwrap(), "x:1".into());
-        interest.watched().insert(watched, (PublicUri::new("a+x:1"), News::All));
+        interest.watched().insert(watched, (vec![PublicUri::new("a+x:1")], News::All));
         let change =
             |uri: &str| Change::Updated { source: SourceId::new("a").unwrap(), uri: uri.into() };
         assert_eq!(

@@ -20,6 +20,7 @@ use trove_core::{
 };
 
 use super::{
+    broken::{BROKEN, broken_answer},
     link::{Call, Inbox, Link, LinkError, notice_of},
     mux::refuse_or_pong,
     oauth::Bearer,
@@ -293,9 +294,7 @@ impl Shared {
             {
                 Ok(result)
             }
-            Ok(_) | Err(_) if status.is_success() => {
-                Err(LinkError::Malformed("the answer to a request was no JSON-RPC response".into()))
-            }
+            Ok(_) | Err(_) if status.is_success() => Err(LinkError::Malformed(BROKEN.to_owned())),
             Ok(_) | Err(_) => Err(refusal(status, &body)),
         }
     }
@@ -313,6 +312,9 @@ impl Shared {
                         return outcome.map_err(LinkError::Rpc);
                     }
                     Ok(message) => self.take(message, Some(call)).await,
+                    Err(_) if broken_answer(&event.data) == Some(call.id) => {
+                        return Err(LinkError::Malformed(BROKEN.to_owned()));
+                    }
                     Err(_) => debug!(source = %self.source, "an event that is no message; skipped"),
                 }
             }

@@ -1,6 +1,7 @@
 //! A way to one server: requests out, answers back, notifications to the [`Inbox`].
 
 use std::{
+    collections::BTreeSet,
     fmt,
     sync::{
         Arc,
@@ -16,7 +17,7 @@ use tracing::debug;
 use trove_core::{
     SourceError, SourceId,
     catalogue::Feed,
-    json::Json,
+    json::{Json, items, string},
     resource::ListsChanged,
     source::{Notice, SourceEvent},
     uri::LocalUri,
@@ -136,16 +137,39 @@ impl From<LinkError> for SourceError {
 pub(crate) struct Inbox {
     source: SourceId,
     feed: Feed,
-    /// The id of the newest subscription the server acknowledged.
-    acknowledged: watch::Sender<u64>,
+    acknowledged: watch::Sender<Acknowledged>,
+}
+
+/// The newest subscription that the server acknowledged.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Acknowledged {
+    pub(crate) id: u64,
+    /// What it will report on; nothing where it does not say.
+    honoured: Option<Json>,
+}
+
+impl Acknowledged {
+    /// Those of the wanted URIs that the server left out.
+    pub(crate) fn left_out(&self, wanted: &BTreeSet<LocalUri>) -> BTreeSet<LocalUri> {
+        let Some(honoured) = &self.honoured else { return BTreeSet::new() };
+        let list = honoured.get("resourceSubscriptions");
+        let list = list.as_ref().and_then(|list| items(list.as_str())).unwrap_or_default();
+        // A server may write URIs in another way than we do; as many as were asked for are those.
+        if list.len() >= wanted.len() {
+            return BTreeSet::new();
+        }
+        let kept: BTreeSet<LocalUri> =
+            list.into_iter().filter_map(string).map(LocalUri::new).collect();
+        wanted.difference(&kept).cloned().collect()
+    }
 }
 
 impl Inbox {
     pub(crate) fn new(source: SourceId, feed: Feed) -> Arc<Inbox> {
-        Arc::new(Inbox { source, feed, acknowledged: watch::channel(0).0 })
+        Arc::new(Inbox { source, feed, acknowledged: watch::Sender::default() })
     }
 
-    pub(crate) fn acknowledged(&self) -> watch::Receiver<u64> {
+    pub(crate) fn acknowledged(&self) -> watch::Receiver<Acknowledged> {
         self.acknowledged.subscribe()
     }
 
@@ -168,9 +192,12 @@ impl Inbox {
             },
             "notifications/subscriptions/acknowledged" => {
                 if let Some(id) = params.and_then(subscription_id) {
+                    let honoured = params.and_then(|params| params.get("notifications"));
                     self.acknowledged.send_if_modified(|newest| {
-                        let is_newer = id > *newest;
-                        *newest = id.max(*newest);
+                        let is_newer = id > newest.id;
+                        if is_newer {
+                            *newest = Acknowledged { id, honoured };
+                        }
                         is_newer
                     });
                 }

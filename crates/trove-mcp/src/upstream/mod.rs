@@ -1,6 +1,7 @@
 //! We are the client: every configured server is a Source with a life of its own.
 
 mod backoff;
+mod broken;
 mod config;
 mod conversation;
 mod eras;

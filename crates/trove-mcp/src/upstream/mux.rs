@@ -22,6 +22,7 @@ use tracing::{debug, warn};
 use trove_core::{SourceId, json::Json, source::Notice};
 
 use super::{
+    broken::{BROKEN, broken_answer},
     link::{Call, Inbox, Link, LinkError, notice_of},
     process::Process,
 };
@@ -114,7 +115,10 @@ impl Mux {
                 // A full outbox means that the server does not read; it gets no answer.
                 let _ = self.outbox.try_send(wire::response(&request.id, &reply));
             }
-            Err(_) => return false,
+            Err(_) => {
+                self.fail(broken_answer(text), LinkError::Malformed(BROKEN.to_owned()));
+                return false;
+            }
         }
         true
     }

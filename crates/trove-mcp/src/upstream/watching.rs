@@ -25,7 +25,7 @@ use super::{
     backoff::{self, STABLE_AFTER},
     config::Watch,
     conversation::{Conversation, dress_modern},
-    link::{Call, Inbox, LinkError},
+    link::{Acknowledged, Call, Inbox, LinkError},
 };
 
 /// How long a server may take to acknowledge a subscription.
@@ -146,10 +146,12 @@ impl Watching {
             let began = Instant::now();
             let mut fresh = JoinSet::new();
             fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(&wanted)));
-            let ready = acknowledged.wait_for(|newest| *newest >= id);
-            let opened = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.is_ok();
+            let left_out = acknowledgement(&mut acknowledged, id, &wanted).await;
+            let opened = left_out.is_some();
+            let refuse = |uri| (uri, SourceError::NotOffered { what: "notice of its changes" });
+            let refused = left_out.into_iter().flatten().map(refuse).collect();
             let streams = current.insert(fresh);
-            self.in_force.send_replace(InForce { revision, ..InForce::default() });
+            self.in_force.send_replace(InForce { revision, refused });
             if let Some(missed) = missed.take() {
                 self.report_missed(&missed).await;
             }
@@ -206,6 +208,17 @@ impl Watching {
         result.get("contents")?.as_bytes().hash(&mut hasher);
         Some(hasher.finish())
     }
+}
+
+/// Waits until a stream is acknowledged, for a while, and says what of it is not.
+async fn acknowledgement(
+    acknowledged: &mut watch::Receiver<Acknowledged>,
+    id: u64,
+    wanted: &BTreeSet<LocalUri>,
+) -> Option<BTreeSet<LocalUri>> {
+    let ready = acknowledged.wait_for(|newest| newest.id >= id);
+    let ready = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.ok()?;
+    Some(ready.ok()?.left_out(wanted))
 }
 
 /// The stream's filter: all lists, and the watched resources.

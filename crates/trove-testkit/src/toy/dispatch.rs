@@ -285,11 +285,15 @@ impl Exchange {
         let lists = asked["resourcesListChanged"] == true;
         let followed =
             asked["resourceSubscriptions"].as_array().filter(|_| !toy.options.no_subscribe);
+        // What it does not have it leaves out.
+        let is_there = |uri: &&Value| uri.as_str().is_some_and(|uri| toy.read(uri).is_some());
+        let followed: Option<Vec<&Value>> =
+            followed.map(|uris| uris.iter().filter(is_there).collect());
         let mut accepted = json!({});
         if lists {
             accepted["resourcesListChanged"] = json!(true);
         }
-        if let Some(uris) = followed {
+        if let Some(uris) = &followed {
             accepted["resourceSubscriptions"] = json!(uris);
         }
         let id = &self.id;

@@ -79,6 +79,11 @@ pub(super) fn twisted(toy: &Toy, uri: &str, id: &str) -> Option<Vec<u8>> {
         6 => with("not \u{1} UTF-8").iter().map(|b| if *b == 1 { 0xff } else { *b }).collect(),
         7 => with("cut short")[..60].to_vec(),
         8 => b"[]".to_vec(),
+        9 => format!(r#"{{"jsonrpc":"2.0","id":{id}}}"#).into_bytes(),
+        10 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{hints}}}}}"#).into_bytes(),
+        11 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{{hints},"contents":"text"}}}}"#)
+            .into_bytes(),
+        12 => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":null}}"#).into_bytes(),
         _ => return None,
     };
     Some(bytes)

@@ -112,6 +112,10 @@ async fn a_session_lives_from_initialize_to_delete() {
     let unknown = post(&trove).header("Mcp-Session-Id", "0123456789abcdef");
     assert_eq!(send(unknown, &ping).await.status(), 404);
 
+    // A modern request has none, whatever it brings from another era.
+    let stray = headed(&trove, "resources/list").header("Mcp-Session-Id", "0123456789abcdef");
+    assert_eq!(send(stray, &listing()).await.status(), 200);
+
     let client = trove.client(Kind::HTTP_LEGACY).await;
     let session = client.session().expect("a legacy client has a session");
     let own = || post(&trove).header("Mcp-Session-Id", session);

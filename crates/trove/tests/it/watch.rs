@@ -67,6 +67,43 @@ async fn a_contested_resource_is_watched_under_its_qualified_name() {
 }
 
 #[tokio::test]
+async fn a_resource_that_is_watched_under_two_names_is_heard_of_under_both() {
+    let trove = Trove::with(&[whole("one", "")]).await;
+    let uris = ["toy://counter", "one+toy://counter"];
+    for kind in Kind::ALL {
+        let client = trove.client(kind).await;
+        let following = client.follow(&uris).await;
+        client.call("one_bump", json!({})).await;
+        let heard = [client.hear(UPDATED).await, client.hear(UPDATED).await];
+        let heard = heard.map(|message| message["params"]["uri"].as_str().map(str::to_owned));
+        assert_eq!(heard, uris.map(|uri| Some(uri.to_owned())), "{kind:?}");
+        if following.is_none() {
+            // Under the other name it is still watched.
+            client.unfollow(None, &uris[..1]).await;
+            client.call("one_bump", json!({})).await;
+            assert_eq!(client.hear(UPDATED).await["params"]["uri"], uris[1], "{kind:?}");
+        }
+        client.unfollow(following, &uris[1..]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_a_server_leaves_out_of_its_acknowledgement_is_not_promised() {
+    let trove = Trove::with(&[whole("one", "--era modern")]).await;
+    let client = trove.client(Kind::HTTP_MODERN).await;
+    let filter = json!({ "resourceSubscriptions": ["toy://counter", "toy://nothing"] });
+    let (call, first) = client.listen(filter).await;
+    let kept = &first["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(kept, &json!(["toy://counter"]), "{first}");
+    client.call("one_bump", json!({})).await;
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "toy://counter");
+    client.cancel(call).await;
+    let legacy = trove.client(Kind::HTTP_LEGACY).await;
+    let refused = legacy.ask("resources/subscribe", json!({ "uri": "toy://nothing" })).await;
+    assert!(refused.expect_err("it is not there").to_string().contains("changes"));
+}
+
+#[tokio::test]
 async fn nothing_is_heard_after_unsubscribing() {
     for era in ERAS {
         let trove = Trove::with(&[whole("one", &format!("--era {era}"))]).await;

@@ -6,7 +6,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     super::frame,
-    Call, Failure, GetResource, Outcome, contents, failures,
+    Call, Failure, GetResource, Outcome, contents,
     show::{self, Shown},
 };
 use crate::{
@@ -14,7 +14,6 @@ use crate::{
     content,
     gateway::Reading,
     json::{Object, Writer},
-    source::SourceError,
     uri::PublicUri,
 };
 
@@ -31,10 +30,7 @@ pub(super) fn give(
     uri: &PublicUri,
     reading: &Reading,
 ) -> Result<Outcome, Failure> {
-    let Some(contents) = contents::of(&reading.reply.body) else {
-        let error = SourceError::Malformed { what: "it has no `contents`".to_owned() };
-        return Err(failures::failed(uri, &reading.source, &error));
-    };
+    let contents = contents::of(&reading.reply.body);
     let listed = Listed::of(call, reading);
     let shown = show::show(call, asked, &contents)?;
     let nonce = frame::nonce();

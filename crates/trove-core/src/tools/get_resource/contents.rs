@@ -160,10 +160,10 @@ pub(super) struct Text<'a> {
     pub(super) note: Option<&'static str>,
 }
 
-/// The contents of a result; nothing when it has none that could be counted.
-pub(super) fn of(body: &Json) -> Option<Vec<Content<'_>>> {
-    let items = body.objects_in("contents")?;
-    Some(items.into_iter().map(|(item, object)| content(body, item, object)).collect())
+/// The contents of a result.
+pub(super) fn of(body: &Json) -> Vec<Content<'_>> {
+    let items = body.objects_in("contents").unwrap_or_default();
+    items.into_iter().map(|(item, object)| content(body, item, object)).collect()
 }
 
 fn content<'a>(body: &Json, item: &'a str, object: Option<Object<'a>>) -> Content<'a> {

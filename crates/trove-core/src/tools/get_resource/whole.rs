@@ -45,21 +45,20 @@ pub(in crate::tools) async fn whole(
     }
     let body = reading.reply.body;
     // What is large takes a while, in which others want to be served.
-    let contents = match body.as_bytes().len() > LARGE {
-        true => tokio::task::spawn_blocking(move || contents_of(&body)).await.unwrap_or(None),
-        false => contents_of(&body),
-    };
-    contents.ok_or_else(|| {
+    if body.as_bytes().len() <= LARGE {
+        return Ok(contents_of(&body));
+    }
+    tokio::task::spawn_blocking(move || contents_of(&body)).await.map_err(|_| {
         let action = "Read it with get_resource to see what the server wrote.";
-        let message = format!("{} gave no contents.", reading.source);
-        Failure::new(Class::ResourceExecutionError, message, action)
+        let message = format!("What {} gave could not be put together.", reading.source);
+        Failure::new(Class::InternalError, message, action)
     })
 }
 
-fn contents_of(body: &Json) -> Option<Whole> {
-    let contents = contents::of(body)?;
+fn contents_of(body: &Json) -> Whole {
+    let contents = contents::of(body);
     let forms: Vec<Form<'_>> = contents.iter().map(|one| one.form(Format::Auto, false)).collect();
-    Some(joined(&forms))
+    joined(&forms)
 }
 
 fn joined(forms: &[Form<'_>]) -> Whole {
