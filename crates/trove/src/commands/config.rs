@@ -11,7 +11,7 @@ pub(super) fn config(global: &Global, command: ConfigCommand) -> Result<(), Fail
         ConfigCommand::Check(output) => {
             let loaded = load_as_is(global)?;
             say(&if output.json { format!("{}\n", loaded.report_json()) } else { loaded.report() });
-            if !loaded.is_usable() {
+            if !loaded.is_sound() {
                 // Everything has been said; only the exit code is left.
                 std::process::exit(exit::CONFIG.into());
             }

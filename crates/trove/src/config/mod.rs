@@ -106,6 +106,11 @@ impl Loaded {
     pub fn is_usable(&self) -> bool {
         self.is_usable
     }
+
+    /// Whether there is nothing in it that has to be mended.
+    pub fn is_sound(&self) -> bool {
+        self.is_usable && self.problems.iter().all(|problem| problem.severity != Severity::Error)
+    }
 }
 
 /// Finds and reads the configuration.

@@ -236,6 +236,19 @@ async fn a_wrong_configuration_is_explained_with_its_line() {
 }
 
 #[tokio::test]
+async fn a_wrong_entry_in_a_clients_file_is_told_by_the_exit_code_of_the_check() {
+    let folder = Folder::empty();
+    let servers = r#"{"mcpServers": {"good": {"command": "toymcp"}, "bad": {"args": []}}}"#;
+    std::fs::write(folder.path().join("mcp.json"), servers).expect("a file");
+    let check = ["config", "check", "--config", "mcp.json"];
+    let ran = folder.run(&check).await;
+    assert_eq!(ran.code, CONFIG, "{ran:?}");
+    assert!(ran.text().contains("1 server") && ran.text().contains("bad"), "{ran:?}");
+    let ran = folder.run(&[&check[..], &["--json"]].concat()).await;
+    assert_eq!((ran.code, &ran.json()["usable"]), (CONFIG, &json!(true)), "{ran:?}");
+}
+
+#[tokio::test]
 async fn a_named_configuration_that_is_not_there_is_an_error() {
     let ran = Folder::empty().run(&["ls", "--config", "missing.toml"]).await;
     assert_eq!(ran.code, CONFIG, "{ran:?}");
