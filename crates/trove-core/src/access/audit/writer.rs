@@ -122,7 +122,8 @@ impl Writer {
         }
     }
 
-    /// Writes what waits, a batch at a time, until nothing does or the disk refuses.
+    /// Writes what waits, a batch at a time, until that is done or the disk refuses. What comes
+    /// meanwhile waits for its neighbours.
     fn write(&mut self, entries: &Receiver<Message>) {
         loop {
             while self.pending.len() < MAX_BATCH_BYTES
@@ -144,13 +145,16 @@ impl Writer {
                 }
                 return;
             }
+            let is_more = self.pending.len() >= MAX_BATCH_BYTES;
             let written = self.log.append(&mut self.pending);
             let is_written = written.is_ok();
             self.note(written);
-            if !is_written {
+            if is_written {
+                self.sync_at.get_or_insert_with(|| Instant::now() + INTERVAL);
+            }
+            if !is_written || !is_more {
                 return;
             }
-            self.sync_at.get_or_insert_with(|| Instant::now() + INTERVAL);
         }
     }
 
