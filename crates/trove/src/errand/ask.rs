@@ -1,20 +1,26 @@
 //! Asks a Trove that runs already, if there is one.
 
 use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
+    io::{self, BufRead, BufReader, Read as _, Write as _},
     os::unix::net::UnixStream,
     path::Path,
     time::Duration,
 };
 
+use serde::de::DeserializeOwned;
+use tracing::error;
+
 use super::{
     Answer, Errand,
-    door::{Head, Question, path},
+    door::{Greeting, Head, Question, VERSION, path},
 };
 use crate::failed::{Failed, exit};
 
 /// How much longer than it was told to wait a Trove may take for work.
 pub(crate) const GRACE: Duration = Duration::from_secs(120);
+/// How long one may take to say that it has heard: one that hangs keeps nobody from doing it
+/// himself.
+const MAX_GREETING: Duration = Duration::from_secs(5);
 /// The longest answer.
 const MAX_ANSWER_BYTES: u64 = 1 << 32;
 
@@ -27,21 +33,27 @@ pub(crate) fn ask(
     grace: Duration,
 ) -> Option<Result<Answer, Failed>> {
     let mut stream = UnixStream::connect(path(state, memory)).ok()?;
-    let patience = Some(Duration::from_secs(errand.wait) + grace);
-    stream.set_read_timeout(patience).and(stream.set_write_timeout(patience)).ok()?;
-    let version = env!("CARGO_PKG_VERSION").to_owned();
-    let question = Question { version: version.clone(), errand: errand.clone() };
+    let greeting = Some(MAX_GREETING.min(grace));
+    stream.set_read_timeout(greeting).and(stream.set_write_timeout(greeting)).ok()?;
+    let question = Question { version: VERSION.to_owned(), errand: errand.clone() };
     let mut text = serde_json::to_vec(&question).ok()?;
     text.push(b'\n');
     stream.write_all(&text).ok()?;
     let mut reader = BufReader::new(stream.take(MAX_ANSWER_BYTES));
-    let mut line = String::new();
     // One that is just being stopped, or of another make, may hang up: then we do it.
-    reader.read_line(&mut line).ok().filter(|read| *read > 0)?;
-    let head: Head = serde_json::from_str(&line).ok()?;
-    if head.version != version {
+    let heard: Greeting = match line(&mut reader) {
+        Ok(heard) => heard?,
+        Err(error) => {
+            error!(%error, "a Trove runs with this configuration but does not answer");
+            return None;
+        }
+    };
+    if heard.version != VERSION {
         return None;
     }
+    let patience = Some(Duration::from_secs(errand.wait) + grace);
+    reader.get_ref().get_ref().set_read_timeout(patience).ok()?;
+    let head: Head = line(&mut reader).ok()??;
     if let Some(failed) = head.failed {
         return Some(Err(failed));
     }
@@ -54,4 +66,11 @@ pub(crate) fn ask(
             Err(Failed::new(exit::UNREACHABLE, "Lost", message))
         }
     })
+}
+
+/// What the next line says; nothing if that is nothing we know.
+fn line<T: DeserializeOwned>(reader: &mut impl BufRead) -> io::Result<Option<T>> {
+    let mut line = String::new();
+    reader.read_line(&mut line)?;
+    Ok(serde_json::from_str(&line).ok())
 }

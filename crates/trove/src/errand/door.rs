@@ -1,8 +1,8 @@
 //! The socket through which the command line asks a Trove that runs already.
 //!
 //! It lies in the state folder, for its owner alone, and a peer of another user is turned
-//! away. One connection is one question: a line of JSON, answered by a line of JSON and as
-//! many bytes as that says.
+//! away. One connection is one question: a line of JSON, answered by a line at once, then by
+//! another and as many bytes as that says.
 
 use std::{
     fs::{self, File},
@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    net::{UnixListener, UnixStream},
+    net::{UnixListener, UnixStream, unix::OwnedWriteHalf},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
@@ -25,6 +25,8 @@ use tracing::{debug, warn};
 use super::{Answer, Errand, Whose, perform};
 use crate::{app::Live, failed::Failed};
 
+/// Who asks and who answers must be of one make.
+pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The longest question.
 const MAX_QUESTION_BYTES: u64 = 1 << 20;
 /// How long a peer may take to ask, or to take its answer.
@@ -39,10 +41,15 @@ pub(super) struct Question {
     pub(super) errand: Errand,
 }
 
+/// What is said at once, by which version.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Greeting {
+    pub(super) version: String,
+}
+
 /// What comes before the bytes of an answer.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
-    pub(super) version: String,
     pub(super) notes: Vec<String>,
     pub(super) failed: Option<Failed>,
     pub(super) bytes: u64,
@@ -111,12 +118,15 @@ async fn serve(live: Arc<Live>, stream: UnixStream) {
     }
     let (reader, mut writer) = stream.into_split();
     let mut reader = BufReader::new(reader.take(MAX_QUESTION_BYTES));
-    let mut line = String::new();
-    let asked = tokio::time::timeout(PATIENCE, reader.read_line(&mut line)).await;
-    let Ok(Ok(_)) = asked else { return };
-    let Ok(question) = serde_json::from_str::<Question>(&line) else {
+    let mut asked = String::new();
+    let heard = tokio::time::timeout(PATIENCE, reader.read_line(&mut asked)).await;
+    let Ok(Ok(_)) = heard else { return };
+    let Ok(question) = serde_json::from_str::<Question>(&asked) else {
         return debug!("a question that is none came from the command line");
     };
+    if write(&mut writer, &line(&Greeting { version: VERSION.to_owned() })).await.is_err() {
+        return;
+    }
     // Whoever hangs up wants no answer.
     let gone = async {
         let mut rest = [0];
@@ -130,18 +140,19 @@ async fn serve(live: Arc<Live>, stream: UnixStream) {
         Ok(answer) => (answer, None),
         Err(failed) => (Answer::default(), Some(failed)),
     };
-    let head = Head {
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        notes: answer.notes,
-        failed,
-        bytes: answer.body.len() as u64,
-    };
-    let mut text = serde_json::to_vec(&head).unwrap_or_default();
+    let head = Head { notes: answer.notes, failed, bytes: answer.body.len() as u64 };
+    if write(&mut writer, &line(&head)).await.is_ok() {
+        let _ = write(&mut writer, &answer.body).await;
+    }
+}
+
+/// Writes to a peer that may be slow, but not for ever.
+async fn write(writer: &mut OwnedWriteHalf, bytes: &[u8]) -> io::Result<()> {
+    tokio::time::timeout(PATIENCE, writer.write_all(bytes)).await?
+}
+
+fn line(said: &impl Serialize) -> Vec<u8> {
+    let mut text = serde_json::to_vec(said).unwrap_or_default();
     text.push(b'\n');
-    let sent = async {
-        writer.write_all(&text).await?;
-        writer.write_all(&answer.body).await?;
-        writer.shutdown().await
-    };
-    let _ = tokio::time::timeout(PATIENCE, sent).await;
+    text
 }
