@@ -8,7 +8,7 @@ mod serving;
 mod settings;
 mod shell;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{io::Write as _, path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::engine::ArgValueCompleter;
@@ -177,12 +177,12 @@ impl Cli {
 }
 
 /// One line, as of every other failure.
-#[expect(clippy::print_stdout, reason = "this is the terminal's side")]
 fn explain_as_json(error: &clap::Error) {
     let text = error.render().to_string();
     let message = text.trim().trim_start_matches("error: ");
     let line = serde_json::json!({
         "success": false, "error": "InvalidArguments", "message": message,
     });
-    println!("{line}");
+    // Whoever cannot be told is told by the exit code.
+    let _ = writeln!(std::io::stdout(), "{line}");
 }
