@@ -130,14 +130,20 @@ impl Policy {
     /// Whether one of the first `before` rules may be on a name of the Source `id` that
     /// begins with `start`. No is certain; yes is worth a closer look.
     pub fn may_begin(&self, id: &str, start: &str, before: usize) -> bool {
+        self.beginning(id, start).any(|n| n < before)
+    }
+
+    /// The places of the rules that may be on such a name.
+    pub fn beginning(&self, id: &str, start: &str) -> impl Iterator<Item = usize> {
         let decoded = decode(start);
         let plain = plain_start(decoded.as_deref().unwrap_or(start));
         let qualified = format!("{id}+{plain}");
-        self.0.iter().take(before).any(|rule| {
+        let rules = self.0.iter().enumerate().filter(move |(_, rule)| {
             let fits =
                 |start: &str| start.starts_with(&rule.literal) || rule.literal.starts_with(start);
             fits(&plain) || fits(&qualified)
-        })
+        });
+        rules.map(|(n, _)| n)
     }
 
     fn stricter(&self, a: usize, b: usize) -> usize {

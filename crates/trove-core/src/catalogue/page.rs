@@ -1,7 +1,8 @@
 //! A part of a list, and the cursor to the next part.
 //!
-//! A cursor remembers the last entry given, so that a list that changes between two
-//! pages goes on after that entry and loses nothing that was there all along.
+//! A cursor remembers the last entry given and some before it, ever farther apart, so that a
+//! list that changes between two pages goes on after the last of them that is still there. It
+//! may then repeat entries; it loses none that was there all along.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -11,6 +12,9 @@ use crate::json::Json;
 pub const PAGE_ENTRIES: usize = 1000;
 /// The most bytes of one page, so that no client's message limit is met.
 pub const PAGE_BYTES: usize = 2 * 1024 * 1024;
+
+/// The most entries that a cursor remembers: the last, and those 1, 3, 7 … before it.
+const MAX_ANCHORS: usize = 20;
 
 /// A part of a list.
 #[derive(Debug)]
@@ -76,27 +80,37 @@ pub(crate) fn cursor_after<'a, T>(
     end: usize,
     key: impl Fn(&'a T) -> &'a str,
 ) -> Option<String> {
-    let last = list.get(end.checked_sub(1)?)?;
-    (end < list.len()).then(|| format!("{end}-{:016x}", digest(key(last))))
+    if end == 0 || end >= list.len() {
+        return None;
+    }
+    let anchors = (0..MAX_ANCHORS).map_while(|n| end.checked_sub(1 << n)).map(|at| &list[at]);
+    let anchors: Vec<String> = anchors.map(|one| format!("{:016x}", digest(key(one)))).collect();
+    Some(format!("{end}-{}", anchors.join(".")))
 }
 
-/// Where the list goes on: after the remembered entry, or at its old place if it is gone.
+/// Where the list goes on: after the last of the remembered entries that is still there, or from
+/// its beginning.
 fn resume<'a, T>(
     list: &'a [T],
     cursor: &str,
     key: &impl Fn(&'a T) -> &'a str,
 ) -> Result<usize, BadCursor> {
-    let (end, last) = cursor.split_once('-').ok_or(BadCursor)?;
+    let (end, anchors) = cursor.split_once('-').ok_or(BadCursor)?;
     let end: usize = end.parse().map_err(|_| BadCursor)?;
-    let last = u64::from_str_radix(last, 16).map_err(|_| BadCursor)?;
+    let anchors = anchors.split('.').take(MAX_ANCHORS).map(|one| u64::from_str_radix(one, 16));
+    let anchors: Vec<u64> = anchors.collect::<Result<_, _>>().map_err(|_| BadCursor)?;
     if end == 0 {
         return Err(BadCursor);
     }
-    let is_last = |element: &'a T| digest(key(element)) == last;
-    if list.get(end - 1).is_some_and(is_last) {
+    // Almost always nothing has changed.
+    if list.get(end - 1).is_some_and(|last| digest(key(last)) == anchors[0]) {
         return Ok(end);
     }
-    Ok(list.iter().position(is_last).map_or(end.min(list.len()), |at| at + 1))
+    let found = list.iter().enumerate().filter_map(|(at, one)| {
+        let digest = digest(key(one));
+        Some((anchors.iter().position(|anchor| *anchor == digest)?, at + 1))
+    });
+    Ok(found.min().map_or(0, |(_, start)| start))
 }
 
 fn digest(key: &str) -> u64 {
@@ -141,6 +155,23 @@ mod tests {
     }
 
     #[test]
+    fn a_list_that_shrinks_before_the_cursor_loses_nothing_that_stays() {
+        let cursor = page(&list(0..2500), None).next;
+        for gone in [0..999, 990..1000, 0..1000, 500..1100, 0..2400] {
+            let left: Vec<_> = list(0..2500)
+                .into_iter()
+                .enumerate()
+                .filter(|(n, _)| !gone.contains(n))
+                .map(|(_, one)| one)
+                .collect();
+            let next = page(&left, cursor.as_deref());
+            let first: usize = next.entries[0].as_str().parse().unwrap();
+            let due = (1000..2500).find(|n| !gone.contains(n)).unwrap();
+            assert!(first <= due, "{gone:?}: {first}");
+        }
+    }
+
+    #[test]
     fn a_page_is_cut_at_its_bytes_too_but_never_empty() {
         let big = "x".repeat(PAGE_BYTES);
         let all: Vec<_> = (0..3).map(|n| (format!("k{n}"), Json::of(&big))).collect();
@@ -153,7 +184,8 @@ mod tests {
         for bad in ["x", "1", "0-00", "-", "1-zz", "99999999999999999999999-1"] {
             assert!(cut(&list(0..5), Some(bad), PAGE_ENTRIES, |(k, e)| (k, e)).is_err(), "{bad}");
         }
-        assert!(page(&list(0..5), Some("4000-0000000000000001")).entries.is_empty());
+        // One of which nothing is left begins anew.
+        assert_eq!(page(&list(0..5), Some("4000-0000000000000001")).entries.len(), 5);
     }
 
     #[test]

@@ -22,5 +22,5 @@ pub use grep::{
     matching,
 };
 pub use kind::{Form, ImageFormat, Kind, sniff};
-pub use summary::{MAX_ARCHIVE_ENTRIES, summarise};
+pub use summary::{MAX_ARCHIVE_ENTRIES, image_size, summarise};
 pub use window::{Base64Window, Window, base64_window, window};

@@ -118,8 +118,8 @@ impl Gateway {
         }
     }
 
-    /// The Sources that do not answer now.
-    fn down(&self) -> Vec<(SourceId, String)> {
+    /// The Sources that do not answer now, and why.
+    pub(crate) fn down(&self) -> Vec<(SourceId, String)> {
         let all = self.board.all().into_iter();
         let down = all.filter(|(_, s)| s.state != State::Ready || s.stale_since.is_some());
         down.map(|(id, s)| {

@@ -16,7 +16,7 @@ use crate::{
     json::{Json, Object},
     search::Key,
     source::{Ask, Operation, Reply, Source, SourceError, SourceId},
-    uri::{LocalUri, PublicUri},
+    uri::{LocalUri, PublicUri, scheme},
 };
 
 /// What a read gave, and where it came from.
@@ -217,13 +217,18 @@ impl Gateway {
         }
     }
 
-    /// Whether the owner's own words, that nothing is there, would tell this name from one that is
-    /// hidden: of what is hidden the owner is never asked.
+    /// Whether the owner's own words, that nothing is there, would tell this name from one of its
+    /// scheme that is hidden: of what is hidden the owner is never asked.
     fn has_secrets(&self, caller: &Caller, snapshot: &Snapshot, route: &Route) -> bool {
-        let id = route.source.id();
-        !route.source.is_builtin()
-            && snapshot.listed(id, route.local.as_str()).is_none()
-            && self.rules().access().standings(caller).contains(&Standing::Hidden)
+        let (id, local) = (route.source.id(), route.local.as_str());
+        if route.source.is_builtin() || snapshot.listed(id, local).is_some() {
+            return false;
+        }
+        let rules = self.rules();
+        let standings = rules.access().standings(caller);
+        let start = scheme(local).map_or_else(String::new, |scheme| format!("{scheme}:"));
+        let mut near = rules.access().policy.beginning(id.as_str(), &start);
+        near.any(|n| standings[n] == Standing::Hidden)
     }
 
     /// Among several owners only those count that the caller may know of.

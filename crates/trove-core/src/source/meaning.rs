@@ -25,6 +25,15 @@ impl SourceError {
         of(self) == Meaning::NotFound
     }
 
+    /// Whether asking again later may help whoever asked.
+    pub fn may_pass(&self) -> bool {
+        match of(self) {
+            Meaning::Busy(_) | Meaning::Cancelled => true,
+            Meaning::Failed { is_retryable } => is_retryable,
+            Meaning::NotFound | Meaning::Forbidden | Meaning::TooLarge(_) => false,
+        }
+    }
+
     /// Whether it says that what was asked for is wrong. Of a read that is the URI.
     pub(crate) fn blames_arguments(&self) -> bool {
         matches!(self, SourceError::Refused { code: INVALID_PARAMS, .. })

@@ -107,7 +107,7 @@ fn compile_values(parsed: &Parsed, steps: &mut Vec<Step>, operator: Operator, va
 /// Why a URI that looks meant for a template is refused.
 #[derive(Debug)]
 pub(super) enum Refusal {
-    Missing { names: Vec<String> },
+    Missing { names: Vec<String>, given: Bindings },
     Invalid { name: String, rule: VariableRule },
 }
 
@@ -223,6 +223,7 @@ pub(super) fn diagnose(parsed: &Parsed, steps: &[Step], uri: &str) -> Option<Ref
     let table = Table::fill(parsed, steps, uri, Reading::Loose);
     let Some(table) = table else { return left_in(parsed, uri) };
     let mut names: Vec<String> = Vec::new();
+    let mut given = Bindings::new();
     for bound in walk(&table) {
         let raw = &uri[bound.range.clone()];
         let Some(nth) = bound.variable else {
@@ -236,8 +237,11 @@ pub(super) fn diagnose(parsed: &Parsed, steps: &[Step], uri: &str) -> Option<Ref
         if raw.is_empty() && !may_be_empty && names.iter().all(|known| known != name) {
             names.push(name.to_owned());
         }
+        if let Some(text) = decode(raw).filter(|text| !text.is_empty()) {
+            given.bind(name, text);
+        }
     }
-    if names.is_empty() { left_in(parsed, uri) } else { Some(Refusal::Missing { names }) }
+    if names.is_empty() { left_in(parsed, uri) } else { Some(Refusal::Missing { names, given }) }
 }
 
 /// Finds an expression that was copied into the URI: `contents{/path*}`.

@@ -112,7 +112,7 @@ impl UriTemplate {
             None => matcher::diagnose(parsed, steps, uri),
         };
         match refusal {
-            Some(Refusal::Missing { names }) => Fit::MissingVariable { names },
+            Some(Refusal::Missing { names, given }) => Fit::MissingVariable { names, given },
             Some(Refusal::Invalid { name, rule }) => Fit::InvalidVariable { name, rule },
             None => Fit::No,
         }
@@ -148,6 +148,8 @@ pub enum Fit {
     MissingVariable {
         /// The names, in the order of the template.
         names: Vec<String>,
+        /// What the others have.
+        given: Bindings,
     },
     /// The literal text fits, but a value breaks a rule.
     InvalidVariable {

@@ -117,7 +117,7 @@ impl<'a> Table<'a> {
                 Step::Literal(span) => {
                     let literal = self.parsed.slice(span);
                     self.can(nth + 1, at + span.len()) && self.starts_with(at, literal)
-                        || self.stops_within(at, literal)
+                        || nth + 1 < self.steps.len() && self.stops_within(at, literal)
                 }
                 Step::Lead { byte, skip_to } => {
                     let skips = skip_to.is_some_and(|to| self.can(usize::from(to), at));

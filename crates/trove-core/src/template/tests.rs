@@ -16,7 +16,7 @@ fn describe(fit: &Fit) -> String {
             };
             bindings.iter().map(one).collect::<Vec<_>>().join(" ")
         }
-        Fit::MissingVariable { names } => format!("missing {}", names.join(",")),
+        Fit::MissingVariable { names, .. } => format!("missing {}", names.join(",")),
         Fit::InvalidVariable { name, rule } => format!("{name}: {rule:?}"),
         Fit::No => "no".to_owned(),
     }

@@ -57,6 +57,22 @@ pub struct Settings {
     pub logs_queries: bool,
 }
 
+impl Settings {
+    /// A name of this tool as clients see it.
+    fn finish(&self, spec: &ToolSpec, name: &str) -> String {
+        match spec.prefix {
+            Prefix::Shared if !self.prefix.is_empty() => format!("{}_{name}", self.prefix),
+            Prefix::Shared | Prefix::None => name.to_owned(),
+        }
+    }
+
+    /// The tool of that name as clients see it, if there is one.
+    fn name_offered(&self, name: &str) -> Option<String> {
+        let spec = TOOLS.iter().find(|spec| spec.name == name)?;
+        Some(self.finish(spec, name))
+    }
+}
+
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
@@ -300,16 +316,16 @@ impl Tools {
                     Given::Written(reply) | Given::NeedsInput(reply) => reply,
                 }
             }
-            Err(failure) => {
+            Err(mut failure) => {
                 error!("Tool {name} failed: {}", failure.class().as_str());
                 let is_masked = call.settings.mask_error_details;
+                // The message may hold arguments, which are not for logs.
                 match failure.cause().filter(|_| is_masked) {
                     // The caller is told to look here.
-                    Some(cause) => {
-                        warn!(tool = name, message = failure.message(), cause, "failure")
-                    }
-                    None => debug!(tool = name, message = failure.message(), "failure"),
+                    Some(cause) => warn!(tool = name, cause, "failure"),
+                    None => debug!(tool = name, field = failure.field(), "failure"),
                 }
+                failure.name_tools(|name| call.settings.name_offered(name));
                 failure.to_reply(is_masked)
             }
         };
@@ -435,12 +451,7 @@ impl Offered {
         let mut tools = Vec::new();
         let mut by_name = HashMap::new();
         for spec in table.iter().filter(|spec| settings.toolsets.contains(&spec.toolset)) {
-            let finish = |name: &str| match spec.prefix {
-                Prefix::Shared if !settings.prefix.is_empty() => {
-                    format!("{}_{name}", settings.prefix)
-                }
-                Prefix::Shared | Prefix::None => name.to_owned(),
-            };
+            let finish = |name: &str| settings.finish(spec, name);
             let schema = (spec.schema)();
             let name = finish(spec.name);
             let entry = entry(spec, &name, &schema, settings.descriptions);

@@ -205,9 +205,9 @@ impl Failure {
     pub fn new(class: Class, message: impl Into<String>, action: impl Into<String>) -> Failure {
         Failure(Box::new(Fault {
             class,
-            message: message.into(),
+            message: bounded(message.into()),
             details: None,
-            suggested_actions: vec![action.into()],
+            suggested_actions: vec![bounded(action.into())],
             exception: None,
             instruction: None,
             retryable: false,
@@ -246,8 +246,26 @@ impl Failure {
     /// One more thing to do about it.
     #[must_use]
     pub fn suggest(mut self, action: impl Into<String>) -> Failure {
-        self.0.suggested_actions.push(action.into());
+        self.0.suggested_actions.push(bounded(action.into()));
         self
+    }
+
+    /// Has the tools that are to be called named as they are offered.
+    pub(super) fn name_tools(&mut self, offered: impl Fn(&str) -> Option<String>) {
+        for action in &mut self.0.suggested_actions {
+            let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
+            let words = action.split_inclusive(is_end).map(|word| {
+                let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
+                offered(name).map_or_else(|| word.to_owned(), |name| format!("{name}{rest}"))
+            });
+            *action = words.collect();
+        }
+    }
+
+    /// The argument that is wrong, if it is one.
+    pub(super) fn field(&self) -> Option<&str> {
+        let field = self.0.more.iter().find(|(key, _)| *key == "field");
+        field.and_then(|(_, value)| value.as_str())
     }
 
     /// What exactly happened; left out in production.
@@ -264,7 +282,9 @@ impl Failure {
         let name = debug.split([' ', '{', '(']).next().unwrap_or("Error").to_owned();
         let chain: Vec<String> =
             std::iter::successors(Some(error), |e| e.source()).map(|e| e.to_string()).collect();
-        self.0.exception = Some((name, chain.join(": ")));
+        // Servers may have written part of it.
+        let chain = bounded(escape_line(&chain.join(": ")).into_owned());
+        self.0.exception = Some((name, chain));
         self
     }
 
@@ -324,6 +344,17 @@ impl Failure {
     pub(super) fn to_reply(&self, masked: bool) -> Reply {
         result(&[&self.to_object(masked).to_text()], &[], true)
     }
+}
+
+/// The most bytes of a sentence that may hold what somebody else wrote.
+const MAX_SENTENCE: usize = 2000;
+
+fn bounded(mut text: String) -> String {
+    if text.len() > MAX_SENTENCE {
+        text.truncate(text.floor_char_boundary(MAX_SENTENCE));
+        text.push('…');
+    }
+    text
 }
 
 /// What stands in place of details that are not for the caller.

@@ -353,6 +353,22 @@ async fn every_call_is_logged_once_in_the_same_words() {
 }
 
 #[tokio::test]
+async fn a_failure_names_tools_as_they_are_offered_and_keeps_what_was_given_short() {
+    let guide = furnished().await;
+    let tools = Tools::new(guide.gateway.clone(), every_toolset());
+    let (log, _guard) = Log::begin();
+    let name = "nowhere".repeat(20_000);
+    let arguments = Json::of(&serde_json::json!({ "name": name }));
+    let called = "guide_category_list_files";
+    let reply = tools.call(&Caller::local(), called, Some(&arguments), Ask::default()).await;
+    let failure = value(&reply.unwrap().body)["structuredContent"].clone();
+    let action = failure["suggested_actions"][0].as_str().unwrap();
+    assert!(action.contains("Call guide_category_list or guide_collection_list "), "{action}");
+    assert!(failure.to_string().len() < 10_000, "{}", failure.to_string().len());
+    assert!(!log.text().contains("nowhere"), "arguments are not for logs");
+}
+
+#[tokio::test]
 async fn what_is_withheld_from_a_caller_is_in_the_log() {
     let srv = Arc::new(FakeSource::new("srv", &["x://a"]));
     let message = "the disk at /srv is full".to_owned();

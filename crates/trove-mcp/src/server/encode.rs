@@ -150,7 +150,7 @@ pub(crate) fn error(error: AskError, version: Version) -> RpcError {
             }
             failed => {
                 let mut data = serde_json::json!({
-                    "source": source_id.as_str(), "retryable": failed.is_retryable(),
+                    "source": source_id.as_str(), "retryable": failed.may_pass(),
                 });
                 if let Some(uri) = uri {
                     data["uri"] = uri.as_str().into();

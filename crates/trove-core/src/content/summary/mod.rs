@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     escape::escape_line,
-    kind::{Form, Kind},
+    kind::{Form, ImageFormat, Kind},
 };
 use crate::hex::hex;
 
@@ -19,6 +19,11 @@ pub const MAX_ARCHIVE_ENTRIES: usize = 100;
 
 /// The most bytes of an entry's name that are shown.
 const MAX_ENTRY_NAME: usize = 256;
+
+/// Width and height of an image in pixels, as far as its head tells.
+pub fn image_size(format: ImageFormat, bytes: &[u8]) -> Option<(u32, u32)> {
+    image::size(format, bytes)
+}
 
 /// What some contents are: `{kind, mimeType, size, sha256}`, and whatever their headers
 /// tell, in linear time and without decompressing anything.

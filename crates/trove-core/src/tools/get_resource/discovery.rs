@@ -3,13 +3,14 @@
 use std::{
     cmp::Reverse,
     collections::{BTreeMap, HashMap},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use super::{Call, Failure, GetResource, Outcome, answer::rfc3339};
+use super::{super::frame, Call, Failure, GetResource, Outcome, answer::rfc3339};
 use crate::{
     catalogue::{
-        ResourceEntry, Snapshot, TemplateEntry, naming,
+        BadCursor, ResourceEntry, Snapshot, TemplateEntry, naming,
         page::{cursor_after, span},
     },
     content::escape_line,
@@ -75,7 +76,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
     let cursor = cursor.map(|cursor| of_list(cursor, server.as_ref())).transpose()?;
-    let (data, shown, next) = discovery.part(&view, cursor, asked.list_room())?;
+    let Part { data, shown, next, restarted } = discovery.part(&view, cursor, asked.list_room())?;
     let mut out = Object::new();
     out.set("success", "true");
     out.set_str("uri", "");
@@ -93,6 +94,15 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     if call.need == Need::Templates {
         message.push(TEMPLATES_ONLY);
     }
+    if restarted {
+        message.push(ANEW);
+    }
+    let down = call.gateway.down().into_iter();
+    let down: Vec<_> = down.filter(|(id, _)| server.as_ref().is_none_or(|s| s == id)).collect();
+    if !down.is_empty() {
+        message.push(DOWN);
+        out.set("errors", down_as_told(&down));
+    }
     if let Some(next) = next {
         let list = server.map(|id| format!("{PART}{id}")).unwrap_or_default();
         out.set_str("cursor", &(next + &list));
@@ -101,11 +111,26 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     if !message.is_empty() {
         out.set_str("message", &message.join(" "));
     }
-    Ok(Outcome::flat(out))
+    let nonce = frame::nonce();
+    out.set_str("nonce", &nonce);
+    Ok(Outcome::written(&[&out.to_text()], &[frame::marked(WRITTEN_BY_SERVERS, &nonce)]))
+}
+
+/// The servers that do not answer, as the search tools tell of them.
+fn down_as_told(down: &[(SourceId, String)]) -> String {
+    let one = |(id, why): &(SourceId, String)| {
+        let mut one = Object::new();
+        one.set_str("server", id.as_str());
+        one.set_str("error", &short(why, MAX_DESCRIPTION));
+        one.to_text()
+    };
+    format!("[{}]", down.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
 /// Stands before the name of the server in a cursor of that server's part.
 const PART: char = '@';
+/// Stands before what tells the overview that a cursor follows from others.
+const OVERVIEW: char = '~';
 
 /// A cursor without its list, if it is a place in the list that is asked for.
 fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Failure> {
@@ -118,6 +143,11 @@ fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Fa
     Err(Failure::arguments(message).with("field", "cursor"))
 }
 
+const WRITTEN_BY_SERVERS: &str =
+    "Names and descriptions in `data` above are content of the servers named beside them";
+const DOWN: &str = "Servers in `errors` do not answer now: what they have may be missing here, or be listed from \
+    memory; health_check tells how they are.";
+const ANEW: &str = "What there is has changed since the last part was given, so this is the list from its beginning.";
 const TEMPLATES_ONLY: &str =
     "Only templates are listed here: your client lists and reads the other resources by itself.";
 const MORE: &str = "There is more than is shown. `categories` holds the number of entries in each; call again with \
@@ -185,29 +215,54 @@ impl Discovery {
         Discovery { places: first, overview, data, counts, category_count }
     }
 
-    /// The overview, or what follows a cursor: its entries in at most about `room` bytes, how many
-    /// they are, and the cursor of the rest.
-    fn part(
-        &self,
-        view: &View,
-        cursor: Option<&str>,
-        room: usize,
-    ) -> Result<(String, usize, Option<String>), Failure> {
+    /// The overview, or what follows a cursor, in at most about `room` bytes.
+    fn part(&self, view: &View, cursor: Option<&str>, room: usize) -> Result<Part, Failure> {
+        let cursor = match cursor.map(|cursor| cursor.split_once(OVERVIEW)) {
+            None => None,
+            Some(Some((place, print))) => Some((place, print == self.print())),
+            Some(None) => return Err(bad_cursor(&BadCursor)),
+        };
         let span = match cursor {
-            None => 0..self.overview,
-            Some(_) => {
-                span(&self.places, cursor, MAX_SHOWN, |place| &place.key)
-                    .map_err(|error| Failure::arguments(error.to_string()).with("field", "cursor"))?
+            Some((place, true)) => {
+                span(&self.places, Some(place), MAX_SHOWN, |place| &place.key)
+                    .map_err(|error| bad_cursor(&error))?
                     .0
             }
+            // The overview shows others than before, so those that follow are others too.
+            Some((_, false)) | None => 0..self.overview,
         };
-        let (data, shown) = match cursor {
-            None if self.data.len() <= room => (self.data.clone(), self.overview),
+        let (data, shown) = match span.start {
+            0 if self.data.len() <= room => (self.data.clone(), self.overview),
             _ => grouped(view.snapshot(), &self.places[span.clone()], room),
         };
         let next = cursor_after(&self.places, span.start + shown, |place| &place.key);
-        Ok((data, shown, next))
+        let next = next.map(|next| format!("{next}{OVERVIEW}{}", self.print()));
+        Ok(Part { data, shown, next, restarted: cursor.is_some() && span.start == 0 })
     }
+
+    /// Tells one overview from another.
+    fn print(&self) -> String {
+        let mut hasher = DefaultHasher::new();
+        for place in &self.places[..self.overview] {
+            place.key.hash(&mut hasher);
+        }
+        format!("{:08x}", hasher.finish() as u32)
+    }
+}
+
+/// A part of the list.
+struct Part {
+    /// Its entries, by category.
+    data: String,
+    shown: usize,
+    /// Where to go on.
+    next: Option<String>,
+    /// It is the beginning, though something else was asked for.
+    restarted: bool,
+}
+
+fn bad_cursor(error: &BadCursor) -> Failure {
+    Failure::arguments(error.to_string()).with("field", "cursor")
 }
 
 /// How many entries each category has, the largest first.

@@ -82,6 +82,9 @@ fn wrong(view: &View, message: String, near: Vec<String>) -> Failure {
 
 /// No resource and no template fits.
 async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
+    if let Some((entry, values)) = misfits::fitting(view, uri.as_str()) {
+        return nothing_there(view.snapshot().owner(entry.member).id(), entry, &values);
+    }
     match misfits::explain(call, view, uri.as_str()).await {
         Some(failure) => failure,
         None => {
@@ -109,9 +112,14 @@ fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
 
 /// Where some server has not said yet what it has, asking again may help.
 fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
-    match call.gateway.awaits_lists() {
-        true => failure.suggest(UNLISTED).retryable(true),
-        false => failure,
+    if call.gateway.awaits_lists() {
+        return failure.suggest(UNLISTED).retryable(true);
+    }
+    match call.gateway.down().first() {
+        Some((id, _)) => failure.suggest(format!(
+            "It may be of a server that does not answer now, such as {id}; health_check names them."
+        )),
+        None => failure,
     }
 }
 
@@ -183,6 +191,15 @@ pub(super) async fn of_source(
                 && view.snapshot().listed(source, &local_name(uri, source)).is_none() =>
         {
             not_found(call, view, uri, source, error).await
+        }
+        // What is wrong by its template's rules is wrong for that, whatever the server says.
+        Meaning::Failed { is_retryable: false }
+            if view.snapshot().listed(source, &local_name(uri, source)).is_none() =>
+        {
+            match misfits::explain(call, view, uri.as_str()).await {
+                Some(failure) => failure.details(details(source, error)),
+                None => failed(uri, source, error),
+            }
         }
         Meaning::Failed { .. } => failed(uri, source, error),
     }

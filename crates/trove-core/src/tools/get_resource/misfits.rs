@@ -12,13 +12,15 @@ use crate::{
     catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, TemplateEntry, naming},
     gateway::View,
     json::{Json, items, string},
-    source::Ask,
+    source::{Ask, SourceId},
     template::{Bindings, Fit, UriTemplate, VariableRule},
     tools::{Call, Class, Failure},
 };
 
 /// How many known values of a variable are shown.
 const MAX_VALUES: usize = 20;
+/// How many of those that a server offers are looked at.
+const MAX_OFFERED: usize = 100;
 /// How long a server may take to offer values: the answer is an error, and nobody waits
 /// long for one.
 const MAX_COMPLETING: Duration = Duration::from_secs(2);
@@ -28,7 +30,7 @@ const MAX_COMPLETING: Duration = Duration::from_secs(2);
 pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
     let misfit = misfit(view, uri)?;
     let failure = match &misfit.fit {
-        Fit::MissingVariable { names } => missing(call, &misfit, names).await,
+        Fit::MissingVariable { names, given } => missing(call, &misfit, names, given).await,
         Fit::InvalidVariable { name, rule } => invalid(call, &misfit, name, *rule).await,
         Fit::Match(_) | Fit::No => return None,
     };
@@ -39,6 +41,45 @@ pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<F
     })
 }
 
+/// The same for a template that was copied as it is: a server would take `{id}` for a value.
+pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
+    let misfit = misfit(view, uri).filter(|_| uri.contains('{'))?;
+    match &misfit.fit {
+        Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
+            Some(invalid(call, &misfit, name, *rule).await)
+        }
+        _ => None,
+    }
+}
+
+/// The template that the URI fits under the name it is listed by, with the values.
+pub(super) fn fitting<'a>(view: &'a View, uri: &str) -> Option<(&'a TemplateEntry, Bindings)> {
+    let (qualified, local) = split(view, uri);
+    let is_meant = |entry: &TemplateEntry| match &qualified {
+        Some(id) => view.snapshot().owner(entry.member).id() == id,
+        None => entry.public.as_str() == entry.template.text.as_str(),
+    };
+    let meant = view.templates().map(|(entry, _)| entry).filter(|entry| is_meant(entry));
+    let near = meant.filter_map(|entry| Some((entry, entry.template.compiled.as_ref()?)));
+    let mut near = near.filter(|(_, compiled)| local.starts_with(compiled.literal_prefix()));
+    let fits = |(entry, compiled): (&'a TemplateEntry, &UriTemplate)| {
+        Some((entry, compiled.matches(local)?))
+    };
+    if local.len() > MAX_MATCHED_BYTES {
+        None
+    } else {
+        near.by_ref().take(MAX_ATTEMPTS).find_map(fits)
+    }
+}
+
+/// The server that the URI names, if it does, and its name there.
+pub(super) fn split<'a>(view: &View, uri: &'a str) -> (Option<SourceId>, &'a str) {
+    match naming::split_qualified(uri).filter(|(id, _)| view.snapshot().member(id).is_some()) {
+        Some((id, local)) => (Some(id), &uri[uri.len() - local.as_str().len()..]),
+        None => (None, uri),
+    }
+}
+
 /// A template that was meant, and why it does not fit.
 struct Misfit<'a> {
     entry: &'a TemplateEntry,
@@ -47,15 +88,12 @@ struct Misfit<'a> {
 
 /// The template whose literal text goes furthest along with the URI.
 fn misfit<'a>(view: &'a View, uri: &str) -> Option<Misfit<'a>> {
-    let snapshot = view.snapshot();
-    let qualified = naming::split_qualified(uri).filter(|(id, _)| snapshot.member(id).is_some());
-    let local = qualified.as_ref().map_or(uri, |(_, local)| local.as_str());
+    let (qualified, local) = split(view, uri);
     if local.len() > MAX_MATCHED_BYTES {
         return None;
     }
-    let is_meant = |entry: &TemplateEntry| match &qualified {
-        Some((id, _)) => snapshot.owner(entry.member).id() == id,
-        None => true,
+    let is_meant = |entry: &TemplateEntry| {
+        qualified.as_ref().is_none_or(|id| view.snapshot().owner(entry.member).id() == id)
     };
     let near = view.templates().filter_map(|(entry, _)| {
         let compiled = entry.template.compiled.as_ref().filter(|_| is_meant(entry))?;
@@ -69,6 +107,7 @@ fn misfit<'a>(view: &'a View, uri: &str) -> Option<Misfit<'a>> {
         let fit = match compiled.fit(local) {
             Fit::No if ends(compiled.literal_prefix(), local) => Fit::MissingVariable {
                 names: compiled.variables().map(ToOwned::to_owned).collect(),
+                given: Bindings::new(),
             },
             fit => fit,
         };
@@ -81,11 +120,16 @@ fn ends(prefix: &str, local: &str) -> bool {
     prefix.trim_end_matches('/') == local.trim_end_matches('/')
 }
 
-async fn missing(call: &Call<'_>, misfit: &Misfit<'_>, names: &[String]) -> Failure {
+async fn missing(
+    call: &Call<'_>,
+    misfit: &Misfit<'_>,
+    names: &[String],
+    given: &Bindings,
+) -> Failure {
     let template = misfit.entry.public.as_str();
     let list = names.iter().map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", ");
-    let known = known_values(call, template, names.first()).await;
-    let example = example(misfit.entry, names.first(), &known);
+    let known = known_values(call, misfit.entry, given, names.first()).await;
+    let example = example(misfit.entry, given, names.first().zip(known.first()));
     Failure::new(
         Class::MissingTemplateVariable,
         format!("{} needs a value for {list}.", shown(template)),
@@ -100,9 +144,9 @@ async fn missing(call: &Call<'_>, misfit: &Misfit<'_>, names: &[String]) -> Fail
 
 async fn invalid(call: &Call<'_>, misfit: &Misfit<'_>, name: &str, rule: VariableRule) -> Failure {
     let template = misfit.entry.public.as_str();
-    let name_of = name.to_owned();
-    let known = known_values(call, template, Some(&name_of)).await;
-    let example = example(misfit.entry, Some(&name_of), &known);
+    let (name_of, none) = (name.to_owned(), Bindings::new());
+    let known = known_values(call, misfit.entry, &none, Some(&name_of)).await;
+    let example = example(misfit.entry, &none, Some(&name_of).zip(known.first()));
     Failure::new(
         Class::InvalidTemplateVariable,
         format!("`{}` of {} {rule}.", shown(name), shown(template)),
@@ -125,27 +169,46 @@ fn values_hint(known: &[String]) -> String {
     }
 }
 
-/// The template with a value in every place; the known one where there is one.
-fn example(entry: &TemplateEntry, variable: Option<&String>, known: &[String]) -> String {
-    let Some(compiled) = &entry.template.compiled else { return entry.public.to_string() };
-    let mut values = Bindings::new();
-    for name in compiled.variables() {
-        let value = known.first().filter(|_| variable.is_some_and(|variable| variable == name));
-        let value = value.map_or_else(|| format!("some-{name}"), ToOwned::to_owned);
-        values.bind(name.to_owned(), value.as_str());
-    }
-    let Ok(filled) = compiled.expand(&values) else { return entry.public.to_string() };
+/// The template with a value in every place: the one that is given or known where there is one.
+fn example(entry: &TemplateEntry, given: &Bindings, known: Option<(&String, &String)>) -> String {
+    let Some(filled) = filled(entry, given, known) else { return entry.public.to_string() };
     match entry.public.as_str().strip_suffix(entry.template.text.as_str()) {
         Some(qualifier) => format!("{qualifier}{filled}"),
         None => filled,
     }
 }
 
-/// What the server offers as values of a variable, if it answers soon.
-async fn known_values(call: &Call<'_>, template: &str, name: Option<&String>) -> Vec<String> {
+/// A URI of the template, if these values give one.
+fn filled(
+    entry: &TemplateEntry,
+    given: &Bindings,
+    known: Option<(&String, &String)>,
+) -> Option<String> {
+    let compiled = entry.template.compiled.as_ref()?;
+    let mut values = given.clone();
+    for name in compiled.variables() {
+        let known = known.filter(|(variable, _)| *variable == name).map(|(_, value)| value.clone());
+        if let Some(value) =
+            known.or_else(|| given.get(name).is_none().then(|| format!("some-{name}")))
+        {
+            values.bind(name.to_owned(), value);
+        }
+    }
+    let filled = compiled.expand(&values).ok()?;
+    compiled.matches(&filled).map(|_| filled)
+}
+
+/// What the server offers as values of a variable, if it answers soon: those that the template
+/// takes.
+async fn known_values(
+    call: &Call<'_>,
+    entry: &TemplateEntry,
+    given: &Bindings,
+    name: Option<&String>,
+) -> Vec<String> {
     let Some(name) = name else { return Vec::new() };
     let arguments = Json::of(&json!({
-        "ref": { "type": "ref/resource", "uri": template },
+        "ref": { "type": "ref/resource", "uri": entry.public.as_str() },
         "argument": { "name": name, "value": "" },
     }));
     let completing = call.gateway.complete(call.caller, &arguments, Ask::default());
@@ -154,6 +217,9 @@ async fn known_values(call: &Call<'_>, template: &str, name: Option<&String>) ->
     };
     let completion = reply.body.get("completion").and_then(|all| all.get("values"));
     let Some(values) = completion else { return Vec::new() };
-    let values = items(values.as_str()).unwrap_or_default();
-    values.into_iter().take(MAX_VALUES).filter_map(|v| string(v).map(|s| shown(&s))).collect()
+    let values = items(values.as_str()).unwrap_or_default().into_iter().take(MAX_OFFERED);
+    let values = values.filter_map(string).map(|value| shown(&value));
+    let fits =
+        |value: &String| !value.is_empty() && filled(entry, given, Some((name, value))).is_some();
+    values.filter(fits).take(MAX_VALUES).collect()
 }

@@ -33,6 +33,8 @@ use crate::{
 const DEFAULT_SIZE: usize = 32 * 1024;
 /// The most that may be asked for; the settings may allow less.
 const MAX_SIZE: usize = 64 * 1024 * 1024;
+/// Beyond the end of anything.
+const MAX_OFFSET: usize = 1 << 30;
 
 /// Read any resource, or list what there is.
 ///
@@ -56,9 +58,9 @@ pub(super) struct GetResource {
     #[serde(default = "default_size")]
     #[schemars(range(min = 1, max = MAX_SIZE))]
     max_size: usize,
-    /// Where to begin, in bytes; not with `grep`.
+    /// First byte; not with `grep`.
     #[serde(default)]
-    #[schemars(range(min = 0))]
+    #[schemars(range(min = 0, max = MAX_OFFSET))]
     offset: usize,
     /// Only lines that match this regular expression.
     #[serde(default)]
@@ -129,6 +131,11 @@ impl GetResource {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
         let uri = self.resolve(&view, asked)?;
+        if view.resource(uri.as_str()).is_none()
+            && let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await
+        {
+            return Err(failure);
+        }
         let read = call.gateway.read(call.caller, &uri, call.ask()).await;
         let by = read.as_ref().map_or("none", |reading| reading.by.as_str());
         debug!(uri = failures::shown(uri.as_str()), by, ms = ms(began), "get_resource");

@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 
+use super::misfits::split;
 use crate::{gateway::View, uri::PublicUri};
 
 /// How many names are given.
@@ -22,25 +23,55 @@ const PAIRS: usize = 1 << 12;
 
 /// The public names nearest to `asked`, the nearest first.
 pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
+    compared(view, asked).into_iter().map(|(_, name)| name.public.to_owned()).collect()
+}
+
+/// The nearest names, and how many letters are wrong in each.
+fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
+    let (server, asked) = split(view, asked);
     let asked = head(asked).to_lowercase();
     let pairs = Pairs::of(asked.as_bytes());
-    let resources = view.resources().map(|(entry, _)| entry.public.as_str());
-    let templates = view.templates().map(|(entry, _)| entry.public.as_str());
-    let mut scored: Vec<(Reverse<u32>, &str)> = resources
+    let is_other =
+        |member| server.as_ref().is_some_and(|id| view.snapshot().owner(member).id() != id);
+    let resources = view.resources().map(|(entry, is_closed)| Name {
+        is_other: is_other(entry.member),
+        is_closed,
+        public: entry.public.as_str(),
+        spelt: entry.local.as_str(),
+    });
+    let templates = view.templates().map(|(entry, is_closed)| Name {
+        is_other: is_other(entry.member),
+        is_closed,
+        public: entry.public.as_str(),
+        spelt: entry.template.text.as_str(),
+    });
+    let mut scored: Vec<(Reverse<u32>, Name<'_>)> = resources
         .chain(templates)
         .take(MAX_LOOKED_AT)
-        .map(|uri| (Reverse(pairs.likeness(head(uri).as_bytes())), uri))
+        .map(|name| (Reverse(pairs.likeness(head(name.spelt).as_bytes())), name))
         .collect();
     if scored.len() > MAX_COMPARED {
         scored.select_nth_unstable(MAX_COMPARED);
         scored.truncate(MAX_COMPARED);
     }
-    let mut compared: Vec<(usize, &str)> = scored
+    let mut compared: Vec<(usize, Name<'_>)> = scored
         .into_iter()
-        .map(|(_, uri)| (strsim::osa_distance(&asked, &head(uri).to_lowercase()), uri))
+        .map(|(_, name)| (strsim::osa_distance(&asked, &head(name.spelt).to_lowercase()), name))
         .collect();
     compared.sort_unstable();
-    compared.into_iter().take(SHOWN).map(|(_, uri)| uri.to_owned()).collect()
+    compared.truncate(SHOWN);
+    compared
+}
+
+/// A name that might have been meant: of equals first that of the server that was named, and
+/// what may be read.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Name<'a> {
+    is_other: bool,
+    is_closed: bool,
+    public: &'a str,
+    /// What is compared: the name of its server stands only before what several have.
+    spelt: &'a str,
 }
 
 /// The nearest by spelling, and those that mean the same: one in turn of each, the nearest by
@@ -59,10 +90,9 @@ pub(super) fn joined(spelt: Vec<String>, alike: &[PublicUri]) -> Vec<String> {
 
 /// A listed resource that is spelt almost so.
 pub(super) fn very_near(view: &View, asked: &str) -> Option<String> {
-    let near = nearest(view, asked).into_iter().next()?;
-    let distance = strsim::osa_distance(&head(asked).to_lowercase(), &head(&near).to_lowercase());
-    let is_resource = view.resource(&near).is_some();
-    (is_resource && distance <= MAX_SLIPS).then_some(near)
+    let (distance, near) = compared(view, asked).into_iter().next()?;
+    let is_resource = view.resource(near.public).is_some();
+    (is_resource && distance <= MAX_SLIPS).then(|| near.public.to_owned())
 }
 
 fn head(text: &str) -> &str {

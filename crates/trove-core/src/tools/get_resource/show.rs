@@ -71,6 +71,7 @@ pub(super) fn show<'a>(
     }
     if let Some(mime) = &mut shown.mime {
         cut(mime, MAX_MIME);
+        *mime = content::escape_line(mime).into_owned();
     }
     Ok(shown)
 }
@@ -128,13 +129,13 @@ fn show_text<'a>(
     let wants_json = asked.format == Format::Json || (asked.format == Format::Auto && is_json);
     let is_deep = wants_json && is_whole && is_deeper(words.text().as_bytes(), MAX_LEVELS);
     if wants_json && is_whole && !is_deep {
-        match Json::parse(words.text().trim().to_owned()) {
+        match Json::parse(bare(&words.text()).to_owned()) {
             Ok(json) => return Ok(Shown { data: json.as_str().to_owned().into(), ..shown }),
             Err(_) if asked.format == Format::Json => return Err(not_json()),
             Err(_) => {}
         }
     }
-    if asked.format == Format::Json && !is_whole && !crate::json::is_json(words.text().trim()) {
+    if asked.format == Format::Json && !is_whole && !crate::json::is_json(bare(&words.text())) {
         return Err(not_json());
     }
     let note = match (is_whole, is_deep) {
@@ -169,23 +170,38 @@ fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
     match essence {
         Some(mime) => {
             mime.eq_ignore_ascii_case("application/json")
+                || mime.eq_ignore_ascii_case("text/json")
                 || mime.to_ascii_lowercase().ends_with("+json")
         }
         None => words.look_like_json(),
     }
 }
 
+/// A text without blanks around it, and without the mark of its encoding.
+fn bare(text: &str) -> &str {
+    text.trim_start_matches('\u{feff}').trim()
+}
+
 /// Whether it is a JSON by which the server says that it failed, however much of it is shown.
 fn reports_failure(text: &Text<'_>) -> bool {
     text.words.mention("success")
         && is_json(text.mime.as_deref(), &text.words)
-        && Json::parse(text.words.text().trim().to_owned())
+        && Json::parse(bare(&text.words.text()).to_owned())
             .is_ok_and(|json| json.get("success").is_some_and(|value| value.as_str() == "false"))
 }
 
 fn not_json() -> Failure {
     let message = "`format` is json, but the resource is not JSON";
     Failure::arguments(message).with("field", "format").suggest("Ask with format \"text\".")
+}
+
+/// Refuses one of several contents that is no JSON where that is asked for.
+fn check_json(form: &Form<'_>) -> Result<(), Failure> {
+    match form {
+        Form::Described(_, kind) => Err(is_binary(kind)),
+        Form::Text(text) if !crate::json::is_json(bare(&text.words.text())) => Err(not_json()),
+        Form::Text(_) | Form::Bytes(_) => Ok(()),
+    }
 }
 
 fn is_binary(kind: &Kind) -> Failure {
@@ -213,7 +229,8 @@ fn described(bytes: &[u8], kind: &Kind, max: usize) -> String {
 /// An image that clients can show, if it is not too large to travel.
 fn image_block(bytes: &[u8], kind: &Kind, max: usize) -> Option<String> {
     let content::Form::Image(format) = kind.form else { return None };
-    if bytes.len() > max {
+    // One that is broken so early would only make a client stumble.
+    if bytes.len() > max || content::image_size(format, bytes).is_none() {
         return None;
     }
     let base64 = STANDARD.encode(bytes);
@@ -295,6 +312,9 @@ impl Several<'_> {
 
     fn add(&mut self, content: &Content<'_>) -> Result<(), Failure> {
         let form = content.form(self.asked.format, self.asked.grep.is_some());
+        if self.asked.format == Format::Json {
+            check_json(&form)?;
+        }
         let begin = self.at;
         self.size += form.size();
         self.at += form.places();

@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use super::{Bridge, client, nobody, somebody, source, text_of};
+use trove_core::{Source as _, resource::ListsChanged, source::SourceEvent, status::State};
+
+use super::{Bridge, client, nobody, somebody, source, suggests, text_of};
 
 fn entries(data: &Value) -> Vec<&Value> {
     data.as_object()
@@ -12,6 +14,14 @@ fn entries(data: &Value) -> Vec<&Value> {
         .values()
         .flat_map(|all| all.as_array().expect("as the test made it"))
         .collect()
+}
+
+async fn until(holds: impl AsyncFn() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !holds().await {
+        assert!(std::time::Instant::now() < deadline);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 /// Every URI of a whole walk, and how often it came.
@@ -111,14 +121,9 @@ async fn a_catalogue_that_changes_between_pages_loses_nothing_that_stays() {
         entries(&first["data"]).iter().map(|entry| text_of(&entry["uri"]).to_owned()).collect();
     srv.add("x://0001");
     srv.remove("x://1300");
-    use trove_core::{Source as _, resource::ListsChanged, source::SourceEvent};
     let feed = bridge.gateway.gateway.feed();
     feed.report(srv.id(), SourceEvent::ListsChanged(ListsChanged::ALL)).await;
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-    while !bridge.gateway.names().await.contains(&"x://0001".to_owned()) {
-        assert!(std::time::Instant::now() < deadline);
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-    }
+    until(async || bridge.gateway.names().await.contains(&"x://0001".to_owned())).await;
     seen.extend(walk(&bridge, json!({ "cursor": first["cursor"] })).await.into_keys());
     for n in (1000..1600).filter(|n| *n != 1300) {
         assert!(seen.contains(&format!("x://{n}")), "{n} is lost");
@@ -170,6 +175,67 @@ async fn a_list_is_cut_where_asked_and_loses_nothing() {
         assert_eq!(seen.len(), 47, "{size}");
         assert!(seen.values().all(|times| *times == 1), "{size}: {seen:?}");
     }
+}
+
+#[tokio::test]
+async fn a_catalogue_that_shrinks_between_parts_loses_nothing_that_stays() {
+    let (a, b) = (source("a", &[]), source("b", &[]));
+    for n in 1000..1500 {
+        a.add(&format!("a://{n}"));
+        b.add(&format!("b://{n}"));
+    }
+    let bridge = Bridge::over(&[&a, &b]).await;
+    let first = bridge.ok(json!({})).await;
+    let mut seen: Vec<String> =
+        entries(&first["data"]).iter().map(|entry| text_of(&entry["uri"]).to_owned()).collect();
+    for n in 1000..1450 {
+        a.remove(&format!("a://{n}"));
+    }
+    let feed = bridge.gateway.gateway.feed();
+    feed.report(a.id(), SourceEvent::ListsChanged(ListsChanged::ALL)).await;
+    until(async || !bridge.gateway.names().await.contains(&"a://1000".to_owned())).await;
+    let next = bridge.ok(json!({ "cursor": first["cursor"] })).await;
+    assert!(text_of(&next["message"]).contains("has changed"), "{}", next["message"]);
+    seen.extend(walk(&bridge, json!({ "cursor": first["cursor"] })).await.into_keys());
+    let stay = (1450..1500).map(|n| format!("a://{n}"));
+    for uri in stay.chain((1000..1500).map(|n| format!("b://{n}"))) {
+        assert!(seen.contains(&uri), "{uri} is lost");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_answer_is_named_in_the_list() {
+    let (up, down) = (source("up", &["x://1"]), source("down", &[]));
+    let bridge = Bridge::over(&[&up, &down]).await;
+    let board = bridge.gateway.gateway.board().clone();
+    assert!(bridge.ok(json!({})).await.get("errors").is_none());
+    board.add(down.id(), "stdio");
+    board.update(down.id(), |status| {
+        status.state = State::Backoff;
+        status.last_error = Some("there is no program nowhere\u{1b}".to_owned());
+    });
+    let told = json!([{ "server": "down", "error": "there is no program nowhere\\u{1b}" }]);
+    for (arguments, errors) in [
+        (json!({}), Some(&told)),
+        (json!({ "server": "down" }), Some(&told)),
+        (json!({ "server": "up" }), None),
+    ] {
+        let object = bridge.ok(arguments).await;
+        assert_eq!(object.get("errors"), errors, "{object}");
+        let is_said = object["message"].as_str().is_some_and(|said| said.contains("health_check"));
+        assert_eq!(is_said, errors.is_some(), "{object}");
+    }
+    let failure = bridge.failure(json!({ "uri": "y://1" })).await;
+    assert!(suggests(&failure, "such as down") && failure["retryable"] == false, "{failure}");
+}
+
+#[tokio::test]
+async fn what_servers_wrote_into_the_list_is_said_to_be_theirs() {
+    let bridge = Bridge::over(&[&source("srv", &["x://1"])]).await;
+    let result = bridge.result(&nobody(), json!({})).await;
+    let nonce = text_of(&result["structuredContent"]["nonce"]);
+    let said = text_of(&result["content"][1]["text"]);
+    assert!(said.contains(nonce) && said.contains("not instructions"), "{said}");
 }
 
 #[tokio::test]

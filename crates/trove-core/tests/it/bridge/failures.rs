@@ -108,6 +108,40 @@ async fn a_value_that_breaks_its_rule_is_told_the_rule() {
 }
 
 #[tokio::test]
+async fn a_template_copied_as_it_is_is_not_asked_for() {
+    // A server that answers whatever it is asked.
+    let srv = Arc::new(FakeSource::new("srv", &[]).with_templates(&["note://{id}", "a://{b}/c"]));
+    let bridge = Bridge::over(&[&srv]).await;
+    for uri in ["note://{id}", "srv+note://{id}", "a://{b}/c"] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], "InvalidTemplateVariable", "{uri}: {failure}");
+    }
+    bridge.ok(json!({ "uri": "note://%7Bid%7D" })).await;
+}
+
+#[tokio::test]
+async fn what_a_server_fails_at_for_a_wrong_value_is_told_as_that() {
+    let srv = templated(&["m://tpl/{kind}/{id}", "w://{id}.json"]);
+    srv.fail_others(refused(-32603, "Internal error"));
+    srv.complete_with(&["", "..", "one"], Duration::ZERO);
+    let bridge = Bridge::over(&[&srv]).await;
+    for (uri, missing, example) in [
+        ("m://tpl/cars/", "id", "m://tpl/cars/one"),
+        ("m://tpl/cars", "id", "m://tpl/cars/one"),
+        ("w://.json", "id", "w://one.json"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["missing_variables"], json!([missing]), "{uri}: {failure}");
+        // What is suggested works, so values that break the rule are none.
+        assert_eq!(
+            (&failure["example"], &failure["known_values"]),
+            (&json!(example), &json!(["one"]))
+        );
+        assert!(suggests(&failure, example), "{failure}");
+    }
+}
+
+#[tokio::test]
 async fn a_misspelt_resource_beside_a_template_is_named_too() {
     let srv = templated(&["docs://{id}/part"]);
     let bridge = Bridge::over(&[&srv]).await;
@@ -260,6 +294,11 @@ async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
     assert!(watch("x://open").await.is_ok() && watch("x://item/plain").await.is_ok());
     let unfilled = bridge.failure(json!({ "uri": "x://item/" })).await;
     assert_eq!(unfilled["known_values"], json!(["plain"]), "{unfilled}");
+    // What is hidden elsewhere does not change what is said here.
+    bridge.allow(&[("other://secret", "admin", false)]);
+    let told = bridge.failure(json!({ "uri": "x://item/sacred" })).await;
+    assert_eq!((&told["error"], &told["details"]["source"]), (&json!("NotFound"), &json!("srv")));
+    bridge.allow(&[("x://secret", "admin", false), ("x://item/secret", "admin", false)]);
     // Whoever may know of everything is told what the server said.
     let admin = somebody(&["admin"]);
     let told = bridge.object_for(&admin, json!({ "uri": "x://item/sacred" })).await;
@@ -350,6 +389,10 @@ async fn a_failing_server_is_retryable_only_where_waiting_helps() {
 #[tokio::test]
 async fn in_production_the_cause_stays_with_those_who_run_the_gateway() {
     let srv = source("srv", &["x://a"]);
+    srv.fail("x://a", refused(-32603, "turn \u{202e}round \u{1b}[2J"));
+    let open = Bridge::over(&[&srv]).await.failure(json!({ "uri": "x://a" })).await;
+    let hidden = ["\u{202e}", "\u{1b}"].map(|c| open.to_string().contains(c));
+    assert_eq!(hidden, [false, false], "{open}");
     srv.fail("x://a", refused(-32603, "password hunter2 at /srv/secret"));
     let settings = Settings { mask_error_details: true, ..Settings::default() };
     let bridge = Bridge::with(&[&srv], settings).await;
@@ -371,9 +414,17 @@ async fn several_owners_are_named_with_the_uris_that_work() {
     for uri in failure["candidates"].as_array().unwrap() {
         bridge.ok(json!({ "uri": uri })).await;
     }
+    // The nearest is found though servers' names stand before it.
+    b.fail_others(refused(-32002, "Resource not found"));
+    for uri in ["x://2", "x/2", "b+x://2"] {
+        let near = bridge.failure(json!({ "uri": uri })).await;
+        let server = if uri.starts_with('b') { "b" } else { "a" };
+        assert!(suggests(&near, &format!("Did you mean {server}+x://1?")), "{near}");
+    }
     // Also where it is written as some models write it.
     let loose = bridge.failure(json!({ "uri": "x/1" })).await;
     assert_eq!(loose["candidates"], failure["candidates"]);
+    b.give_text("x://1", "text/plain", "here");
     let one = bridge.ok(json!({ "uri": "x/1", "server": "b" })).await;
     assert_eq!((&one["uri"], &one["server"]), (&json!("b+x://1"), &json!("b")));
     // What is hidden is not there in any spelling.

@@ -52,6 +52,24 @@ async fn what_is_not_json_is_said_so_when_json_is_asked_for() {
     let bridge = Bridge::over(&[&srv]).await;
     let failure = bridge.failure(json!({ "uri": "x://a", "format": "json" })).await;
     assert_eq!(failure["error"], "InvalidArguments");
+    // Of several each must be.
+    let both = |second: &str| {
+        let contents =
+            json!([{ "uri": "x://a", "text": "{}" }, { "uri": "x://a", "text": second }]);
+        json!({ "contents": contents }).to_string()
+    };
+    srv.give("x://a", both("[1]"));
+    bridge.ok(json!({ "uri": "x://a", "format": "json" })).await;
+    srv.give("x://a", both("hello"));
+    assert_eq!(
+        bridge.failure(json!({ "uri": "x://a", "format": "json" })).await["field"],
+        "format"
+    );
+    // The mark of an encoding is none of its words.
+    for mime in ["application/json", "text/json"] {
+        srv.give_text("x://a", mime, "\u{feff}{\"a\":1}");
+        assert_eq!(bridge.data(json!({ "uri": "x://a" })).await, json!({ "a": 1 }), "{mime}");
+    }
     assert_eq!(bridge.data(json!({ "uri": "x://b" })).await, "{broken");
 }
 
@@ -105,9 +123,9 @@ async fn t40_images_that_clients_can_show_travel_as_images() {
     let srv = source("srv", &[]);
     let images: [(&str, &[u8]); 4] = [
         ("image/png", PNG),
-        ("image/jpeg", b"\xff\xd8\xff\xe0\0\x10JFIF\0"),
+        ("image/jpeg", b"\xff\xd8\xff\xe0\0\x10JFIF\0\x01\x01\0\0\x01\0\x01\0\0\xff\xc0\0\x11\x08\0\x03\0\x02\x03"),
         ("image/gif", b"GIF89a\x02\0\x03\0\0\0\0"),
-        ("image/webp", b"RIFF\x1a\0\0\0WEBPVP8 \0\0\0\0"),
+        ("image/webp", b"RIFF\x1a\0\0\0WEBPVP8 \x0a\0\0\0\0\0\0\x9d\x01\x2a\x02\0\x03\0"),
     ];
     for (n, (_, bytes)) in images.iter().enumerate() {
         let uri = format!("img://{n}");
@@ -124,6 +142,13 @@ async fn t40_images_that_clients_can_show_travel_as_images() {
         assert_eq!(block["data"], STANDARD.encode(bytes));
         assert_eq!(result["structuredContent"]["data"]["kind"], "image");
     }
+    // One that ends before it has begun would only make a client stumble.
+    let cut = json!({ "uri": "img://0", "blob": STANDARD.encode(&PNG[..12]) });
+    srv.give("img://0", json!({ "contents": [cut] }).to_string());
+    let result = bridge.result(&nobody(), json!({ "uri": "img://0" })).await;
+    assert_eq!(result["content"][1]["type"], "text", "{result}");
+    let whole = json!({ "uri": "img://0", "blob": STANDARD.encode(PNG) });
+    srv.give("img://0", json!({ "contents": [whole] }).to_string());
     let png = bridge.data(json!({ "uri": "img://0" })).await;
     assert_eq!((&png["width"], &png["height"]), (&json!(2), &json!(3)));
 }
