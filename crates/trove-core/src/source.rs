@@ -185,7 +185,7 @@ impl std::fmt::Debug for Visible {
 }
 
 /// What travels beside an operation: everything that is not its arguments.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Ask {
     /// Who asks; put there by the Gateway.
     pub caller: Caller,

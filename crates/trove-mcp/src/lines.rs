@@ -20,6 +20,8 @@ const WINDOW: usize = 512;
 pub(crate) enum Line {
     /// A line that is not blank, without its end.
     Text(Bytes),
+    /// The last one, which had no end.
+    Last(Bytes),
     /// A line longer than the limit, of which only the ends were kept.
     TooLong { head: Bytes, tail: Bytes },
 }
@@ -66,6 +68,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.buffer.reserve(CHUNK.max(self.buffer.len()));
             }
             match self.input.read_buf(&mut self.buffer).await {
+                Ok(0) if self.skipping.is_none() && !self.buffer.trim_ascii().is_empty() => {
+                    self.searched = 0;
+                    return Some(Line::Last(std::mem::take(&mut self.buffer).freeze()));
+                }
                 Ok(0) | Err(_) => return None,
                 Ok(_) => {}
             }
@@ -137,6 +143,7 @@ mod tests {
             all.push(match line {
                 Line::Text(text) if text.len() > 100 => format!("{} bytes", text.len()),
                 Line::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
+                Line::Last(text) => format!("{} without an end", String::from_utf8_lossy(&text)),
                 Line::TooLong { head, tail } => format!("<{}..{}>", head.len(), tail.len()),
             });
         }
@@ -144,8 +151,10 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn blank_lines_and_an_unfinished_one_are_left_out() {
-        assert_eq!(lines(b"a\n\n  \r\nb c\n{unfinished", 100).await, ["a", "b c"]);
+    async fn blank_lines_are_left_out_and_an_unfinished_one_is_told_from_others() {
+        assert_eq!(lines(b"a\n\n  \r\nb c\n", 100).await, ["a", "b c"]);
+        assert_eq!(lines(b"a\n{un", 100).await, ["a", "{un without an end"]);
+        assert_eq!(lines(b"a\n  ", 100).await, ["a"]);
     }
 
     #[tokio::test]

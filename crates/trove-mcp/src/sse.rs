@@ -1,6 +1,11 @@
 //! Server-sent events, as far as MCP uses them.
 
+use std::time::Duration;
+
 use bytes::{Buf, Bytes, BytesMut};
+
+/// The longest id of an event that is sent back.
+const MAX_ID: usize = 1024;
 
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,6 +30,10 @@ pub(crate) struct Parser {
     /// The last line ended with `\r`: a `\n` that comes next belongs to it.
     after_cr: bool,
     limit: usize,
+    /// The id of the last event that had one, to go on after it.
+    pub(crate) last_id: Option<String>,
+    /// How long the sender wants a reader to wait before it comes back.
+    pub(crate) retry: Option<Duration>,
 }
 
 impl Parser {
@@ -37,7 +46,14 @@ impl Parser {
             has_data: false,
             after_cr: false,
             limit,
+            last_id: None,
+            retry: None,
         }
+    }
+
+    /// For the stream that goes on where this one broke off.
+    pub(crate) fn anew(self) -> Parser {
+        Parser { last_id: self.last_id, retry: self.retry, ..Parser::new(self.limit) }
     }
 
     /// Adds a chunk.
@@ -91,6 +107,13 @@ impl Parser {
                 }
                 self.has_data = true;
                 self.data.extend_from_slice(value);
+            }
+            b"id" if value.len() <= MAX_ID && !value.contains(&0) => {
+                self.last_id = std::str::from_utf8(value).ok().map(str::to_owned);
+            }
+            b"retry" => {
+                let ms = std::str::from_utf8(value).ok().and_then(|ms| ms.parse().ok());
+                self.retry = ms.map(Duration::from_millis).or(self.retry);
             }
             _ => {}
         }

@@ -77,6 +77,8 @@ pub(crate) mod code {
     pub(crate) const TOO_MUCH: i64 = -32004;
     /// Legacy eras only; 2026-07-28 uses invalid params.
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
+    /// Legacy eras only: where a person must go to a page first.
+    pub(crate) const URL_ELICITATION: i64 = -32042;
     pub(crate) const HEADER_MISMATCH: i64 = -32020;
     pub(crate) const MISSING_CLIENT_CAPABILITY: i64 = -32021;
     pub(crate) const UNSUPPORTED_VERSION: i64 = -32022;
@@ -139,7 +141,7 @@ pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
 }
 
 /// An id is a string or a number, never null, an array or an object.
-fn is_id(id: &Json) -> bool {
+pub(crate) fn is_id(id: &Json) -> bool {
     id.as_bytes().first().is_some_and(|b| matches!(b, b'"' | b'-' | b'0'..=b'9'))
 }
 

@@ -4,6 +4,7 @@
 //! nothing, never panic, and take time linear in what they are given. What they say
 //! of a binary is what its own header claims; nobody should reserve memory by it.
 
+mod blob;
 mod charset;
 mod escape;
 mod grep;
@@ -15,6 +16,7 @@ mod window;
 #[cfg(test)]
 mod tests;
 
+pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
 pub use escape::{escape_controls, escape_line};
 pub use grep::{

@@ -9,7 +9,7 @@ use trove_core::{
 
 use crate::{
     era::{Version, meta},
-    wire::{RpcError, code},
+    wire::{RpcError, code, is_id},
 };
 
 /// What a request says about itself.
@@ -43,7 +43,7 @@ pub(crate) fn claimed_version(meta: Option<&Json>) -> Option<String> {
 impl Asking {
     /// A request of a client that met us with `initialize`.
     pub(crate) fn legacy(version: Version, caller: Caller, meta: Option<Json>) -> Asking {
-        let progress_token = meta.as_ref().and_then(|m| m.get(meta::PROGRESS_TOKEN));
+        let progress_token = meta.as_ref().and_then(|m| m.get(meta::PROGRESS_TOKEN)).filter(is_id);
         Asking {
             version,
             caller,
@@ -90,7 +90,10 @@ impl Asking {
             capabilities: Some(meta.part(capabilities)),
             answers: None,
             log_level: object.get_str(meta::LOG_LEVEL).map(|level| level.into_owned()),
-            progress_token: object.get_original(meta::PROGRESS_TOKEN).map(|text| meta.part(text)),
+            progress_token: object
+                .get_original(meta::PROGRESS_TOKEN)
+                .map(|text| meta.part(text))
+                .filter(is_id),
             meta: Some(meta.clone()),
         })
     }

@@ -88,7 +88,10 @@ impl Server {
         params: Option<&Json>,
         asking: &Asking,
     ) -> Outcome {
-        let cursor = params.and_then(|params| params.get_str("cursor"));
+        let cursor = match params.and_then(|params| params.get("cursor")) {
+            Some(cursor) if cursor.as_str() != "null" => Some(required(params, "cursor")?),
+            _ => None,
+        };
         let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
         let mut answer = answer.map_err(|error| encode::error(error, asking.version))?;
         // Ours first: no client that cuts the list loses them.

@@ -174,6 +174,9 @@ fn not_found(text: String, uri: &str, version: Version) -> RpcError {
 
 /// A server's own error: its words, with the number and the name our client knows.
 fn refused(mut error: RpcError, uri: Option<&str>, version: Version) -> RpcError {
+    if error.code == code::URL_ELICITATION && version.is_modern() {
+        error.code = code::INTERNAL_ERROR;
+    }
     let Some(uri) = uri else { return error };
     let named = error.data.as_ref().and_then(|data| {
         let mut data = data.object()?;

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
@@ -40,6 +41,7 @@ pub(crate) struct Session {
     out: mpsc::WeakSender<Bytes>,
     interest: Arc<Interest>,
     under_way: UnderWay,
+    lanes: Lanes,
     pump: JoinHandle<()>,
 }
 
@@ -70,6 +72,7 @@ impl Session {
             out: told,
             interest,
             under_way: UnderWay::default(),
+            lanes: Lanes::default(),
             pump,
         }
     }
@@ -85,7 +88,11 @@ impl Session {
         match request.method.as_str() {
             // What is watched is counted, so these are never broken off in the middle.
             method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
-                let work = pin!(self.answer_own(server, method, request.params.as_ref(), asking));
+                let params = request.params.as_ref();
+                let work = pin!(async {
+                    let _lane = self.lanes.of(params).lock().await;
+                    self.answer_own(server, method, params, asking).await
+                });
                 timed(server.begin(method), work).await
             }
             "tools/call" if hears && self.questions.is_offered() => {
@@ -209,6 +216,19 @@ impl Session {
         self.pump.abort();
         self.under_way.cancel_all();
         self.interest.release(&server.gateway).await;
+    }
+}
+
+/// Keeps in order what is done with one resource: it must not be let go of before it is held. What
+/// is done with others seldom waits for it.
+#[derive(Default)]
+struct Lanes([tokio::sync::Mutex<()>; 16]);
+
+impl Lanes {
+    fn of(&self, params: Option<&Json>) -> &tokio::sync::Mutex<()> {
+        let mut hasher = DefaultHasher::new();
+        params.and_then(|params| params.get_str("uri")).hash(&mut hasher);
+        &self.0[hasher.finish() as usize % self.0.len()]
     }
 }
 

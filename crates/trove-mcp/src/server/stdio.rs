@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::{Arc, Mutex, PoisonError},
+    task::Poll,
     time::Duration,
 };
 
@@ -48,6 +51,7 @@ pub async fn serve_stdio(
         modern: Mutex::default(),
         places: Arc::new(Semaphore::new(most)),
         listens: Arc::new(Semaphore::new(MAX_LISTENS)),
+        turn: tokio::sync::Mutex::default(),
         closing: CancellationToken::new(),
     });
     let mut tasks = JoinSet::new();
@@ -58,7 +62,7 @@ pub async fn serve_stdio(
             line = lines.next() => line,
         };
         match line {
-            Some(Line::Text(text)) => client.take(text, &mut tasks).await,
+            Some(Line::Text(text) | Line::Last(text)) => client.take(text, &mut tasks).await,
             Some(Line::TooLong { .. }) => {
                 let text = format!("a message may be at most {longest} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, text);
@@ -91,6 +95,8 @@ struct Client {
     places: Arc<Semaphore>,
     /// Streams of changes stay open, so they have places of their own.
     listens: Arc<Semaphore>,
+    /// Held by whoever of the requests of a session has not begun yet.
+    turn: tokio::sync::Mutex<()>,
     /// Cancelled when the client asks no more: what never ends by itself ends then.
     closing: CancellationToken,
 }
@@ -135,10 +141,14 @@ impl Client {
                     return self.send(wire::error_response(Some(&request.id), &error)).await;
                 };
                 let client = self.clone();
-                tasks.spawn(async move {
+                let mut work = Box::pin(async move {
                     client.answer(request).await;
                     drop(place);
                 });
+                // Begun here, in the order in which requests come: tasks begin in any order.
+                if begin(work.as_mut()).await.is_pending() {
+                    tasks.spawn(work);
+                }
             }
             Ok(Message::Notification { method, params }) => {
                 self.take_notification(&method, params.as_ref())
@@ -191,22 +201,35 @@ impl Client {
             return self.answer_modern(request, meta).await;
         }
         let Some(session) = self.session.get() else {
+            if request.method == "ping" {
+                let pong = Ok(Json::empty_object().into());
+                return self.send(wire::response(&request.id, &pong)).await;
+            }
             let error = RpcError::new(
                 code::INVALID_REQUEST,
                 "send `initialize` first, or `_meta` with each request",
             );
             return self.send(wire::error_response(Some(&request.id), &error)).await;
         };
-        if request.method != "ping" {
+        // Whoever waits for the project lets nobody pass who came later.
+        let turn = match request.method.as_str() {
+            "ping" => None,
+            _ => Some(self.turn.lock().await),
+        };
+        if turn.is_some() {
             session.find_project(&self.server).await;
         }
         let asking = session.asking(&self.server, &request, &session.caller);
         let id = request.id.clone();
-        let outcome = self
-            .with_notices(&asking, |notices| {
-                session.answer(&self.server, request, (&asking, true), notices)
-            })
-            .await;
+        let mut work = pin!(self.with_notices(&asking, |notices| {
+            session.answer(&self.server, request, (&asking, true), notices)
+        }));
+        let begun = begin(work.as_mut()).await;
+        drop(turn);
+        let outcome = match begun {
+            Poll::Ready(outcome) => outcome,
+            Poll::Pending => work.await,
+        };
         if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
             self.send(wire::response(&id, &outcome)).await;
         }
@@ -272,6 +295,12 @@ impl Client {
     fn modern(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
         self.modern.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Does the first part of some work, up to where it waits. It is not told to yield to others
+/// meanwhile: what comes after it would overtake it.
+async fn begin<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
+    tokio::task::unconstrained(poll_fn(|context| Poll::Ready(work.as_mut().poll(context)))).await
 }
 
 /// What a legacy client calls itself.

@@ -1,7 +1,10 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
 use std::{
-    sync::{Arc, OnceLock, RwLock},
+    sync::{
+        Arc, OnceLock, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -37,6 +40,12 @@ const SESSION: HeaderName = HeaderName::from_static(repeated::SESSION);
 const VERSION: HeaderName = HeaderName::from_static(repeated::VERSION);
 const METHOD: HeaderName = HeaderName::from_static(repeated::METHOD);
 const NAME: HeaderName = HeaderName::from_static(repeated::NAME);
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// How long we wait before we go on with a stream, unless the server says: and whatever it says.
+const USUAL_RETRY: Duration = Duration::from_secs(1);
+const LEAST_RETRY: Duration = Duration::from_millis(20);
+const MAX_RETRY: Duration = Duration::from_secs(10);
 
 /// How long a server may take to take our answer to a question of its own.
 const MAX_REPLY: Duration = Duration::from_secs(5);
@@ -61,6 +70,8 @@ struct Shared {
     version: OnceLock<&'static str>,
     inbox: Arc<Inbox>,
     closed: CancellationToken,
+    /// The server has forgotten the session.
+    has_expired: AtomicBool,
     places: Semaphore,
     most: usize,
     longest: usize,
@@ -86,6 +97,7 @@ impl HttpLink {
             version: OnceLock::new(),
             inbox,
             closed: CancellationToken::new(),
+            has_expired: AtomicBool::new(false),
             places: Semaphore::new(bounds.waiting),
             most: bounds.waiting,
             longest: bounds.message_bytes,
@@ -134,6 +146,10 @@ impl Link for HttpLink {
 
     fn closed(&self) -> &CancellationToken {
         &self.shared.closed
+    }
+
+    fn has_expired(&self) -> Option<bool> {
+        self.shared.session().map(|_| self.shared.has_expired.load(Ordering::Acquire))
     }
 
     fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
@@ -281,8 +297,9 @@ impl Shared {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
-        if status == StatusCode::NOT_FOUND && self.session().is_some() {
+        if self.session().is_some() && is_expiry(status, &body) {
             // The server forgot the session, in whatever words: connect anew.
+            self.has_expired.store(true, Ordering::Release);
             self.closed.cancel();
             return Err(LinkError::Lost);
         }
@@ -299,27 +316,64 @@ impl Shared {
         }
     }
 
-    /// Reads events until the one that answers; all others are handed on in order.
+    /// Reads events until the one that answers; all others are handed on in order. A legacy server
+    /// may hang up before and go on where it was when it is asked again.
     async fn answer_in_stream(&self, response: Response, call: &Call) -> Result<Json, LinkError> {
         let mut parser = Parser::new(self.longest);
+        let mut stream = response;
+        loop {
+            if let Some(outcome) = self.answer_in(stream, &mut parser, call).await {
+                return outcome;
+            }
+            if parser.last_id.is_none() || self.is_modern() {
+                return Err(LinkError::Lost);
+            }
+            // Whoever waits sets the limit.
+            let pause = parser.retry.unwrap_or(USUAL_RETRY);
+            tokio::time::sleep(pause.clamp(LEAST_RETRY, MAX_RETRY)).await;
+            parser = parser.anew();
+            let going_on = self.open_unasked(parser.last_id.as_deref()).await;
+            stream = going_on.ok_or(LinkError::Lost)?;
+        }
+    }
+
+    /// The answer, if it is in this stream.
+    async fn answer_in(
+        &self,
+        response: Response,
+        parser: &mut Parser,
+        call: &Call,
+    ) -> Option<Result<Json, LinkError>> {
         let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_| LinkError::Lost)?;
-            parser.push(&chunk).map_err(|_| LinkError::TooLarge(self.longest))?;
+        while let Some(Ok(chunk)) = chunks.next().await {
+            if parser.push(&chunk).is_err() {
+                return Some(Err(LinkError::TooLarge(self.longest)));
+            }
             while let Some(event) = parser.next() {
                 match self.answer_among(&event.data, call).await {
                     Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
-                        return outcome.map_err(LinkError::Rpc);
+                        return Some(outcome.map_err(LinkError::Rpc));
                     }
                     Ok(message) => self.take(message, Some(call)).await,
                     Err(_) if broken_answer(&event.data) == Some(call.id) => {
-                        return Err(LinkError::Malformed(BROKEN.to_owned()));
+                        return Some(Err(LinkError::Malformed(BROKEN.to_owned())));
                     }
                     Err(_) => debug!(source = %self.source, "an event that is no message; skipped"),
                 }
             }
         }
-        Err(LinkError::Lost)
+        None
+    }
+
+    /// Opens a stream on which a legacy server speaks unasked, or goes on after an event.
+    async fn open_unasked(&self, after: Option<&str>) -> Option<Response> {
+        let mut headers = self.common_headers().await;
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        if let Some(id) = after.and_then(|id| HeaderValue::from_str(id).ok()) {
+            headers.insert(LAST_EVENT, id);
+        }
+        let response = self.client.get(&self.url).headers(headers).send().await.ok()?;
+        (response.status().is_success() && is_event_stream(&response)).then_some(response)
     }
 
     /// The message, or of a batch the answer to this request; the others are handed on.
@@ -368,23 +422,21 @@ impl Shared {
     /// Keeps the unasked stream open for as long as the server offers it.
     async fn run_unasked(&self) {
         let mut failures = 0u32;
+        let mut parser = Parser::new(self.longest);
         let mut was_open = false;
         while failures < 5 {
-            let request = self
-                .client
-                .get(&self.url)
-                .headers(self.common_headers().await)
-                .header(ACCEPT, HeaderValue::from_static("text/event-stream"));
-            let Ok(response) = request.send().await else { break };
-            if !response.status().is_success() || !is_event_stream(&response) {
+            let Some(response) = self.open_unasked(parser.last_id.as_deref()).await else {
                 if was_open {
                     // The server forgot the session, as after a restart.
                     break;
                 }
                 return;
+            };
+            if std::mem::replace(&mut was_open, true) {
+                // Not every server remembers what it would have said meanwhile.
+                self.inbox.note_gap().await;
             }
-            was_open = true;
-            let mut parser = Parser::new(self.longest);
+            parser = parser.anew();
             let mut chunks = response.bytes_stream();
             while let Some(Ok(chunk)) = chunks.next().await {
                 failures = 0;
@@ -416,6 +468,12 @@ pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
     } else {
         format!("the server asks who you are: run `trove auth login {source}`")
     })
+}
+
+/// Whether a refusal says that a session is known no more. By the protocol that is 404.
+fn is_expiry(status: StatusCode, body: &[u8]) -> bool {
+    let speaks_of_it = || String::from_utf8_lossy(body).to_ascii_lowercase().contains("session");
+    status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && speaks_of_it()
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> LinkError {

@@ -50,12 +50,12 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         let mut awaits_login = None;
         let error = match met {
             Ok(conversation) => {
-                let began = Instant::now();
+                let (began, link) = (Instant::now(), conversation.link.clone());
                 serve(&upstream, conversation, inbox, &stop).await;
                 if began.elapsed() >= backoff::STABLE_AFTER {
                     failures = 0;
                 }
-                "the connection was lost".to_owned()
+                loss(&*link)
             }
             Err(error) => {
                 if matches!(error, LinkError::Unauthorized(_)) {
@@ -88,6 +88,12 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     }
     board.update(id, |status| status.state = State::Stopped);
     upstream.is_over.cancel();
+}
+
+/// That the connection was lost, and how its process ended.
+fn loss(link: &dyn Link) -> String {
+    let how = link.ending().map_or_else(String::new, |how| format!(" ({how})"));
+    format!("{}{how}", LinkError::Lost)
 }
 
 /// Ends when somebody has logged in somewhere; never if nobody need.
@@ -163,7 +169,10 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
                 _ => shared.eras.forget(&config.id),
             }
             link.close().await;
-            Err(error)
+            Err(match error {
+                LinkError::Lost => LinkError::Unreachable(loss(&*link)),
+                other => other,
+            })
         }
     }
 }

@@ -44,8 +44,19 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// Cancelled when the connection is gone.
     fn closed(&self) -> &CancellationToken;
 
+    /// Whether the server has forgotten us, so that what it was asked last it has not done;
+    /// nothing where it remembers nobody.
+    fn has_expired(&self) -> Option<bool> {
+        None
+    }
+
     /// The process behind it, if there is one.
     fn pid(&self) -> Option<u32> {
+        None
+    }
+
+    /// How the process behind it ended, if it did so by itself.
+    fn ending(&self) -> Option<String> {
         None
     }
 
@@ -138,6 +149,8 @@ pub(crate) struct Inbox {
     source: SourceId,
     feed: Feed,
     acknowledged: watch::Sender<Acknowledged>,
+    /// How often there was a time in which nothing could be heard.
+    gaps: watch::Sender<u64>,
 }
 
 /// The newest subscription that the server acknowledged.
@@ -166,7 +179,18 @@ impl Acknowledged {
 
 impl Inbox {
     pub(crate) fn new(source: SourceId, feed: Feed) -> Arc<Inbox> {
-        Arc::new(Inbox { source, feed, acknowledged: watch::Sender::default() })
+        let (acknowledged, gaps) = <_>::default();
+        Arc::new(Inbox { source, feed, acknowledged, gaps })
+    }
+
+    pub(crate) fn gaps(&self) -> watch::Receiver<u64> {
+        self.gaps.subscribe()
+    }
+
+    /// Takes note that something may have been missed: lists, too, are read anew.
+    pub(crate) async fn note_gap(&self) {
+        self.gaps.send_modify(|gaps| *gaps += 1);
+        self.feed.report(&self.source, SourceEvent::Ready).await;
     }
 
     pub(crate) fn acknowledged(&self) -> watch::Receiver<Acknowledged> {

@@ -24,7 +24,7 @@ use trove_core::{SourceId, json::Json, source::Notice};
 use super::{
     broken::{BROKEN, broken_answer},
     link::{Call, Inbox, Link, LinkError, notice_of},
-    process::Process,
+    process::{Ending, Process},
 };
 use crate::{
     bounds::MAX_OUTBOX,
@@ -176,12 +176,14 @@ pub(crate) struct MuxLink {
     pid: Option<u32>,
     tasks: tokio::sync::Mutex<JoinSet<()>>,
     process: tokio::sync::Mutex<Option<Process>>,
+    ending: Option<Ending>,
 }
 
 impl MuxLink {
     pub(crate) fn new(mux: Arc<Mux>, tasks: JoinSet<()>, process: Option<Process>) -> MuxLink {
         let pid = process.as_ref().and_then(Process::pid);
-        MuxLink { mux, pid, tasks: tasks.into(), process: process.into() }
+        let ending = process.as_ref().map(Process::ending);
+        MuxLink { mux, pid, ending, tasks: tasks.into(), process: process.into() }
     }
 }
 
@@ -200,6 +202,10 @@ impl Link for MuxLink {
 
     fn closed(&self) -> &CancellationToken {
         &self.mux.closed
+    }
+
+    fn ending(&self) -> Option<String> {
+        self.ending.as_ref()?.of_itself().map(str::to_owned)
     }
 
     fn pid(&self) -> Option<u32> {

@@ -6,7 +6,7 @@ use std::{
     io,
     path::PathBuf,
     process::Stdio,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
 };
 
@@ -114,12 +114,16 @@ impl Spawn {
         let drain = child.stderr.take().map(|stderr| tokio::spawn(self.stderr.drain(stderr)));
         let ended = CancellationToken::new();
         let end = ended.clone().drop_guard();
+        let ending = Ending::default();
+        let known = ending.clone();
         tokio::spawn(async move {
             // Collects the child whenever it ends; the guard tells everybody.
-            let _ = child.wait().await;
+            if let Ok(status) = child.wait().await {
+                known.note(status.to_string());
+            }
             drop(end);
         });
-        Ok((Process { pid, group, ended, drain }, stdin, stdout))
+        Ok((Process { pid, group, ended, ending, drain }, stdin, stdout))
     }
 
     fn explain(&self, error: io::Error) -> SpawnError {
@@ -133,11 +137,28 @@ impl Spawn {
     }
 }
 
+/// How a child ended, once it has: by itself, or because we wanted it to.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Ending(Arc<OnceLock<String>>);
+
+impl Ending {
+    fn note(&self, how: String) {
+        // The first word counts.
+        let _ = self.0.set(how);
+    }
+
+    /// Its exit code or the signal, if it ended by itself.
+    pub(crate) fn of_itself(&self) -> Option<&str> {
+        self.0.get().map(String::as_str).filter(|how| !how.is_empty())
+    }
+}
+
 /// A running child.
 pub(crate) struct Process {
     pid: Option<u32>,
     group: Option<Pid>,
     ended: CancellationToken,
+    ending: Ending,
     drain: Option<JoinHandle<()>>,
 }
 
@@ -151,10 +172,15 @@ impl Process {
         self.ended.clone()
     }
 
+    pub(crate) fn ending(&self) -> Ending {
+        self.ending.clone()
+    }
+
     /// Ends the child and everything in its group: politely, then not.
     pub(crate) async fn end(mut self) {
         let has_ended = tokio::time::timeout(POLITE_WAIT, self.ended.cancelled()).await.is_ok();
         if !has_ended {
+            self.ending.note(String::new());
             self.signal(Signal::TERM);
             let _ = tokio::time::timeout(CHILD_GRACE, self.ended.cancelled()).await;
         }

@@ -205,6 +205,25 @@ impl Upstream {
 
     async fn ask(&self, operation: Operation, ask: Ask) -> Result<Reply, SourceError> {
         let conversation = self.ready().await?;
+        let spare = conversation.link.has_expired().map(|_| ask.clone());
+        match (self.ask_in(&conversation, &operation, ask).await, spare) {
+            // Whoever does not know us has done nothing for us: asked again it may.
+            (Err(SourceError::Lost), Some(ask))
+                if conversation.link.has_expired() == Some(true) =>
+            {
+                let anew = self.ready().await?;
+                self.ask_in(&anew, &operation, ask).await
+            }
+            (outcome, _) => outcome,
+        }
+    }
+
+    async fn ask_in(
+        &self,
+        conversation: &Conversation,
+        operation: &Operation,
+        ask: Ask,
+    ) -> Result<Reply, SourceError> {
         let began = Instant::now();
         let offers = conversation.hello.offers;
         match operation {
@@ -216,7 +235,7 @@ impl Upstream {
             }
             _ => {}
         }
-        let (method, params) = spell(&operation);
+        let (method, params) = spell(operation);
         let params = params
             .ok_or_else(|| SourceError::Malformed { what: "the arguments are no object".into() })?;
         let body = conversation.ask(method, params, ask, self.config.timeout).await?;

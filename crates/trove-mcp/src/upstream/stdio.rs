@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{process::ChildStdout, task::JoinSet};
 use tracing::warn;
-use trove_core::{SourceId, status::StatusBoard};
+use trove_core::{Json, SourceId, status::StatusBoard};
 
 use super::{
     broken::find_id,
@@ -70,6 +70,12 @@ async fn read(
                     noise += 1;
                     warn!(%source, "a line on the child's stdout is no message; skipped");
                     board.update(&source, |status| status.warning = Some(NOISE));
+                }
+            }
+            // One that breaks off is no answer; that the connection is lost says more.
+            Line::Last(text) => {
+                if Json::parse(text.clone()).is_ok() {
+                    mux.deliver(text).await;
                 }
             }
             Line::TooLong { head, tail } => {

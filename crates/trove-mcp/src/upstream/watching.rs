@@ -102,6 +102,7 @@ impl Watching {
     async fn subscribe(&mut self, had: BTreeSet<LocalUri>) {
         let mut told = BTreeSet::new();
         let mut is_first = true;
+        let mut gaps = self.inbox.gaps();
         loop {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             let mut refused = BTreeMap::new();
@@ -121,8 +122,9 @@ impl Watching {
             if std::mem::take(&mut is_first) {
                 self.report_missed(&had).await;
             }
-            if self.wanted.changed().await.is_err() {
-                return;
+            tokio::select! {
+                changed = self.wanted.changed() => if changed.is_err() { return },
+                Ok(()) = gaps.changed() => self.report_missed(&told).await,
             }
         }
     }

@@ -5,6 +5,7 @@ use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
@@ -26,6 +27,8 @@ use super::state::Toy;
 use super::wire::{Frame, Incoming, META_VERSION, RpcError};
 
 const SESSION: &str = "mcp-session-id";
+/// The id of the event after which an answer comes that was held back.
+const HELD: &str = "held-7";
 
 /// A server and its open sessions.
 pub(super) struct Door {
@@ -112,11 +115,26 @@ async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
             None => return StatusCode::BAD_REQUEST.into_response(),
         }
     };
+    let reads_in_session = method == "resources/read" && !is_modern;
+    if reads_in_session
+        && let Some(status) = door.toy.options.amount(Fault::Forget)
+        && peer.reads.fetch_add(1, Ordering::Relaxed) > 0
+    {
+        let name = headers.get(SESSION).and_then(|name| name.to_str().ok());
+        door.close(name.unwrap_or_default());
+        let status = u16::try_from(status).unwrap_or_default();
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::NOT_FOUND);
+        return (status, "No valid session ID provided").into_response();
+    }
     let (reply, frames) = mpsc::channel(OUTBOX);
     let Some(exchange) = dispatch::receive(&door.toy, &peer, reply, incoming) else {
         return StatusCode::ACCEPTED.into_response();
     };
     door.toy.tasks.spawn(exchange.run());
+    if reads_in_session && door.toy.options.has(Fault::HangUp) {
+        *lock(&peer.held) = Some(frames);
+        return events(format!("id: {HELD}\nretry: 50\ndata: \n\n"), stream::empty());
+    }
     let mut response = answer(frames).await;
     if door.toy.options.has(Fault::Gzip) && method == "resources/read" {
         let gzip = axum::http::HeaderValue::from_static("gzip");
@@ -170,9 +188,16 @@ async fn stream_of_session(State(door): State<Arc<Door>>, headers: HeaderMap) ->
     }
     match headers.get(SESSION).map(|name| door.find(name.to_str().unwrap_or_default())) {
         Some(Some(peer)) => {
+            if headers.get("last-event-id").is_some_and(|id| id == HELD)
+                && let Some(frames) = lock(&peer.held).take()
+            {
+                return events(String::new(), received(frames));
+            }
             let (out, frames) = mpsc::channel(OUTBOX);
             *lock(&peer.out) = Some(out);
-            events(": open\n\n".to_owned(), received(frames))
+            let open_for = door.toy.options.amount(Fault::CutUnasked).unwrap_or(u64::MAX);
+            let cut = tokio::time::sleep(Duration::from_millis(open_for.min(1 << 40)));
+            events(": open\n\n".to_owned(), received(frames).take_until(cut))
         }
         Some(None) => StatusCode::NOT_FOUND.into_response(),
         None => StatusCode::BAD_REQUEST.into_response(),

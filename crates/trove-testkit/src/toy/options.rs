@@ -132,10 +132,13 @@ pub enum Fault {
     EvilText,
     Redirect,
     Gzip,
+    Forget,
+    HangUp,
+    CutUnasked,
 }
 
 /// Every fault: its spelling, the unit of its amount (empty when it takes none), and what it does.
-const FAULTS: [(Fault, &str, &str, &str); 35] = [
+const FAULTS: [(Fault, &str, &str, &str); 38] = [
     (Fault::HangInit, "hang:init", "", "answers nothing at all"),
     (Fault::HangRead, "hang:read", "", "never answers resources/read"),
     (Fault::DelayInit, "delay:init", "MS", "reads nothing before that time has passed"),
@@ -201,6 +204,24 @@ const FAULTS: [(Fault, &str, &str, &str); 35] = [
     ),
     (Fault::Redirect, "redirect", "PORT", "over HTTP, sends whoever reads to that port"),
     (Fault::Gzip, "gzip", "", "over HTTP, says that the answer to a read is compressed"),
+    (
+        Fault::Forget,
+        "forget",
+        "STATUS",
+        "over HTTP, knows each session for one read, then refuses it",
+    ),
+    (
+        Fault::HangUp,
+        "hangup",
+        "",
+        "over HTTP, answers a read only to whoever comes back with the id of an event",
+    ),
+    (
+        Fault::CutUnasked,
+        "cut:unasked",
+        "MS",
+        "over HTTP, ends the stream of what it says unasked after that time",
+    ),
 ];
 
 impl Fault {

@@ -1,6 +1,7 @@
 //! One client as the server sees it: where to send what it did not ask for, and what it has running.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +22,10 @@ pub(super) struct Peer {
     pub subscribed: Mutex<HashSet<String>>,
     /// Its running requests, by id as spelled.
     pub in_flight: Mutex<HashMap<String, CancellationToken>>,
+    /// How often it has read.
+    pub reads: AtomicU64,
+    /// An answer for which it must come back.
+    pub held: Mutex<Option<mpsc::Receiver<Frame>>>,
     /// Cancelled when the client has left.
     pub closed: CancellationToken,
 }

@@ -1,6 +1,8 @@
 //! One client on stdin and stdout, one message per line.
 
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, BufWriter};
@@ -30,7 +32,12 @@ pub(super) async fn serve(toy: &Arc<Toy>) -> anyhow::Result<()> {
         match Incoming::parse(&line) {
             Ok(incoming) => {
                 if let Some(exchange) = dispatch::receive(toy, &peer, out.clone(), incoming) {
-                    toy.tasks.spawn(exchange.run());
+                    // Begun in the order in which requests come, as most servers do.
+                    let mut work = Box::pin(exchange.run());
+                    let first = poll_fn(|context| Poll::Ready(work.as_mut().poll(context)));
+                    if tokio::task::unconstrained(first).await.is_pending() {
+                        toy.tasks.spawn(work);
+                    }
                 }
             }
             Err(error) => out.send(Frame::answer(error.message("null"))).await?,

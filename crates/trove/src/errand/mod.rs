@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trove_core::{
     Caller, Json, PublicUri, SourceId,
+    content::decode_blob,
     gateway::View,
     json::{Object, items},
     project::ProjectName,
@@ -338,7 +339,6 @@ fn first_text(result: &Json) -> Option<String> {
 
 /// The contents as they are: text as text, binary decoded, several one after another.
 fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
-    use base64::Engine as _;
     let malformed = |what: &str| {
         Failed::new(exit::SOURCE, "ResourceExecutionError", format!("the server's answer {what}"))
     };
@@ -351,8 +351,8 @@ fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
         if let Some(text) = content.get_str("text") {
             bytes.extend_from_slice(text.as_bytes());
         } else if let Some(blob) = content.get_str("blob") {
-            let decoded = base64::engine::general_purpose::STANDARD.decode(blob.as_bytes());
-            bytes.extend(decoded.map_err(|_| malformed("has a blob that is not base64"))?);
+            let decoded = decode_blob(&blob);
+            bytes.extend(decoded.ok_or_else(|| malformed("has a blob that is not base64"))?);
         }
     }
     Ok(bytes)

@@ -273,3 +273,22 @@ async fn a_server_may_answer_in_batches() {
         );
     }
 }
+
+#[tokio::test]
+async fn a_server_that_forgets_sessions_or_hangs_up_first_is_read_all_the_same() {
+    let faults = ["forget=404", "forget=400", "hangup"];
+    let mut remotes = Vec::new();
+    for (n, fault) in faults.iter().enumerate() {
+        let args = format!("--era legacy --resources 3 --scheme s{n} --fault {fault}");
+        remotes.push(Remote::http(&format!("far{n}"), &args).await);
+    }
+    let toys: Vec<_> = remotes.iter().map(Remote::toy).collect();
+    let trove = Trove::with(&toys).await;
+    let client = trove.any_client().await;
+    for (n, fault) in faults.iter().enumerate() {
+        for item in [0, 1, 2, 0] {
+            let text = client.text(&format!("s{n}://item/{item}")).await;
+            assert!(text.starts_with(&format!("far{n}|s{n}://item/{item}|")), "{fault}: {text}");
+        }
+    }
+}

@@ -53,6 +53,7 @@ mod servers;
 mod up;
 
 // The web page: who is let in, what its API says, and the page itself in a browser.
+mod order;
 mod page;
 mod published;
 mod web;

@@ -104,6 +104,19 @@ async fn what_a_server_leaves_out_of_its_acknowledgement_is_not_promised() {
 }
 
 #[tokio::test]
+async fn what_changes_while_a_server_cannot_be_heard_is_told_afterwards() {
+    // It never says so itself, and its stream ends now and then.
+    let args = "--era legacy --fault cut:unasked=300 --fault drop:updated --fault drop:listchanged";
+    let remote = Remote::http("one", args).await;
+    let trove = Trove::with(&[remote.toy().set("expose = \"all\"")]).await;
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    client.follow(&["toy://counter"]).await;
+    client.call("one_add_resource", json!({ "uri": "toy://added" })).await;
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "toy://counter");
+    until("the new list", async || client.uris().await.contains(&"toy://added".to_owned())).await;
+}
+
+#[tokio::test]
 async fn nothing_is_heard_after_unsubscribing() {
     for era in ERAS {
         let trove = Trove::with(&[whole("one", &format!("--era {era}"))]).await;

@@ -4,23 +4,11 @@
 
 use std::borrow::Cow;
 
-use base64::{
-    Engine as _,
-    alphabet::STANDARD as ALPHABET,
-    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
-};
-
 use super::Format;
 use crate::{
     content::{self, Kind},
     json::{self, Json, Object},
 };
-
-/// Base64 as servers write it: with padding or without.
-const BASE64: GeneralPurpose = GeneralPurpose::new(
-    &ALPHABET,
-    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
-);
 
 const ODD: &str = "neither text nor base64; shown as the server wrote it";
 const GARBLED: &str =
@@ -173,20 +161,12 @@ fn content<'a>(body: &Json, item: &'a str, object: Option<Object<'a>>) -> Conten
     let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
     let payload = match text {
         Some(literal) => Words::of_literal(body, literal).map_or(Payload::Odd(item), Payload::Text),
-        None => match text_of("blob").and_then(|blob| decoded(&blob)) {
+        None => match text_of("blob").and_then(|blob| content::decode_blob(&blob)) {
             Some(bytes) => Payload::Blob(bytes),
             None => Payload::Odd(item),
         },
     };
     Content { uri: text_of("uri").unwrap_or_default(), mime: text_of("mimeType"), payload }
-}
-
-fn decoded(blob: &str) -> Option<Vec<u8>> {
-    if !blob.contains(char::is_whitespace) {
-        return BASE64.decode(blob).ok();
-    }
-    let compact: String = blob.chars().filter(|c| !c.is_whitespace()).collect();
-    BASE64.decode(compact).ok()
 }
 
 impl Content<'_> {

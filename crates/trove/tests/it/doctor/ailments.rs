@@ -56,9 +56,12 @@ const READING: [Ailment; 9] = [
 ];
 
 /// Seen over HTTP only.
-const BEHIND_A_URL: [Ailment; 2] = [
+const BEHIND_A_URL: [Ailment; 5] = [
     ("redirect=9", ONE, "error", "HTTP status 307", "check its URL"),
     ("gzip", ONE, "well", "", ""),
+    ("forget=404", "--resources 1 --bare --era legacy", "well", "", ""),
+    ("hangup", "--resources 1 --bare --era legacy", "well", "", ""),
+    ("cut:unasked=300", "--resources 1 --bare --era legacy", "well", "", ""),
 ];
 
 /// Seen at the end, or not at all.
