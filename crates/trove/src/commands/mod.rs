@@ -43,7 +43,7 @@ use crate::{
     borrow::{Extras, Lends},
     cli::{Cli, Command, Global, Install, Uninstall},
     clients::ClientError,
-    config::{Loaded, Overrides, ProcessEnv, Request, load},
+    config::{Loaded, Overrides, Problem, ProcessEnv, Request, Severity, load},
     errand::{self, Answer, Errand, What, Whose},
     failed::Failed,
     machine::{current_folder, host},
@@ -172,7 +172,8 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
     let request =
         Request { explicit: global.config.clone(), cwd: cwd.clone(), env: &ProcessEnv, flags };
     let loaded = load(&request);
-    for problem in &loaded.problems {
+    let is_said = |problem: &&Problem| !global.quiet || problem.severity == Severity::Error;
+    for problem in loaded.problems.iter().filter(is_said) {
         // A project brings its own file, and a file its own words.
         eprintln!("{}", escape_controls(&problem.to_string()));
     }

@@ -132,4 +132,10 @@ async fn quiet_says_nothing_but_errors() {
     assert!(loud.stderr.contains("slow has not answered yet"), "{loud:?}");
     let quiet = folder.run(&["--quiet", "ls", "--wait", "1"]).await;
     assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""), "{quiet:?}");
+    // Nor are there notes on what is in a file.
+    folder.put("codex.toml", "[mcp_servers.off]\ncommand = \"x\"\nenabled = false\n");
+    let ls = ["--config", "codex.toml", "ls"];
+    assert!(folder.run(&ls).await.stderr.contains("`off` is left out"));
+    let quiet = folder.run(&[&["--quiet"], &ls[..]].concat()).await;
+    assert_eq!((quiet.code, quiet.stderr.as_str()), (Some(0), ""), "{quiet:?}");
 }
