@@ -116,15 +116,8 @@ async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
         }
     };
     let reads_in_session = method == "resources/read" && !is_modern;
-    if reads_in_session
-        && let Some(status) = door.toy.options.amount(Fault::Forget)
-        && peer.reads.fetch_add(1, Ordering::Relaxed) > 0
-    {
-        let name = headers.get(SESSION).and_then(|name| name.to_str().ok());
-        door.close(name.unwrap_or_default());
-        let status = u16::try_from(status).unwrap_or_default();
-        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::NOT_FOUND);
-        return (status, "No valid session ID provided").into_response();
+    if reads_in_session && let Some(refusal) = forget(&door, &headers, &peer) {
+        return refusal;
     }
     let (reply, frames) = mpsc::channel(OUTBOX);
     let Some(exchange) = dispatch::receive(&door.toy, &peer, reply, incoming) else {
@@ -144,6 +137,19 @@ async fn message(State(door): State<Arc<Door>>, headers: HeaderMap, body: Bytes)
         response.headers_mut().insert(SESSION, name);
     }
     response
+}
+
+/// The refusal of a session that has read before, if the server knows none for longer.
+fn forget(door: &Door, headers: &HeaderMap, peer: &Peer) -> Option<Response> {
+    let status = door.toy.options.amount(Fault::Forget)?;
+    if peer.reads.fetch_add(1, Ordering::Relaxed) == 0 {
+        return None;
+    }
+    let name = headers.get(SESSION).and_then(|name| name.to_str().ok());
+    door.close(name.unwrap_or_default());
+    let status = u16::try_from(status).ok().and_then(|status| StatusCode::from_u16(status).ok());
+    let status = status.unwrap_or(StatusCode::NOT_FOUND);
+    Some((status, "No valid session ID provided").into_response())
 }
 
 /// Plain JSON when the answer comes first, a stream of events when something comes before it.
