@@ -43,7 +43,10 @@ pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<F
 
 /// The same for a template that was copied as it is: a server would take `{id}` for a value.
 pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
-    let misfit = misfit(view, uri).filter(|_| uri.contains('{'))?;
+    if !uri.contains('{') || view.resource(uri).is_some() {
+        return None;
+    }
+    let misfit = misfit(view, uri)?;
     match &misfit.fit {
         Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
             Some(invalid(call, &misfit, name, *rule).await)

@@ -131,9 +131,7 @@ impl GetResource {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
         let uri = self.resolve(&view, asked)?;
-        if view.resource(uri.as_str()).is_none()
-            && let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await
-        {
+        if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
             return Err(failure);
         }
         let read = call.gateway.read(call.caller, &uri, call.ask()).await;

@@ -184,8 +184,8 @@ fn bare(text: &str) -> &str {
 
 /// Whether it is a JSON by which the server says that it failed, however much of it is shown.
 fn reports_failure(text: &Text<'_>) -> bool {
-    text.words.mention("success")
-        && is_json(text.mime.as_deref(), &text.words)
+    is_json(text.mime.as_deref(), &text.words)
+        && text.words.mention("success")
         && Json::parse(bare(&text.words.text()).to_owned())
             .is_ok_and(|json| json.get("success").is_some_and(|value| value.as_str() == "false"))
 }
