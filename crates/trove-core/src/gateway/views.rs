@@ -15,7 +15,7 @@ use crate::{
     access::Standing,
     catalogue::{
         BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
-        page::cut,
+        naming, page::cut,
     },
     json::{Json, Object, items},
     knowledge::Picks,
@@ -147,6 +147,15 @@ impl View {
     /// A listed resource by its owner and its name there, if there is one to the caller.
     pub fn owned(&self, id: &SourceId, local: &str) -> Option<&ResourceEntry> {
         self.resource(self.snapshot.listed(id, local)?.public.as_str())
+    }
+
+    /// The Source that a URI names, if there is one, and what that is asked for.
+    pub fn split<'a>(&self, uri: &'a str) -> (Option<SourceId>, &'a str) {
+        let named = naming::split_qualified(uri);
+        match named.filter(|(id, _)| self.snapshot.member(id).is_some()) {
+            Some((id, local)) => (Some(id), &uri[uri.len() - local.as_str().len()..]),
+            None => (None, uri),
+        }
     }
 
     /// The resources there are to the caller, in order, and whether each is closed.

@@ -219,10 +219,13 @@ impl Session {
     }
 }
 
+/// How many resources something may be done with at once.
+const LANES: usize = 16;
+
 /// Keeps in order what is done with one resource: it must not be let go of before it is held. What
 /// is done with others seldom waits for it.
 #[derive(Default)]
-struct Lanes([tokio::sync::Mutex<()>; 16]);
+struct Lanes([tokio::sync::Mutex<()>; LANES]);
 
 impl Lanes {
     fn of(&self, params: Option<&Json>) -> &tokio::sync::Mutex<()> {

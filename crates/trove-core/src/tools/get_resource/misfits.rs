@@ -9,10 +9,10 @@ use super::{
     nearest,
 };
 use crate::{
-    catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, TemplateEntry, naming},
+    catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, TemplateEntry},
     gateway::View,
     json::{Json, items, string},
-    source::{Ask, SourceId},
+    source::Ask,
     template::{Bindings, Fit, UriTemplate, VariableRule},
     tools::{Call, Class, Failure},
 };
@@ -57,30 +57,19 @@ pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<
 
 /// The template that the URI fits under the name it is listed by, with the values.
 pub(super) fn fitting<'a>(view: &'a View, uri: &str) -> Option<(&'a TemplateEntry, Bindings)> {
-    let (qualified, local) = split(view, uri);
+    let (qualified, local) = view.split(uri);
+    if local.len() > MAX_MATCHED_BYTES {
+        return None;
+    }
     let is_meant = |entry: &TemplateEntry| match &qualified {
         Some(id) => view.snapshot().owner(entry.member).id() == id,
         None => entry.public.as_str() == entry.template.text.as_str(),
     };
     let meant = view.templates().map(|(entry, _)| entry).filter(|entry| is_meant(entry));
     let near = meant.filter_map(|entry| Some((entry, entry.template.compiled.as_ref()?)));
-    let mut near = near.filter(|(_, compiled)| local.starts_with(compiled.literal_prefix()));
-    let fits = |(entry, compiled): (&'a TemplateEntry, &UriTemplate)| {
-        Some((entry, compiled.matches(local)?))
-    };
-    if local.len() > MAX_MATCHED_BYTES {
-        None
-    } else {
-        near.by_ref().take(MAX_ATTEMPTS).find_map(fits)
-    }
-}
-
-/// The server that the URI names, if it does, and its name there.
-pub(super) fn split<'a>(view: &View, uri: &'a str) -> (Option<SourceId>, &'a str) {
-    match naming::split_qualified(uri).filter(|(id, _)| view.snapshot().member(id).is_some()) {
-        Some((id, local)) => (Some(id), &uri[uri.len() - local.as_str().len()..]),
-        None => (None, uri),
-    }
+    let near = near.filter(|(_, compiled)| local.starts_with(compiled.literal_prefix()));
+    near.take(MAX_ATTEMPTS)
+        .find_map(|(entry, compiled)| compiled.matches(local).map(|values| (entry, values)))
 }
 
 /// A template that was meant, and why it does not fit.
@@ -91,7 +80,7 @@ struct Misfit<'a> {
 
 /// The template whose literal text goes furthest along with the URI.
 fn misfit<'a>(view: &'a View, uri: &str) -> Option<Misfit<'a>> {
-    let (qualified, local) = split(view, uri);
+    let (qualified, local) = view.split(uri);
     if local.len() > MAX_MATCHED_BYTES {
         return None;
     }

@@ -5,7 +5,6 @@
 
 use std::cmp::Reverse;
 
-use super::misfits::split;
 use crate::{gateway::View, uri::PublicUri};
 
 /// How many names are given.
@@ -28,7 +27,7 @@ pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
 
 /// The nearest names, and how many letters are wrong in each.
 fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
-    let (server, asked) = split(view, asked);
+    let (server, asked) = view.split(asked);
     let asked = head(asked).to_lowercase();
     let pairs = Pairs::of(asked.as_bytes());
     let is_other =
