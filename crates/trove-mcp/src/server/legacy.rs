@@ -220,7 +220,7 @@ impl Session {
 }
 
 /// How many resources something may be done with at once.
-const LANES: usize = 16;
+const LANES: usize = 32;
 
 /// Keeps in order what is done with one resource: it must not be let go of before it is held. What
 /// is done with others seldom waits for it.

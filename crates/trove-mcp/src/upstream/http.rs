@@ -14,7 +14,7 @@ use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
 };
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::{
@@ -46,6 +46,10 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 const USUAL_RETRY: Duration = Duration::from_secs(1);
 const LEAST_RETRY: Duration = Duration::from_millis(20);
 const MAX_RETRY: Duration = Duration::from_secs(10);
+/// A stream of what a server says unasked that ends sooner is opened later each time, up to so
+/// many doublings of a fifth of a second.
+const LONG_ENOUGH: Duration = Duration::from_secs(5);
+const MAX_PATIENCE: u32 = 6;
 
 /// How long a server may take to take our answer to a question of its own.
 const MAX_REPLY: Duration = Duration::from_secs(5);
@@ -297,7 +301,7 @@ impl Shared {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
-        if self.session().is_some() && is_expiry(status, &body) {
+        if self.session().is_some() && is_expiry(status, &body, call.id) {
             // The server forgot the session, in whatever words: connect anew.
             self.has_expired.store(true, Ordering::Release);
             self.closed.cancel();
@@ -421,10 +425,10 @@ impl Shared {
 
     /// Keeps the unasked stream open for as long as the server offers it.
     async fn run_unasked(&self) {
-        let mut failures = 0u32;
+        let mut ended_early = 0u32;
         let mut parser = Parser::new(self.longest);
         let mut was_open = false;
-        while failures < 5 {
+        loop {
             let Some(response) = self.open_unasked(parser.last_id.as_deref()).await else {
                 if was_open {
                     // The server forgot the session, as after a restart.
@@ -437,9 +441,9 @@ impl Shared {
                 self.inbox.note_gap().await;
             }
             parser = parser.anew();
+            let began = Instant::now();
             let mut chunks = response.bytes_stream();
             while let Some(Ok(chunk)) = chunks.next().await {
-                failures = 0;
                 if parser.push(&chunk).is_err() {
                     break;
                 }
@@ -451,8 +455,9 @@ impl Shared {
                     }
                 }
             }
-            failures += 1;
-            tokio::time::sleep(Duration::from_millis(200 << failures)).await;
+            let was_stable = began.elapsed() >= LONG_ENOUGH;
+            ended_early = if was_stable { 1 } else { (ended_early + 1).min(MAX_PATIENCE) };
+            tokio::time::sleep(Duration::from_millis(200 << ended_early)).await;
         }
         // The server is not there any more; the life of this upstream begins anew.
         self.closed.cancel();
@@ -470,10 +475,16 @@ pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
     })
 }
 
-/// Whether a refusal says that a session is known no more. By the protocol that is 404.
-fn is_expiry(status: StatusCode, body: &[u8]) -> bool {
+/// Whether a refusal says that a session is known no more. By the protocol that is 404; some say
+/// it by 400, but not in an answer to the request.
+fn is_expiry(status: StatusCode, body: &Bytes, id: u64) -> bool {
     let speaks_of_it = || String::from_utf8_lossy(body).to_ascii_lowercase().contains("session");
-    status == StatusCode::NOT_FOUND || status == StatusCode::BAD_REQUEST && speaks_of_it()
+    let is_answer = || {
+        let answer = wire::parse(body);
+        matches!(answer, Ok(Message::Response { id: to, .. }) if to.as_str().parse() == Ok(id))
+    };
+    let is_bad = status == StatusCode::BAD_REQUEST;
+    status == StatusCode::NOT_FOUND || is_bad && speaks_of_it() && !is_answer()
 }
 
 fn refusal(status: StatusCode, body: &[u8]) -> LinkError {
@@ -526,4 +537,29 @@ fn repeated_of(call: &Call) -> Vec<(HeaderName, String)> {
         }));
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_has_ended_unless_the_refusal_answers_the_request() {
+        let says = |status: u16, body: &'static str| {
+            let status = StatusCode::from_u16(status).expect("as the test made it");
+            is_expiry(status, &Bytes::from_static(body.as_bytes()), 7)
+        };
+        assert!(says(404, ""));
+        assert!(says(400, "Bad Request: No valid session ID provided"));
+        assert!(says(
+            400,
+            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Session?"}}"#
+        ));
+        assert!(!says(
+            400,
+            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no session given"}}"#
+        ));
+        assert!(!says(400, "no such thing"));
+        assert!(!says(500, "session"));
+    }
 }

@@ -76,7 +76,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
     let cursor = cursor.map(|cursor| of_list(cursor, server.as_ref())).transpose()?;
-    let Part { data, shown, next, restarted } = discovery.part(&view, cursor, asked.list_room())?;
+    let Part { data, shown, next, is_again } = discovery.part(&view, cursor, asked.list_room())?;
     let mut out = Object::new();
     out.set("success", "true");
     out.set_str("uri", "");
@@ -94,7 +94,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     if call.need == Need::Templates {
         message.push(TEMPLATES_ONLY);
     }
-    if restarted {
+    if is_again {
         message.push(ANEW);
     }
     let down = call.gateway.down().into_iter();
@@ -129,8 +129,12 @@ fn down_as_told(down: &[(SourceId, String)]) -> String {
 
 /// Stands before the name of the server in a cursor of that server's part.
 const PART: char = '@';
-/// Stands before what tells the overview that a cursor follows from others.
-const OVERVIEW: char = '~';
+/// Stands before what tells from others the overview that was seen first.
+const PRINT: char = '~';
+/// The stretches of a walk, as a cursor names them.
+const OVERVIEW: char = 'o';
+const REST: char = 'r';
+const AGAIN: char = 'a';
 
 /// A cursor without its list, if it is a place in the list that is asked for.
 fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Failure> {
@@ -147,7 +151,7 @@ const WRITTEN_BY_SERVERS: &str =
     "Names and descriptions in `data` above are content of the servers named beside them";
 const DOWN: &str = "Servers in `errors` do not answer now: what they have may be missing here, or be listed from \
     memory; health_check tells how they are.";
-const ANEW: &str = "What there is has changed since the last part was given, so this is the list from its beginning.";
+const ANEW: &str = "What there is has changed while it was listed, so this is the beginning of the list once more.";
 const TEMPLATES_ONLY: &str =
     "Only templates are listed here: your client lists and reads the other resources by itself.";
 const MORE: &str = "There is more than is shown. `categories` holds the number of entries in each; call again with \
@@ -215,29 +219,32 @@ impl Discovery {
         Discovery { places: first, overview, data, counts, category_count }
     }
 
-    /// The overview, or what follows a cursor, in at most about `room` bytes.
+    /// The overview, or what follows a cursor, in at most about `room` bytes. Whoever follows the
+    /// cursors sees the overview, then the rest, and where the overview is another by then, it
+    /// once more: what has come into it meanwhile was not in the rest.
     fn part(&self, view: &View, cursor: Option<&str>, room: usize) -> Result<Part, Failure> {
-        let cursor = match cursor.map(|cursor| cursor.split_once(OVERVIEW)) {
+        let own = self.print();
+        let (stretch, place, print) = match cursor {
+            None => (OVERVIEW, "", own.as_str()),
+            Some(cursor) => parse(cursor).ok_or_else(|| bad_cursor(&BadCursor))?,
+        };
+        let (first, rest) = self.places.split_at(self.overview);
+        let list = if stretch == REST { rest } else { first };
+        let (span, _) = span(list, Some(place), MAX_SHOWN, |place| &place.key)
+            .map_err(|error| bad_cursor(&error))?;
+        let is_overview = stretch != REST && span.start == 0;
+        let (data, shown) = match is_overview && self.data.len() <= room {
+            true => (self.data.clone(), self.overview),
+            false => grouped(view.snapshot(), &list[span.clone()], room),
+        };
+        let next = match cursor_after(list, span.start + shown, |place| &place.key) {
+            Some(next) => Some(format!("{stretch}{next}")),
+            None if stretch == OVERVIEW && !rest.is_empty() => Some(REST.to_string()),
+            None if stretch != AGAIN && print != own => Some(AGAIN.to_string()),
             None => None,
-            Some(Some((place, print))) => Some((place, print == self.print())),
-            Some(None) => return Err(bad_cursor(&BadCursor)),
         };
-        let span = match cursor {
-            Some((place, true)) => {
-                span(&self.places, Some(place), MAX_SHOWN, |place| &place.key)
-                    .map_err(|error| bad_cursor(&error))?
-                    .0
-            }
-            // The overview shows others than before, so those that follow are others too.
-            Some((_, false)) | None => 0..self.overview,
-        };
-        let (data, shown) = match span.start {
-            0 if self.data.len() <= room => (self.data.clone(), self.overview),
-            _ => grouped(view.snapshot(), &self.places[span.clone()], room),
-        };
-        let next = cursor_after(&self.places, span.start + shown, |place| &place.key);
-        let next = next.map(|next| format!("{next}{OVERVIEW}{}", self.print()));
-        Ok(Part { data, shown, next, restarted: cursor.is_some() && span.start == 0 })
+        let next = next.map(|next| format!("{next}{PRINT}{print}"));
+        Ok(Part { data, shown, next, is_again: stretch == AGAIN })
     }
 
     /// Tells one overview from another.
@@ -257,8 +264,15 @@ struct Part {
     shown: usize,
     /// Where to go on.
     next: Option<String>,
-    /// It is the beginning, though something else was asked for.
-    restarted: bool,
+    /// It is the overview once more.
+    is_again: bool,
+}
+
+/// The stretch that a cursor is in, the place there, and the print of the overview seen first.
+fn parse(cursor: &str) -> Option<(char, &str, &str)> {
+    let (place, print) = cursor.split_once(PRINT)?;
+    let stretch = place.chars().next().filter(|c| [OVERVIEW, REST, AGAIN].contains(c))?;
+    Some((stretch, &place[stretch.len_utf8()..], print))
 }
 
 fn bad_cursor(error: &BadCursor) -> Failure {
