@@ -345,14 +345,18 @@ fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
     }
     out.set("serversSearched", Json::of(&searched).as_str().to_owned());
     if !found.down.is_empty() {
-        let error = |(id, why): &(SourceId, String)| json!({ "server": id.as_str(), "error": escape_line(why) });
-        let errors: Vec<Value> = found.down.iter().map(error).collect();
-        out.set("errors", Value::Array(errors).to_string());
+        out.set("errors", down_as_told(&found.down));
     }
     if let Some(next) = hits.next_offset {
         out.set_str("cursor", &next.to_string());
     }
     out
+}
+
+/// The servers that do not answer now, and why.
+pub(super) fn down_as_told(down: &[(SourceId, String)]) -> String {
+    let error = |(id, why): &(SourceId, String)| json!({ "server": id.as_str(), "error": escape_line(why) });
+    Value::Array(down.iter().map(error).collect()).to_string()
 }
 
 fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {

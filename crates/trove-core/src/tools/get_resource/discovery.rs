@@ -7,7 +7,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use super::{super::frame, Call, Failure, GetResource, Outcome, answer::rfc3339};
+use super::{
+    super::{find::down_as_told, frame},
+    Call, Failure, GetResource, Outcome,
+    answer::rfc3339,
+};
 use crate::{
     catalogue::{
         BadCursor, ResourceEntry, Snapshot, TemplateEntry, naming,
@@ -114,17 +118,6 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     let nonce = frame::nonce();
     out.set_str("nonce", &nonce);
     Ok(Outcome::written(&[&out.to_text()], &[frame::marked(WRITTEN_BY_SERVERS, &nonce)]))
-}
-
-/// The servers that do not answer, as the search tools tell of them.
-fn down_as_told(down: &[(SourceId, String)]) -> String {
-    let one = |(id, why): &(SourceId, String)| {
-        let mut one = Object::new();
-        one.set_str("server", id.as_str());
-        one.set_str("error", &short(why, MAX_DESCRIPTION));
-        one.to_text()
-    };
-    format!("[{}]", down.iter().map(one).collect::<Vec<_>>().join(","))
 }
 
 /// Stands before the name of the server in a cursor of that server's part.
