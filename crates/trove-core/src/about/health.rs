@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    source::SourceId,
+    source::{SourceId, meaning::WITHHELD},
     status::{SourceStatus, State, StatusBoard},
 };
 
@@ -191,6 +191,14 @@ impl Health {
                 (source.resources, source.templates) = (resources, templates);
             }
         }
+    }
+}
+
+impl Health {
+    /// Says that something went wrong, not what.
+    pub fn withhold_causes(&mut self) {
+        let told = self.sources.iter_mut().filter_map(|source| source.last_error.as_mut());
+        told.for_each(|cause| WITHHELD.clone_into(cause));
     }
 }
 

@@ -5,7 +5,7 @@ mod policy;
 
 pub use policy::{ANYBODY, BadPattern, MAX_RULES, Policy, Rule};
 
-use crate::caller::{Caller, Roles};
+use crate::caller::{Caller, Door, Roles};
 
 /// The rules in force, and the roles of whoever started the program.
 #[derive(Debug, Default)]
@@ -14,7 +14,12 @@ pub struct Access {
     pub policy: Policy,
     /// The roles of callers at a local door.
     pub local_roles: Roles,
+    /// Why something failed is told to those who run the gateway only.
+    pub withholds_causes: bool,
 }
+
+/// The role of those who run the gateway.
+pub const ADMIN: &str = "admin";
 
 /// What a rule leaves to a caller, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,6 +37,15 @@ impl Access {
     pub fn roles<'a>(&'a self, caller: &'a Caller) -> &'a [String] {
         let roles = if caller.door.is_local() { &self.local_roles } else { &caller.roles };
         roles.as_slice()
+    }
+
+    /// Whether the caller is not told why something failed. Whoever is at the command line can
+    /// read the log.
+    pub fn withholds_causes_from(&self, caller: &Caller) -> bool {
+        let is_trusted = || {
+            caller.door == Door::CommandLine || self.roles(caller).iter().any(|r| r == ADMIN)
+        };
+        self.withholds_causes && !is_trusted()
     }
 
     /// What the caller may do with what the Source `id` calls `local`, and the rule that

@@ -171,7 +171,7 @@ pub enum List {
 }
 
 impl List {
-    /// Its name in the audit log.
+    /// Its name in the audit log and in its cursors.
     pub fn as_str(self) -> &'static str {
         match self {
             List::Resources => "resources",
@@ -180,6 +180,17 @@ impl List {
             List::Prompts => "prompts",
             List::Skills => "skills",
         }
+    }
+
+    /// The cursor that leads to a place in this list, and in no other.
+    pub(crate) fn cursor_to(self, place: &str) -> String {
+        format!("{}:{place}", self.as_str())
+    }
+
+    /// The place that a cursor of this list leads to.
+    pub(crate) fn place_in(self, cursor: &str) -> Result<&str, BadCursor> {
+        let place = cursor.strip_prefix(self.as_str()).and_then(|rest| rest.strip_prefix(':'));
+        place.ok_or(BadCursor)
     }
 }
 

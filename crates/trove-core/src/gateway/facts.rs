@@ -23,6 +23,9 @@ impl Gateway {
         let mut health = Health::of(self.version, self.started, &self.board);
         (health.resources, health.templates) = (view.resource_count(), view.template_count());
         health.count(|id| view.counts_of(id));
+        if self.access().withholds_causes_from(caller) {
+            health.withhold_causes();
+        }
         health.index = self.index_health(caller);
         health.stores = self.stores();
         if !health.stores.iter().all(StoreHealth::is_well) {

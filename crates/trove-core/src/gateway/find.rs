@@ -80,7 +80,7 @@ impl Gateway {
         let members = self.current();
         let members = members.members().iter().map(|member| member.source.id().clone());
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
-        let down = self.down().into_iter().filter(|(id, _)| is_wanted(id)).collect();
+        let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
         Ok(Found { hits, searched, down })
     }
 
@@ -118,8 +118,9 @@ impl Gateway {
         }
     }
 
-    /// The Sources that do not answer now, and why.
-    pub(crate) fn down(&self) -> Vec<(SourceId, String)> {
+    /// The Sources that do not answer now, and why, as far as the caller may know.
+    pub(crate) fn down(&self, caller: &Caller) -> Vec<(SourceId, String)> {
+        let is_told = !self.access().withholds_causes_from(caller);
         let all = self.board.all().into_iter();
         let down = all.filter(|(_, s)| s.state != State::Ready || s.stale_since.is_some());
         down.map(|(id, s)| {
@@ -127,7 +128,7 @@ impl Gateway {
                 State::Ready => "its list is still being read",
                 other => other.as_str(),
             };
-            (id, s.last_error.unwrap_or_else(|| state.to_owned()))
+            (id, s.last_error.filter(|_| is_told).unwrap_or_else(|| state.to_owned()))
         })
         .collect()
     }

@@ -63,7 +63,10 @@ impl Gateway {
     ) -> Result<ListAnswer, AskError> {
         let asked = Asked::new(caller, "list", list.as_str());
         let view = self.view(caller).await;
-        let page = view.page(list, cursor).map_err(AskError::from);
+        let cursor = cursor.filter(|cursor| !cursor.is_empty()).map(|cursor| list.place_in(cursor));
+        let page = cursor.transpose().and_then(|place| view.page(list, place));
+        let page = page.map(|page| Page { next: page.next.map(|at| list.cursor_to(&at)), ..page });
+        let page = page.map_err(AskError::from);
         self.settle_end(&asked, &page);
         Ok(ListAnswer { page: page?, snapshot: view.snapshot().clone() })
     }

@@ -5,6 +5,9 @@
 
 use super::SourceError;
 
+/// What is told in place of a cause that is not for the caller.
+pub(crate) const WITHHELD: &str = "withheld; see the gateway's log";
+
 /// What an error of a Source means.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
@@ -31,6 +34,25 @@ impl SourceError {
             Meaning::Busy(_) | Meaning::Cancelled => true,
             Meaning::Failed { is_retryable } => is_retryable,
             Meaning::NotFound | Meaning::Forbidden | Meaning::TooLarge(_) => false,
+        }
+    }
+
+    /// The same without the Source's own words; nothing where it has none.
+    pub fn without_cause(&self) -> Option<SourceError> {
+        let withheld = || WITHHELD.to_owned();
+        match self {
+            SourceError::Refused { .. } if self.means_not_found() => Some(SourceError::NotFound),
+            SourceError::Refused { code, .. } => {
+                Some(SourceError::Refused { code: *code, message: withheld(), data: None })
+            }
+            SourceError::Unavailable { .. } => Some(SourceError::Unavailable { state: withheld() }),
+            SourceError::Malformed { .. } => Some(SourceError::Malformed { what: withheld() }),
+            SourceError::Lost
+            | SourceError::TimedOut { .. }
+            | SourceError::NotFound
+            | SourceError::TooLarge { .. }
+            | SourceError::Busy { .. }
+            | SourceError::NotOffered { .. } => None,
         }
     }
 

@@ -43,8 +43,6 @@ pub struct Settings {
     pub descriptions: Descriptions,
     /// When clients get the bridge.
     pub bridge: BridgeMode,
-    /// Whether failures leave out what only those who run the gateway should see.
-    pub mask_error_details: bool,
     /// The most bytes one answer may be asked to hold.
     pub max_answer: usize,
     /// How large the pattern of a search in a content may be.
@@ -81,7 +79,6 @@ impl Default for Settings {
             follows_guide: true,
             descriptions: Descriptions::Short,
             bridge: BridgeMode::Auto,
-            mask_error_details: false,
             max_answer: 1024 * 1024,
             patterns: PatternLimits::default(),
             relevance_threshold: 0.3,
@@ -281,11 +278,6 @@ impl Tools {
         Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
     }
 
-    /// Whether failures leave out what only those who run the gateway should see.
-    pub fn masks_details(&self) -> bool {
-        self.offered.load().settings.mask_error_details
-    }
-
     /// Calls the tool of that name; nothing when there is none.
     pub async fn call(
         &self,
@@ -318,7 +310,7 @@ impl Tools {
             }
             Err(mut failure) => {
                 error!("Tool {name} failed: {}", failure.class().as_str());
-                let is_masked = call.settings.mask_error_details;
+                let is_masked = call.gateway.access().withholds_causes_from(caller);
                 // The message may hold arguments, which are not for logs.
                 match failure.cause().filter(|_| is_masked) {
                     // The caller is told to look here.

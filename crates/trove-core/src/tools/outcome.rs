@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::{
     content::escape_line,
     json::{Json, Object, push_escapes, quote},
-    source::Reply,
+    source::{Reply, meaning::WITHHELD},
 };
 
 /// What a tool gave.
@@ -322,7 +322,7 @@ impl Failure {
         object.set_str("error_type", error_type);
         object.set_str("message", &self.0.message);
         if let Some(details) = &self.0.details {
-            let text = if masked { quote(MASKED) } else { details.to_string() };
+            let text = if masked { quote(WITHHELD) } else { details.to_string() };
             object.set("details", text);
         }
         object.set("suggested_actions", Json::of(&self.0.suggested_actions).as_str().to_owned());
@@ -356,9 +356,6 @@ fn bounded(mut text: String) -> String {
     }
     text
 }
-
-/// What stands in place of details that are not for the caller.
-const MASKED: &str = "withheld; see the gateway's log";
 
 /// A tool result: the object as text first, then other blocks, and as structured content. Its
 /// text comes in parts, so that a large one need not be copied to be among its neighbours; one

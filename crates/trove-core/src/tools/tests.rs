@@ -10,7 +10,7 @@ use super::{
     Call, Class, Effect, Example, Failure, Outcome, Prefix, Settings, Tool, ToolSpec, Tools,
     Toolset, spec,
 };
-use crate::{Caller, Gateway, Json, source::Ask};
+use crate::{Caller, Gateway, Json, access::Access, caller::Door, source::Ask};
 
 /// Break.
 #[derive(Deserialize, JsonSchema)]
@@ -81,10 +81,20 @@ impl Tool for Fails {
 static TABLE: &[ToolSpec] = &[spec::<Breaks>(), spec::<Removes>(), spec::<Fails>()];
 
 async fn call(settings: Settings, name: &str, arguments: Value) -> Option<Value> {
+    call_under(Access::default(), settings, name, arguments).await
+}
+
+async fn call_under(
+    access: Access,
+    settings: Settings,
+    name: &str,
+    arguments: Value,
+) -> Option<Value> {
     let gateway = Gateway::start("test", None).await;
+    gateway.set_access(access);
     let tools = Arc::new(Tools::of(gateway, settings, TABLE));
-    let arguments = Json::of(&arguments);
-    let reply = tools.call(&Caller::local(), name, Some(&arguments), Ask::default()).await?;
+    let (caller, arguments) = (Caller::behind(Door::Stdio), Json::of(&arguments));
+    let reply = tools.call(&caller, name, Some(&arguments), Ask::default()).await?;
     Some(serde_json::from_str(reply.body.as_str()).unwrap())
 }
 
@@ -150,8 +160,9 @@ async fn the_cause_is_told_unless_details_are_masked() {
     assert_eq!(open["details"]["path"], "/secret");
     assert_eq!(open["exception_message"], "the disk is full");
     assert!(open["exception_type"].is_string());
-    let masked = Settings { mask_error_details: true, ..Settings::default() };
-    let answer = call(masked, "guide_test_fail", json!({})).await.unwrap();
+    let masked = Access { withholds_causes: true, ..Access::default() };
+    let answer = call_under(masked, Settings::default(), "guide_test_fail", json!({}));
+    let answer = answer.await.unwrap();
     let masked = &answer["structuredContent"];
     assert!(!answer.to_string().contains("secret") && !answer.to_string().contains("disk"));
     assert_eq!(masked["message"], "It was not kept.");

@@ -28,7 +28,7 @@ async fn guarded(rules: &[(&str, bool)]) -> (GatewayBox, Arc<FakeSource>) {
     };
     gateway.gateway.set_access(Access {
         policy: Policy::new(rules.iter().map(rule).collect()),
-        local_roles: Roles::default(),
+        ..Access::default()
     });
     (gateway, source)
 }
@@ -106,7 +106,7 @@ async fn the_local_user_has_the_roles_of_the_settings_and_no_other_caller_does()
     let (gateway, _source) = guarded(&[]).await;
     gateway.gateway.set_access(Access {
         policy: Policy::new(vec![Rule::new("admin://*", vec!["admin".into()], false).unwrap()]),
-        local_roles: Roles::new(["admin".to_owned()]),
+        local_roles: Roles::new(["admin".to_owned()]), ..Access::default()
     });
     assert!(gateway.read("admin://keys").await.is_ok());
     let error = error_of(&gateway, &somebody(&[]), "admin://keys").await;
@@ -120,7 +120,7 @@ async fn of_several_owners_only_those_count_that_may_be_known() {
     let gateway = GatewayBox::with(&[&a, &b]).await;
     gateway.gateway.set_access(Access {
         policy: Policy::new(vec![Rule::new("b+x://*", vec!["admin".into()], false).unwrap()]),
-        local_roles: Roles::default(),
+        ..Access::default()
     });
     assert!(gateway.gateway.read(&somebody(&[]), &"x://1".into(), Ask::default()).await.is_ok());
     let error = error_of(&gateway, &somebody(&["admin"]), "x://1").await;
@@ -147,7 +147,7 @@ async fn capabilities_tell_each_caller_what_is_there_to_him() {
 fn rules(closed: bool) -> Access {
     let rule = Rule::new("docs://*", vec!["admin".to_owned()], true).expect("a pattern");
     let policy = Policy::new(if closed { vec![rule] } else { Vec::new() });
-    Access { policy, local_roles: Roles::default() }
+    Access { policy, ..Access::default() }
 }
 
 /// A small history checker: readers ask all the time while one hand opens and closes the door.

@@ -6,7 +6,6 @@ use tokio::time::{Instant, sleep};
 use trove_core::{
     Caller, Json, Source as _,
     access::{Access, Policy, Rule},
-    caller::Roles,
     gateway::{Action, AskError},
     source::{Ask, SourceEvent},
     status::State,
@@ -104,7 +103,7 @@ async fn what_is_hidden_of_our_own_is_not_told_by_the_time_it_takes() {
     let gateway = with_late(&late).await;
     let rule = Rule::new("info://health", vec!["admin".to_owned()], false).unwrap();
     let policy = Policy::new(vec![rule]);
-    gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
+    gateway.gateway.set_access(Access { policy, ..Access::default() });
     let began = Instant::now();
     for uri in ["info://health", "info://tools/none"] {
         gateway.read(uri).await.unwrap_err();

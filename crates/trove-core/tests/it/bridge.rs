@@ -41,7 +41,7 @@ impl Bridge {
             Rule::new(pattern, vec![(*role).to_owned()], *visible).expect("as the test made it")
         };
         let policy = Policy::new(rules.iter().map(rule).collect());
-        self.gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
+        self.gateway.gateway.set_access(Access { policy, ..Access::default() });
     }
 
     /// The whole result of a call.

@@ -91,7 +91,7 @@ impl Finder {
     fn hide(&self, pattern: &str) {
         let rule = Rule::new(pattern, vec!["admin".to_owned()], false).expect("a pattern");
         let policy = Policy::new(vec![rule]);
-        self.gateway.gateway.set_access(Access { policy, local_roles: Roles::default() });
+        self.gateway.gateway.set_access(Access { policy, ..Access::default() });
     }
 }
 

@@ -10,7 +10,8 @@ use std::{
 use serde_json::Value;
 use trove_core::{
     Caller, Gateway, Json, SourceError,
-    caller::Door,
+    access::Access,
+    caller::{Door, Roles},
     flags::{Flags, SqliteStore, defs::KNOWN},
     knowledge::CollectionSettings,
     search::{Config, Search},
@@ -374,15 +375,22 @@ async fn what_is_withheld_from_a_caller_is_in_the_log() {
     let message = "the disk at /srv is full".to_owned();
     srv.fail("x://a", SourceError::Refused { code: -32603, message, data: None });
     let gateway = GatewayBox::with(&[&srv]).await;
-    let settings = Settings { mask_error_details: true, ..Settings::default() };
-    let tools = Tools::new(gateway.gateway.clone(), settings);
+    gateway.gateway.set_access(Access { withholds_causes: true, ..Access::default() });
+    let tools = Tools::new(gateway.gateway.clone(), Settings::default());
     let (log, _guard) = Log::begin();
     let arguments = Json::parse(r#"{"uri":"x://a"}"#).unwrap();
-    let reply =
-        tools.call(&Caller::local(), "get_resource", Some(&arguments), Ask::default()).await;
-    let told = reply.unwrap().body.as_str().to_owned();
+    let tell = async |caller: Caller| {
+        let reply = tools.call(&caller, "get_resource", Some(&arguments), Ask::default()).await;
+        reply.unwrap().body.as_str().to_owned()
+    };
+    let told = tell(Caller::behind(Door::Http)).await;
     assert!(!told.contains("the disk") && told.contains("see the gateway's log"), "{told}");
     assert!(log.text().contains("the disk at /srv is full"), "{}", log.text());
+    // Those who run the gateway are told.
+    let roles = Roles::new(["admin".to_owned()]);
+    for caller in [Caller::local(), Caller { roles, ..Caller::behind(Door::Http) }] {
+        assert!(tell(caller).await.contains("the disk at /srv is full"));
+    }
 }
 
 #[tokio::test]

@@ -3,9 +3,11 @@
 use std::pin::pin;
 
 use tokio::sync::mpsc;
+use tracing::warn;
 use trove_core::{
     Caller, Json, PublicUri, SourceError,
     catalogue::List,
+    content::escape_line,
     gateway::{Action, AskError},
     json::{Object, quote},
     metrics::Ending,
@@ -93,7 +95,7 @@ impl Server {
             _ => None,
         };
         let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
-        let mut answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        let mut answer = answer.map_err(|error| self.refusal(error, asking))?;
         // Ours first: no client that cuts the list loses them.
         let ours = match list {
             List::Tools if cursor.is_none() => self.tools.list(&asking.caller),
@@ -117,7 +119,7 @@ impl Server {
         let public = PublicUri::new(uri.as_str());
         let answer =
             self.gateway.read(&asking.caller, &public, ask).await.map(|reading| reading.reply);
-        self.sealed(answer, subject, Keeping::Cacheable, asking.version)
+        self.sealed(answer, subject, Keeping::Cacheable, asking)
     }
 
     /// A tool of ours, or else one of a Source.
@@ -138,7 +140,7 @@ impl Server {
         let ask = asking.ask(params.as_ref(), notices);
         let answer = self.tools.call(&asking.caller, &name, given.as_ref(), ask).await;
         let unknown = || AskError::UnknownName { what: "tool", name: name.clone() };
-        self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking.version)
+        self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking)
     }
 
     /// A prompt of ours, or else one of a Source.
@@ -154,7 +156,10 @@ impl Server {
         match self.tools.prompt(&asking.caller, &name, given.as_ref(), ask).await {
             None => self.act(Action::GetPrompt, params, asking, notices).await,
             Some(Ok(reply)) => encode::reply(reply, Keeping::OnceOnly, asking.version),
-            Some(Err(failure)) => Err(encode::failure(&failure, self.tools.masks_details())),
+            Some(Err(failure)) => {
+                let is_masked = self.gateway.access().withholds_causes_from(&asking.caller);
+                Err(encode::failure(&failure, is_masked))
+            }
         }
     }
 
@@ -175,7 +180,7 @@ impl Server {
             Action::CallTool | Action::GetPrompt => Keeping::OnceOnly,
             Action::GetSkill | Action::ReadDirectory => Keeping::Cacheable,
         };
-        self.sealed(answer, subject, keeping, asking.version)
+        self.sealed(answer, subject, keeping, asking)
     }
 
     async fn complete(&self, params: Option<Json>, asking: &Asking) -> Outcome {
@@ -188,7 +193,7 @@ impl Server {
             }
             other => other,
         };
-        let answer = answer.map_err(|error| encode::error(error, asking.version))?;
+        let answer = answer.map_err(|error| self.refusal(error, asking))?;
         encode::reply(answer, Keeping::OnceOnly, asking.version)
     }
 
@@ -211,15 +216,33 @@ impl Server {
         answer: Result<Reply, AskError>,
         subject: Subject<'_>,
         keeping: Keeping,
-        version: Version,
+        asking: &Asking,
     ) -> Outcome {
-        let answer = answer.map_err(|error| encode::error(error, version))?;
+        let answer = answer.map_err(|error| self.refusal(error, asking))?;
         let needs_input = answer.needs_input;
-        let result = encode::reply(answer, keeping, version)?;
+        let result = encode::reply(answer, keeping, asking.version)?;
         if !needs_input {
             return Ok(result);
         }
         Ok(self.seal.close(result.into_json(), &subject.to_string()).into())
+    }
+
+    /// Why a question got no answer, as far as the caller may know; the log has the rest.
+    pub(super) fn refusal(&self, error: AskError, asking: &Asking) -> RpcError {
+        let AskError::Source { source_id, uri, error: cause } = error else {
+            return encode::error(error, asking.version);
+        };
+        let withheld = cause.without_cause();
+        let is_masked = || self.gateway.access().withholds_causes_from(&asking.caller);
+        let told = match withheld.filter(|_| is_masked()) {
+            Some(told) => {
+                let cause = cause.to_string();
+                warn!(source = %source_id, cause = %escape_line(&cause), "failure");
+                told
+            }
+            None => cause,
+        };
+        encode::error(AskError::Source { source_id, uri, error: told }, asking.version)
     }
 
     fn discover(&self, caller: &Caller) -> Json {

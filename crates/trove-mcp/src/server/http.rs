@@ -19,7 +19,7 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, metrics::CONTENT_TYPE};
+use trove_core::{Caller, Json, access::ADMIN, metrics::CONTENT_TYPE};
 
 use super::{
     Server,
@@ -50,9 +50,6 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// The places of this door, as the audit log calls them.
 const MCP: &str = "/mcp";
 const METRICS: &str = "/metrics";
-
-/// The role that may see the figures.
-const ADMIN: &str = "admin";
 
 /// What the HTTP door holds: its guard, and the legacy sessions.
 struct HttpDoor {

@@ -136,7 +136,7 @@ impl Session {
                 let watched = self.interest.watch(&server.gateway, &asking.caller, &uri).await;
                 watched
                     .map(|()| Json::empty_object().into())
-                    .map_err(|e| encode::error(e, self.version))
+                    .map_err(|e| server.refusal(e, asking))
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);

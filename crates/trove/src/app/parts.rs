@@ -42,6 +42,7 @@ pub(crate) fn access(config: &Config) -> Access {
     Access {
         policy: Policy::new(config.policy.iter().filter_map(rule).collect()),
         local_roles: Roles::new(config.local_roles.value.iter().cloned()),
+        withholds_causes: config.mask_error_details.value,
     }
 }
 
@@ -69,7 +70,6 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
         follows_guide: config.toolsets.origin == Origin::Default,
         descriptions: config.descriptions.value.into(),
         bridge: config.bridge.value.into(),
-        mask_error_details: config.mask_error_details.value,
         max_answer: config.max_answer_bytes.value,
         patterns: config.bounds.patterns,
         relevance_threshold: config.discovery.relevance_threshold.get() as f32,

@@ -53,7 +53,7 @@ pub(super) fn logs(global: &Global, logs: &Logs) -> Result<(), Failed> {
 fn ask(global: &Global, loaded: &Loaded, logs: &Logs, after: u64) -> Result<Value, Failed> {
     let what = What::Logs { server: logs.server.clone(), after };
     let answer = ask_running(global, loaded, &Errand::new(what, 0)).ok_or_else(|| {
-        let message = "no Trove is running with this configuration; `trove up` starts one, and \
+        let message = "no Trove answers for this configuration; `trove up` starts one, and \
                        `trove status` shows the last words of servers that fail";
         Failed::new(exit::UNREACHABLE, "Unreachable", message)
     })??;

@@ -159,8 +159,9 @@ fn remote(
     problems: &mut Problems,
 ) -> Option<Reach> {
     let headers = named_texts(&server.headers, env, problems);
-    for (name, at) in names(&server.headers) {
-        check_header_name(name, at, problems);
+    for (name, value) in server.headers.get().into_iter().flat_map(|table| &table.value.0) {
+        check_header_name(&name.value, name.at, problems);
+        check_header_value(&name.value, &value.value, value.at, problems);
     }
     let at = url.at;
     let url = text(url, env, problems);
@@ -273,6 +274,14 @@ pub(super) fn check_header_name(name: &str, at: At, problems: &mut Problems) {
     if name.is_empty() || !name.chars().all(fits) {
         let message = format!("`{name}` is no name of a header");
         problems.error(at, message, "use letters, digits and `-`, as in `X-Api-Key`");
+    }
+}
+
+/// A line that ends within a value would begin another header.
+pub(super) fn check_header_value(name: &str, written: &str, at: At, problems: &mut Problems) {
+    if written.chars().any(|c| c.is_control() && c != '\t') {
+        let message = format!("the value of the header `{name}` has a line break or control character in it");
+        problems.error(at, message, "write it as one line");
     }
 }
 

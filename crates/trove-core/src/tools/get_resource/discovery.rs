@@ -101,7 +101,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     if is_again {
         message.push(ANEW);
     }
-    let down = call.gateway.down().into_iter();
+    let down = call.gateway.down(call.caller).into_iter();
     let down: Vec<_> = down.filter(|(id, _)| server.as_ref().is_none_or(|s| s == id)).collect();
     if !down.is_empty() {
         message.push(DOWN);

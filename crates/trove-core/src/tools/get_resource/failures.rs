@@ -115,7 +115,7 @@ fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
     if call.gateway.awaits_lists() {
         return failure.suggest(UNLISTED).retryable(true);
     }
-    match call.gateway.down().first() {
+    match call.gateway.down(call.caller).first() {
         Some((id, _)) => failure.suggest(format!(
             "It may be of a server that does not answer now, such as {id}; health_check names them."
         )),

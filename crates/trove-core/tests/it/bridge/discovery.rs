@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use trove_core::{Source as _, resource::ListsChanged, source::SourceEvent, status::State};
+use trove_core::{
+    Source as _, access::Access, resource::ListsChanged, source::SourceEvent, status::State,
+};
 
 use super::{Bridge, client, nobody, somebody, source, suggests, text_of};
 
@@ -254,6 +256,14 @@ async fn a_server_that_does_not_answer_is_named_in_the_list() {
     }
     let failure = bridge.failure(json!({ "uri": "y://1" })).await;
     assert!(suggests(&failure, "such as down") && failure["retryable"] == false, "{failure}");
+    // Why is for those who run the gateway, where it is kept from others.
+    bridge.gateway.gateway.set_access(Access { withholds_causes: true, ..Access::default() });
+    let object = bridge.result(&nobody(), json!({})).await;
+    let errors = &object["structuredContent"]["errors"];
+    assert_eq!(*errors, json!([{ "server": "down", "error": "backoff" }]));
+    let health = bridge.gateway.gateway.health(&nobody());
+    let down = health.sources.iter().find(|source| source.id == "down").unwrap();
+    assert_eq!(down.last_error.as_deref(), Some("withheld; see the gateway's log"));
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, gateway::AskError, tools::Settings};
+use trove_core::{Json, SourceError, access::Access, gateway::AskError};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, somebody, source, suggests, text_of};
@@ -394,8 +394,8 @@ async fn in_production_the_cause_stays_with_those_who_run_the_gateway() {
     let hidden = ["\u{202e}", "\u{1b}"].map(|c| open.to_string().contains(c));
     assert_eq!(hidden, [false, false], "{open}");
     srv.fail("x://a", refused(-32603, "password hunter2 at /srv/secret"));
-    let settings = Settings { mask_error_details: true, ..Settings::default() };
-    let bridge = Bridge::with(&[&srv], settings).await;
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.gateway.gateway.set_access(Access { withholds_causes: true, ..Access::default() });
     let result = bridge.result(&nobody(), json!({ "uri": "x://a" })).await;
     assert!(!result.to_string().contains("hunter2"), "{result}");
     assert_eq!(result["structuredContent"]["error"], "ResourceExecutionError");

@@ -86,7 +86,7 @@ async fn guide(rules: &[&str], files: &[(&str, &str)], groups: &[(&str, &[&str])
     let rule = |pattern: &&str| Rule::new(pattern, vec!["admin".to_owned()], false).unwrap();
     guide.gateway.set_access(Access {
         policy: Policy::new(rules.iter().map(rule).collect()),
-        local_roles: Roles::default(),
+        ..Access::default()
     });
     guide
 }

@@ -53,7 +53,7 @@ fn rule(guide: &Guide, rules: &[(&str, &str, bool)]) {
         Rule::new(pattern, vec![(*role).to_owned()], *visible).unwrap()
     };
     let policy = Policy::new(rules.iter().map(of).collect());
-    guide.gateway.set_access(Access { policy, local_roles: Roles::default() });
+    guide.gateway.set_access(Access { policy, ..Access::default() });
 }
 
 fn somebody(roles: &[&str]) -> Caller {

@@ -17,7 +17,7 @@ use super::{
         problem::Problems,
         resolve::Surroundings,
         server::{
-            DEFAULT_TIMEOUT, check_header_name, check_text, check_url, check_variable_name,
+            DEFAULT_TIMEOUT, check_header_name, check_header_value, check_text, check_url, check_variable_name,
             starts_trove,
         },
         tree::{At, Entry, Node, Value},
@@ -265,6 +265,7 @@ impl Reader<'_> {
         let mut headers = BTreeMap::new();
         for (name, at, text) in self.map(layers.get(&["headers", "http_headers"]), "headers") {
             check_header_name(&name, at, self.problems);
+            check_header_value(&name, text.written(), at, self.problems);
             headers.insert(name, text);
         }
         for entry in layers.get(&["env_http_headers"]).map(Node::entries).unwrap_or_default() {

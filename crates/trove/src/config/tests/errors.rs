@@ -198,7 +198,7 @@ fn urls_and_headers_must_make_sense_and_are_not_repeated() {
         servers.d.url = 'https://x y'
         [servers.e]
         url = '${env:KEY}/mcp'
-        headers = { 'a b' = 'x' }
+        headers = { 'a b' = 'x', b = "x\ny" }
         ",
         "
         trove.toml:1:17: error: this is no http or https URL
@@ -211,6 +211,8 @@ fn urls_and_headers_must_make_sense_and_are_not_repeated() {
           hint: write it as in `https://example.com/mcp`
         trove.toml:7:13: error: `a b` is no name of a header
           hint: use letters, digits and `-`, as in `X-Api-Key`
+        trove.toml:7:30: error: the value of the header `b` has a line break or control character in it
+          hint: write it as one line
         ",
     );
 }
