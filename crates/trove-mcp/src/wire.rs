@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use bytes::{Bytes, BytesMut};
+use bytes::{BufMut as _, Bytes, BytesMut};
 use bytestring::ByteString;
 use serde::Deserialize;
 use trove_core::json::{Json, Object, is_deeper, items, quote};
@@ -173,6 +173,18 @@ pub(crate) fn parse_batch(text: &Bytes) -> Option<Vec<Bytes>> {
 /// The messages of a server: one, or those of a batch, as in 2025-03-26.
 pub(crate) fn messages(text: &Bytes) -> Vec<Bytes> {
     parse_batch(text).unwrap_or_else(|| vec![text.clone()])
+}
+
+/// The answers to a batch, as one.
+pub(crate) fn batch(answers: &[Bytes]) -> Bytes {
+    let size: usize = answers.iter().map(|answer| answer.len() + 1).sum();
+    let mut all = BytesMut::with_capacity(size + 2);
+    for (n, answer) in answers.iter().enumerate() {
+        all.put_u8(if n == 0 { b'[' } else { b',' });
+        all.put_slice(answer);
+    }
+    all.put_u8(b']');
+    all.freeze()
 }
 
 /// Why a batch is not taken.

@@ -2,6 +2,7 @@
 
 pub mod audit;
 mod policy;
+mod spelling;
 
 pub use policy::{ANYBODY, BadPattern, MAX_RULES, Policy, Rule};
 
@@ -42,19 +43,9 @@ impl Access {
     /// Whether the caller is not told why something failed. Whoever is at the command line can
     /// read the log.
     pub fn withholds_causes_from(&self, caller: &Caller) -> bool {
-        let is_trusted = || {
-            caller.door == Door::CommandLine || self.roles(caller).iter().any(|r| r == ADMIN)
-        };
+        let is_trusted =
+            || caller.door == Door::CommandLine || self.roles(caller).iter().any(|r| r == ADMIN);
         self.withholds_causes && !is_trusted()
-    }
-
-    /// What the caller may do with what the Source `id` calls `local`, and the rule that
-    /// says so.
-    pub fn standing(&self, caller: &Caller, id: &str, local: &str) -> (Standing, Option<&Rule>) {
-        match self.policy.rule_for(id, local) {
-            None => (Standing::Open, None),
-            Some(rule) => (rule.standing(self.roles(caller)), Some(rule)),
-        }
     }
 
     /// For each rule what it leaves to the caller: callers for whom this is the same see

@@ -1,20 +1,21 @@
 //! Ordered rules over URIs: the first that matches decides.
 //!
-//! A rule is tried on every spelling a server might take for the same thing: as
-//! written, percent-decoded, with `..` resolved, without regard to case, and under its
-//! qualified name; and its pattern is read percent-decoded too. Where spellings fall under different rules the strictest holds, so
-//! that another spelling never opens what a rule closes.
+//! A rule is tried on every spelling a server might take for the same thing (see `spelling`),
+//! without regard to case, and under its qualified name; and its pattern is read
+//! percent-decoded too. Where spellings fall under different rules, that holds which leaves the
+//! caller least, so that another spelling never opens what a rule closes.
 
 use globset::{GlobBuilder, GlobMatcher};
 
-use super::Standing;
+use super::{
+    Standing,
+    spelling::{self, Slashes, decode},
+};
 
 /// The most rules.
 pub const MAX_RULES: usize = 1000;
 /// The role that everybody has.
 pub const ANYBODY: &str = "*";
-/// How often a URI is decoded to find what it may be taken for.
-const MAX_DECODINGS: usize = 3;
 
 /// One rule on who may read what.
 #[derive(Debug, Clone)]
@@ -47,7 +48,7 @@ impl BadPattern {
 
 /// All rules, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Policy(Vec<Rule>);
+pub struct Policy(Vec<Rule>, Vec<Slashes>);
 
 impl Rule {
     /// A rule over the URIs that `pattern` matches; `*` stands for anything.
@@ -90,7 +91,12 @@ impl Rule {
 impl Policy {
     /// These rules, the first [`MAX_RULES`] of them.
     pub fn new(rules: Vec<Rule>) -> Policy {
-        Policy(rules.into_iter().take(MAX_RULES).collect())
+        let rules: Vec<Rule> = rules.into_iter().take(MAX_RULES).collect();
+        let mut slashes: Vec<Slashes> =
+            rules.iter().filter_map(|rule| Slashes::behind_scheme(&rule.literal)).collect();
+        slashes.sort_unstable();
+        slashes.dedup();
+        Policy(rules, slashes)
     }
 
     /// Whether there is no rule at all.
@@ -103,28 +109,34 @@ impl Policy {
         &self.0
     }
 
-    /// The rule that decides about what the Source `id` calls `local`.
-    pub fn rule_for(&self, id: &str, local: &str) -> Option<&Rule> {
-        self.index_for(id, local).map(|n| &self.0[n])
+    /// The places of the rules that decide about what the Source `id` calls `local`, in
+    /// order: the first rule on each of its spellings. What they leave least holds.
+    pub fn places_for(&self, id: &str, local: &str) -> Vec<usize> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let first = |spelling: &String| {
+            let qualified = format!("{id}+{spelling}");
+            self.0.iter().position(|rule| rule.is_on(spelling) || rule.is_on(&qualified))
+        };
+        let all = spelling::of(local, &self.1);
+        let mut places: Vec<usize> = all.iter().filter_map(first).collect();
+        places.sort_unstable();
+        places.dedup();
+        // A rule on the whole of it comes before one on a part, unless that stands first.
+        let before = places.first().copied().unwrap_or(self.0.len());
+        let parts = spelling::parts(&all);
+        let on_part = parts.iter().filter_map(first).min().filter(|place| *place < before);
+        on_part.into_iter().chain(places).collect()
     }
 
-    /// Its place among the rules.
-    pub fn index_for(&self, id: &str, local: &str) -> Option<usize> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let mut found: Option<usize> = None;
-        for spelling in spellings(local) {
-            let qualified = format!("{id}+{spelling}");
-            let first =
-                self.0.iter().position(|rule| rule.is_on(&spelling) || rule.is_on(&qualified));
-            // An exception for one spelling must not open another.
-            found = match (found, first) {
-                (Some(a), Some(b)) => Some(self.stricter(a, b)),
-                (a, b) => a.or(b),
-            };
-        }
-        found
+    /// The worst of what these rules leave, and the first that leaves no more.
+    pub fn worst(
+        places: &[usize],
+        leaves: impl Fn(usize) -> Standing,
+    ) -> Option<(Standing, usize)> {
+        // Of two that leave the same the last compared is taken.
+        places.iter().rev().map(|n| (leaves(*n), *n)).max_by_key(|(left, _)| *left)
     }
 
     /// Whether one of the first `before` rules may be on a name of the Source `id` that
@@ -145,50 +157,6 @@ impl Policy {
         });
         rules.map(|(n, _)| n)
     }
-
-    fn stricter(&self, a: usize, b: usize) -> usize {
-        let openness = |n: usize| {
-            let rule = &self.0[n];
-            (rule.roles.iter().any(|r| r == ANYBODY), rule.visible, rule.roles.len())
-        };
-        if openness(b) < openness(a) { b } else { a }
-    }
-}
-
-/// What a server might take `uri` for, as written first.
-fn spellings(uri: &str) -> Vec<String> {
-    let mut all = vec![uri.to_owned()];
-    let mut last = uri.to_owned();
-    for _ in 0..MAX_DECODINGS {
-        let Some(decoded) = decode(&last) else { break };
-        all.push(decoded.clone());
-        last = decoded;
-    }
-    for n in 0..all.len() {
-        if let Some(resolved) = resolve_dots(&all[n]) {
-            all.push(resolved);
-        }
-    }
-    all
-}
-
-/// Percent-decoding, once; nothing when there is nothing to decode.
-fn decode(text: &str) -> Option<String> {
-    if !text.contains('%') {
-        return None;
-    }
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut n = 0;
-    while n < bytes.len() {
-        let pair = (bytes[n] == b'%')
-            .then(|| text.get(n + 1..n + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()))
-            .flatten();
-        out.push(pair.unwrap_or(bytes[n]));
-        n += if pair.is_some() { 3 } else { 1 };
-    }
-    let decoded = String::from_utf8_lossy(&out).into_owned();
-    (decoded != text).then_some(decoded)
 }
 
 /// What a text begins with, in lower case, as far as case is a plain thing.
@@ -236,24 +204,6 @@ fn push_literal(pattern: &mut String, c: char) {
     }
 }
 
-/// The path with `.`, `..` and doubled slashes resolved; nothing when it has none.
-fn resolve_dots(uri: &str) -> Option<String> {
-    let (head, rest) = match uri.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => uri.split_once(':').map(|(scheme, rest)| (format!("{scheme}:"), rest))?,
-    };
-    let mut kept: Vec<&str> = Vec::new();
-    for segment in rest.split(['/', '\\']) {
-        match segment {
-            "." | "" if !kept.is_empty() => {}
-            ".." => drop(kept.pop()),
-            other => kept.push(other),
-        }
-    }
-    let resolved = format!("{head}{}", kept.join("/"));
-    (resolved != uri).then_some(resolved)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -265,12 +215,18 @@ mod tests {
         Policy::new(rules.iter().map(rule).collect())
     }
 
+    /// The place of the rule that decides about somebody without roles.
+    fn decides(policy: &Policy, id: &str, uri: &str) -> Option<usize> {
+        let leaves = |n: usize| policy.rules()[n].standing(&[]);
+        Policy::worst(&policy.places_for(id, uri), leaves).map(|(_, n)| n)
+    }
+
     #[test]
     fn the_first_rule_that_matches_decides() {
         let policy = policy(&[("admin://public/*", &["*"]), ("admin://*", &["admin"])]);
-        assert_eq!(policy.index_for("a", "admin://public/x"), Some(0));
-        assert_eq!(policy.index_for("a", "admin://users/1"), Some(1));
-        assert_eq!(policy.index_for("a", "docs://x"), None);
+        assert_eq!(decides(&policy, "a", "admin://public/x"), Some(0));
+        assert_eq!(decides(&policy, "a", "admin://users/1"), Some(1));
+        assert_eq!(decides(&policy, "a", "docs://x"), None);
     }
 
     #[test]
@@ -287,9 +243,77 @@ mod tests {
             "docs://public\\..\\secret\\a",
             "docs://x/./../secret//a",
         ] {
-            assert_eq!(policy.index_for("a", uri), Some(1), "{uri}");
+            assert_eq!(decides(&policy, "a", uri), Some(1), "{uri}");
         }
-        assert_eq!(policy.index_for("a", "docs://public/a"), Some(0));
+        assert_eq!(decides(&policy, "a", "docs://public/a"), Some(0));
+    }
+
+    #[test]
+    fn nor_is_what_a_parser_of_some_server_takes_for_it() {
+        let policy = policy(&[
+            ("file:///secret/*", &["admin"]),
+            ("docs://ops/admin/*", &["admin"]),
+            ("https://h.example/admin/*", &["admin"]),
+            ("memo:inner", &["admin"]),
+        ]);
+        for (place, uris) in [
+            (
+                0,
+                "file:/secret/x file:secret/x file:\\secret\\x file://localhost/secret/x file://secret/x",
+            ),
+            (
+                1,
+                "docs://ops:/admin/k docs://ops/../admin/k docs://ops/..%2fadmin/k docs:ops/admin/k",
+            ),
+            (
+                1,
+                "docs:///ops/admin/k docs://o\tps/admin/k docs://o\nps/admin/k docs://me@ops:80/admin/k",
+            ),
+            (2, "https:h.example/admin/k https:/h.example/admin/k https://h.example:443/admin/k"),
+            (
+                2,
+                "https://H.EXAMPLE/x/../admin/k https:\\\\h.example\\admin\\k https://h.example/admin/k?x#y",
+            ),
+            (3, "memo://inner memo:/inner memo:inner?x memo:inner#y memo:inner/ MEMO:%69nner"),
+        ] {
+            for uri in uris.split(' ') {
+                assert_eq!(decides(&policy, "a", uri), Some(place), "{uri:?}");
+            }
+        }
+        for open in ["file:///open/x", "docs://ops/x", "https://h.example/x", "memo:other"] {
+            assert_eq!(decides(&policy, "a", open), None, "{open}");
+        }
+    }
+
+    #[test]
+    fn a_rule_on_a_name_with_its_query_comes_before_one_on_the_name() {
+        let policy = policy(&[
+            ("api://item?id=public*", &["*"]),
+            ("api://item", &["admin"]),
+            ("api://*", &["user"]),
+        ]);
+        assert_eq!(decides(&policy, "a", "api://item?id=public1"), Some(0));
+        assert_eq!(decides(&policy, "a", "api://item?id=2"), Some(1));
+        assert_eq!(decides(&policy, "a", "api://other?id=2"), Some(2));
+    }
+
+    #[test]
+    fn of_several_rules_that_holds_which_leaves_the_caller_least() {
+        for admins in [&["admin"][..], &["admin", "root", "boss"]] {
+            let policy = policy(&[("docs://ops/*", &["ops"]), ("docs://admin/*", admins)]);
+            for roles in [&["ops"][..], &["admin"], &[]] {
+                let roles: Vec<String> = roles.iter().map(|role| (*role).to_owned()).collect();
+                for uri in ["docs://ops/../admin/x", "docs://ops/..%2fadmin/x"] {
+                    let places = policy.places_for("a", uri);
+                    let left = Policy::worst(&places, |n| policy.rules()[n].standing(&roles));
+                    assert_eq!(
+                        left.map(|(left, _)| left),
+                        Some(Standing::Shown),
+                        "{uri} {roles:?}"
+                    );
+                }
+            }
+        }
     }
 
     #[test]
@@ -299,13 +323,13 @@ mod tests {
             ("docs://a%20b%2a%c3%A9", &["admin"]),
             ("docs://50%/*", &["admin"]),
         ]);
-        assert_eq!(policy.index_for("a", "docs://secret/a"), Some(0));
-        assert_eq!(policy.index_for("a", "docs://%73ecret/a"), Some(0));
+        assert_eq!(decides(&policy, "a", "docs://secret/a"), Some(0));
+        assert_eq!(decides(&policy, "a", "docs://%73ecret/a"), Some(0));
         for uri in ["docs://a b*é", "docs://a%20b*%C3%A9", "docs://a%20b%2a%c3%A9"] {
-            assert_eq!(policy.index_for("a", uri), Some(1), "{uri}");
+            assert_eq!(decides(&policy, "a", uri), Some(1), "{uri}");
         }
-        assert_eq!(policy.index_for("a", "docs://a bxé"), None);
-        assert_eq!(policy.index_for("a", "docs://50%/x"), Some(2));
+        assert_eq!(decides(&policy, "a", "docs://a bxé"), None);
+        assert_eq!(decides(&policy, "a", "docs://50%/x"), Some(2));
     }
 
     #[test]
@@ -324,8 +348,8 @@ mod tests {
     #[test]
     fn a_rule_may_name_one_server() {
         let policy = policy(&[("fs+file://*", &["admin"])]);
-        assert_eq!(policy.index_for("fs", "file:///a/b"), Some(0));
-        assert_eq!(policy.index_for("other", "file:///a/b"), None);
+        assert_eq!(decides(&policy, "fs", "file:///a/b"), Some(0));
+        assert_eq!(decides(&policy, "other", "file:///a/b"), None);
     }
 
     #[test]
@@ -349,7 +373,7 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn any_uri_can_be_judged(uri in "\\PC{0,60}") {
-            policy(&[("*secret*", &["admin"])]).index_for("a", &uri);
+            policy(&[("*secret*", &["admin"])]).places_for("a", &uri);
         }
     }
 }

@@ -147,6 +147,13 @@ impl Snapshot {
             && let Some(&member) = self.by_id.get(&id)
         {
             let is_ours = self.owner(member).is_builtin();
+            // No template takes a `..`, and to name the server must not be a way round that.
+            if !is_ours
+                && naming::climbs(local.as_str())
+                && self.listed(&id, local.as_str()).is_none()
+            {
+                return Err(RouteError::Unknown);
+            }
             let usual = is_ours.then(|| naming::usual_spelling(local.as_str())).flatten();
             let local = usual.map_or(local, LocalUri::new);
             return Ok(self.route_to(member, local, RoutedBy::Qualifier));

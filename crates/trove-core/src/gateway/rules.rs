@@ -10,7 +10,7 @@ use std::{
 
 use super::Gateway;
 use crate::{
-    access::{Access, Rule, Standing},
+    access::{Access, Policy, Rule, Standing},
     caller::Caller,
     knowledge::{Edition, Knowledge, Picks},
     source_id::GUIDE,
@@ -72,11 +72,9 @@ impl Rules {
             return None;
         }
         if id != GUIDE {
-            return self.access.policy.index_for(id, local).map(|n| (leaves(n), n));
+            return Policy::worst(&self.access.policy.places_for(id, local), leaves);
         }
-        let rules = self.of_document(id, local);
-        // Of two that leave the same the first is named.
-        rules.iter().rev().map(|n| (leaves(*n), *n)).max_by_key(|(left, _)| *left)
+        Policy::worst(&self.of_document(id, local), leaves)
     }
 
     /// Whether a project that picks these sees what is listed under this URI.
@@ -92,7 +90,7 @@ impl Rules {
             return kept;
         }
         let policy = &self.access.policy;
-        let mut rules: Vec<usize> = policy.index_for(id, local).into_iter().collect();
+        let mut rules = policy.places_for(id, local);
         let mut is_listed = false;
         let all = self
             .guide
@@ -100,15 +98,15 @@ impl Rules {
             .flat_map(|guide| guide.names(local).into_iter().map(move |n| (guide, n)));
         for (guide, names) in all {
             is_listed |= names.listed == local;
-            let listed = policy.index_for(id, &names.listed);
-            rules.extend(listed);
+            let listed = policy.places_for(id, &names.listed);
             // A rule on another way to ask for it counts unless an earlier one is on the
             // listed name: that is an exception, and the way to ask follows it.
-            let before = listed.unwrap_or(policy.rules().len());
+            let before = listed.first().copied().unwrap_or(policy.rules().len());
+            rules.extend(listed);
             let in_collections =
                 guide.in_collections(&names, |start| policy.may_begin(id, start, before));
             let also = names.also.iter().chain(&in_collections);
-            let also = also.filter_map(|name| policy.index_for(id, name));
+            let also = also.flat_map(|name| policy.places_for(id, name));
             rules.extend(also.filter(|also| *also < before));
         }
         rules.sort_unstable();

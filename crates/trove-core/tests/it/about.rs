@@ -77,7 +77,8 @@ fn rules(rules: &[(&str, bool)]) -> Access {
     };
     Access {
         policy: Policy::new(rules.iter().map(rule).collect()),
-        local_roles: Roles::new(["writer".to_owned()]), ..Access::default()
+        local_roles: Roles::new(["writer".to_owned()]),
+        ..Access::default()
     }
 }
 

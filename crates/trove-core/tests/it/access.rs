@@ -106,7 +106,8 @@ async fn the_local_user_has_the_roles_of_the_settings_and_no_other_caller_does()
     let (gateway, _source) = guarded(&[]).await;
     gateway.gateway.set_access(Access {
         policy: Policy::new(vec![Rule::new("admin://*", vec!["admin".into()], false).unwrap()]),
-        local_roles: Roles::new(["admin".to_owned()]), ..Access::default()
+        local_roles: Roles::new(["admin".to_owned()]),
+        ..Access::default()
     });
     assert!(gateway.read("admin://keys").await.is_ok());
     let error = error_of(&gateway, &somebody(&[]), "admin://keys").await;

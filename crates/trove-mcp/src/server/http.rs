@@ -254,7 +254,7 @@ impl HttpDoor {
         let Some(session) = session.filter(|_| (1..=MAX_BATCH).contains(&batch.len())) else {
             return bad_request(None, &wire::no_batch());
         };
-        let mut answers: Vec<String> = Vec::new();
+        let mut answers: Vec<Bytes> = Vec::new();
         for part in batch {
             match wire::parse_request(&part, self.server.bounds.json_depth) {
                 Ok(Message::Request(request)) => {
@@ -267,8 +267,7 @@ impl HttpDoor {
                             Err(too_much_error(&too_much))
                         }
                     };
-                    answers
-                        .push(String::from_utf8_lossy(&wire::response(&id, &outcome)).into_owned());
+                    answers.push(wire::response(&id, &outcome));
                 }
                 Ok(Message::Notification { method, params }) => {
                     session.session.take(&method, params.as_ref())
@@ -278,15 +277,14 @@ impl HttpDoor {
                 }
                 Err(bad) => {
                     let (id, error) = bad.answer();
-                    let answer = wire::error_response(id.as_ref(), &error);
-                    answers.push(String::from_utf8_lossy(&answer).into_owned());
+                    answers.push(wire::error_response(id.as_ref(), &error));
                 }
             }
         }
         if answers.is_empty() {
             return respond(StatusCode::ACCEPTED, None);
         }
-        respond(StatusCode::OK, Some(Body::from(format!("[{}]", answers.join(",")))))
+        respond(StatusCode::OK, Some(Body::from(wire::batch(&answers))))
     }
 
     async fn answer_modern(

@@ -16,7 +16,6 @@ use super::{
     Server,
     asking::{Asking, level, level_name, meta_of, required},
     dispatch::ToolCall,
-    encode,
     listen::Interest,
     measure::timed,
     questions::Questions,
@@ -134,9 +133,7 @@ impl Session {
             "resources/subscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 let watched = self.interest.watch(&server.gateway, &asking.caller, &uri).await;
-                watched
-                    .map(|()| Json::empty_object().into())
-                    .map_err(|e| server.refusal(e, asking))
+                watched.map(|()| Json::empty_object().into()).map_err(|e| server.refusal(e, asking))
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);

@@ -10,9 +10,10 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::future::{BoxFuture, join_all};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{OnceCell, Semaphore, mpsc},
+    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
@@ -85,6 +86,40 @@ pub async fn serve_stdio(
     let _ = tokio::time::timeout(FINISH, writer).await;
 }
 
+/// What became of a message.
+struct Taken {
+    answer: Answer,
+    /// Held until the answer is sent, so that a client that reads nothing cannot ask on.
+    place: Option<OwnedSemaphorePermit>,
+}
+
+enum Answer {
+    /// At once; or there is none.
+    Given(Option<Bytes>),
+    UnderWay(Work),
+}
+
+type Work = BoxFuture<'static, Option<Bytes>>;
+
+impl Taken {
+    fn answered(answer: Bytes) -> Taken {
+        Taken { answer: Answer::Given(Some(answer)), place: None }
+    }
+
+    fn nothing() -> Taken {
+        Taken { answer: Answer::Given(None), place: None }
+    }
+}
+
+impl Answer {
+    async fn given(self) -> Option<Bytes> {
+        match self {
+            Answer::Given(answer) => answer,
+            Answer::UnderWay(work) => work.await,
+        }
+    }
+}
+
 struct Client {
     server: Arc<Server>,
     out: mpsc::Sender<Bytes>,
@@ -115,18 +150,46 @@ impl Client {
                 let error = wire::no_batch();
                 return self.send(wire::error_response(None, &error)).await;
             }
+            let mut parts = Vec::with_capacity(batch.len());
             for one in batch {
-                self.take_one(one, tasks).await;
+                parts.push(self.take_one(one).await);
             }
-        } else {
-            self.take_one(text, tasks).await;
+            let client = self.clone();
+            tasks.spawn(async move { client.answer_batch(parts).await });
+            return;
+        }
+        let taken = self.take_one(text).await;
+        match taken.answer {
+            Answer::Given(Some(answer)) => self.send(answer).await,
+            Answer::Given(None) => {}
+            Answer::UnderWay(work) => {
+                let client = self.clone();
+                tasks.spawn(async move {
+                    if let Some(answer) = work.await {
+                        client.send(answer).await;
+                    }
+                    drop(taken.place);
+                });
+            }
         }
     }
 
-    async fn take_one(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
+    /// Sends the answers to a batch as one, once all are there.
+    async fn answer_batch(&self, parts: Vec<Taken>) {
+        let (work, places): (Vec<_>, Vec<_>) =
+            parts.into_iter().map(|part| (part.answer.given(), part.place)).unzip();
+        let answers = join_all(work).await;
+        let answers: Vec<Bytes> = answers.into_iter().flatten().collect();
+        if !answers.is_empty() {
+            self.send(wire::batch(&answers)).await;
+        }
+        drop(places);
+    }
+
+    async fn take_one(self: &Arc<Self>, text: Bytes) -> Taken {
         match wire::parse_request(&text, self.server.bounds.json_depth) {
             Ok(Message::Request(request)) if request.method == "initialize" => {
-                self.initialize(request).await
+                Taken::answered(self.initialize(request).await)
             }
             Ok(Message::Request(request)) => {
                 let places = match request.method.as_str() {
@@ -138,34 +201,35 @@ impl Client {
                         code::TOO_MUCH,
                         "too many requests at once; wait for answers",
                     );
-                    return self.send(wire::error_response(Some(&request.id), &error)).await;
+                    return Taken::answered(wire::error_response(Some(&request.id), &error));
                 };
                 let client = self.clone();
-                let mut work = Box::pin(async move {
-                    client.answer(request).await;
-                    drop(place);
-                });
+                let mut work: Work = Box::pin(client.answer(request));
                 // Begun here, in the order in which requests come: tasks begin in any order.
-                if begin(work.as_mut()).await.is_pending() {
-                    tasks.spawn(work);
-                }
+                let answer = match begin(work.as_mut()).await {
+                    Poll::Ready(answer) => Answer::Given(answer),
+                    Poll::Pending => Answer::UnderWay(work),
+                };
+                Taken { answer, place: Some(place) }
             }
             Ok(Message::Notification { method, params }) => {
-                self.take_notification(&method, params.as_ref())
+                self.take_notification(&method, params.as_ref());
+                Taken::nothing()
             }
             Ok(Message::Response { id, outcome }) => {
                 if let Some(session) = self.session.get() {
                     session.take_answer(&self.server, &id, outcome);
                 }
+                Taken::nothing()
             }
             Err(bad) => {
                 let (id, error) = bad.answer();
-                self.send(wire::error_response(id.as_ref(), &error)).await;
+                Taken::answered(wire::error_response(id.as_ref(), &error))
             }
         }
     }
 
-    async fn initialize(&self, request: Request) {
+    async fn initialize(&self, request: Request) -> Bytes {
         let meta = meta_of(request.params.as_ref());
         let outcome = if claimed_version(meta.as_ref()).is_some() {
             Err(super::dispatch::unknown_method("initialize"))
@@ -180,7 +244,7 @@ impl Client {
             self.session.get_or_init(begin).await;
             Ok(result.into())
         };
-        self.send(wire::response(&request.id, &outcome)).await;
+        wire::response(&request.id, &outcome)
     }
 
     fn take_notification(&self, method: &str, params: Option<&Json>) {
@@ -195,7 +259,8 @@ impl Client {
         }
     }
 
-    async fn answer(self: Arc<Self>, request: Request) {
+    /// Nothing: it was taken back, or is answered by and by.
+    async fn answer(self: Arc<Self>, request: Request) -> Option<Bytes> {
         let meta = meta_of(request.params.as_ref());
         if claimed_version(meta.as_ref()).is_some() || request.method == "server/discover" {
             return self.answer_modern(request, meta).await;
@@ -203,13 +268,13 @@ impl Client {
         let Some(session) = self.session.get() else {
             if request.method == "ping" {
                 let pong = Ok(Json::empty_object().into());
-                return self.send(wire::response(&request.id, &pong)).await;
+                return Some(wire::response(&request.id, &pong));
             }
             let error = RpcError::new(
                 code::INVALID_REQUEST,
                 "send `initialize` first, or `_meta` with each request",
             );
-            return self.send(wire::error_response(Some(&request.id), &error)).await;
+            return Some(wire::error_response(Some(&request.id), &error));
         };
         // Whoever waits for the project lets nobody pass who came later.
         let turn = match request.method.as_str() {
@@ -230,40 +295,35 @@ impl Client {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => work.await,
         };
-        if !matches!(&outcome, Err(error) if error.code == CANCELLED) {
-            self.send(wire::response(&id, &outcome)).await;
-        }
+        let is_taken_back = matches!(&outcome, Err(error) if error.code == CANCELLED);
+        (!is_taken_back).then(|| wire::response(&id, &outcome))
     }
 
-    async fn answer_modern(&self, request: Request, meta: Option<Json>) {
+    async fn answer_modern(&self, request: Request, meta: Option<Json>) -> Option<Bytes> {
         let id = request.id.clone();
         let asking = match Asking::modern(Caller::behind(Door::Stdio), meta) {
             Ok(asking) => asking,
-            Err(error) => return self.send(wire::error_response(Some(&id), &error)).await,
+            Err(error) => return Some(wire::error_response(Some(&id), &error)),
         };
         if request.method == "subscriptions/listen" {
             let stop = self.closing.child_token();
             self.modern().insert(id.as_bytes().to_vec(), stop.clone());
             listen(&self.server, &asking.caller, &request, self.out.clone(), &stop).await;
             self.modern().remove(&id.as_bytes().to_vec());
-            return;
+            return None;
         }
         let token = CancellationToken::new();
         self.modern().insert(id.as_bytes().to_vec(), token.clone());
-        let work = async {
-            let outcome = self
-                .with_notices(&asking, |notices| {
-                    self.server.answer(&request.method, request.params.clone(), &asking, notices)
-                })
-                .await;
-            self.send(wire::response(&id, &outcome)).await;
-        };
-        tokio::select! {
+        let work = self.with_notices(&asking, |notices| {
+            self.server.answer(&request.method, request.params.clone(), &asking, notices)
+        });
+        let outcome = tokio::select! {
             biased;
-            () = work => {}
-            () = token.cancelled() => {}
-        }
+            outcome = work => Some(outcome),
+            () = token.cancelled() => None,
+        };
         self.modern().remove(&id.as_bytes().to_vec());
+        outcome.map(|outcome| wire::response(&id, &outcome))
     }
 
     /// Does the work and passes on what is said about it meanwhile, all before the answer.
@@ -299,7 +359,7 @@ impl Client {
 
 /// Does the first part of some work, up to where it waits. It is not told to yield to others
 /// meanwhile: what comes after it would overtake it.
-async fn begin<F: Future>(mut work: Pin<&mut F>) -> Poll<F::Output> {
+async fn begin<F: Future + ?Sized>(mut work: Pin<&mut F>) -> Poll<F::Output> {
     tokio::task::unconstrained(poll_fn(|context| Poll::Ready(work.as_mut().poll(context)))).await
 }
 

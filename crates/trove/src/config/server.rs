@@ -280,7 +280,8 @@ pub(super) fn check_header_name(name: &str, at: At, problems: &mut Problems) {
 /// A line that ends within a value would begin another header.
 pub(super) fn check_header_value(name: &str, written: &str, at: At, problems: &mut Problems) {
     if written.chars().any(|c| c.is_control() && c != '\t') {
-        let message = format!("the value of the header `{name}` has a line break or control character in it");
+        let message =
+            format!("the value of the header `{name}` has a line break or control character in it");
         problems.error(at, message, "write it as one line");
     }
 }

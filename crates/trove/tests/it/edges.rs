@@ -333,6 +333,24 @@ async fn t01_a_server_that_does_not_answer_in_time_is_tried_again() {
 }
 
 #[tokio::test]
+async fn why_a_server_fails_is_told_to_those_who_run_the_gateway() {
+    let gone = "[servers.gone]\ncommand = \"/opt/inner-secret/server\"\n";
+    let trove = Trove::start(&format!("tools.mask_error_details = true\n{gone}")).await;
+    let has_failed = |source: &Value| source["last_error"].is_string();
+    for kind in Kind::ALL {
+        let client = trove.client(kind).await;
+        trove.source("gone", has_failed).await;
+        let error = client.read("gone+x://1").await.expect_err("it is not there");
+        assert!(message(&error).contains("withheld"), "{kind:?}: {error}");
+        for told in [error.to_string(), client.text("info://health").await] {
+            assert!(!told.contains("inner-secret"), "{kind:?}: {told}");
+        }
+    }
+    let status = trove.folder.run(&["status", "--json"]).await;
+    assert!(status.text().contains("inner-secret"), "{}", status.text());
+}
+
+#[tokio::test]
 async fn a_limit_that_is_too_little_or_more_than_can_be_is_said_with_its_line() {
     for (line, remedy) in [
         ("limits.uri_bytes = 16385", "at most 16384"),

@@ -114,6 +114,11 @@ async fn thousands_of_resources_come_in_pages_without_a_gap() {
         assert_eq!(listed, expected, "{kind:?}");
         let again = client.pages("resources/list", "resources").await;
         assert!(pages == again, "{kind:?}: the order of the list changes");
+        // A cursor leads nowhere in another list.
+        let first = client.ask("resources/list", json!({})).await.expect("the first page");
+        let cursor = json!({ "cursor": first["nextCursor"] });
+        let refused = client.ask("resources/templates/list", cursor).await;
+        assert_eq!(refused.expect_err("it is of another list")["code"], -32602, "{kind:?}");
     }
 }
 

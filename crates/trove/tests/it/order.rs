@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::kit::client::{Client, Kind};
+use crate::kit::client::{Client, Door, Kind};
 use crate::kit::toy::{count, whole};
 use crate::kit::{Trove, until};
 
@@ -50,6 +50,26 @@ async fn a_resource_is_watched_or_not_as_was_said_last() {
         let heard = client.heard_since(from, UPDATED);
         assert_eq!(!heard.is_empty(), hears, "{first}, then {second}: {heard:?}");
     }
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_as_one_once_all_is_there() {
+    let trove = Trove::with(&[whole("one", "--fault delay:read=100")]).await;
+    let client = trove.older_client(Door::Stdio, "2025-03-26").await;
+    let from = client.transcript.len();
+    let batch = json!([
+        { "jsonrpc": "2.0", "id": "a", "method": "resources/read", "params": { "uri": "toy://pid" } },
+        { "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 99 } },
+        { "jsonrpc": "2.0", "id": "b", "method": "ping" },
+        { "jsonrpc": "2.0", "id": "c", "method": "nothing" },
+    ]);
+    trove.write(&batch.to_string()).await;
+    let answers =
+        client.transcript.first(from, Value::is_array, "the answers").await.1.json.clone();
+    let ids: Vec<&Value> = answers.as_array().expect("an array").iter().map(|a| &a["id"]).collect();
+    assert_eq!(ids, ["a", "b", "c"], "{answers}");
+    assert!(answers[0]["result"]["contents"][0]["text"].is_string(), "{answers}");
+    assert_eq!(answers[2]["error"]["code"], -32601, "{answers}");
 }
 
 #[tokio::test]

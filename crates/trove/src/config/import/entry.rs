@@ -17,8 +17,8 @@ use super::{
         problem::Problems,
         resolve::Surroundings,
         server::{
-            DEFAULT_TIMEOUT, check_header_name, check_header_value, check_text, check_url, check_variable_name,
-            starts_trove,
+            DEFAULT_TIMEOUT, check_header_name, check_header_value, check_text, check_url,
+            check_variable_name, starts_trove,
         },
         tree::{At, Entry, Node, Value},
     },

@@ -198,7 +198,7 @@ fn urls_and_headers_must_make_sense_and_are_not_repeated() {
         servers.d.url = 'https://x y'
         [servers.e]
         url = '${env:KEY}/mcp'
-        headers = { 'a b' = 'x', b = "x\ny" }
+        headers = { 'a b' = 'x', b = \"x\\ny\" }
         ",
         "
         trove.toml:1:17: error: this is no http or https URL

@@ -1,0 +1,157 @@
+//! What a server might take a URI for.
+//!
+//! Servers read URIs with parsers of many kinds, which drop tabs, turn backslashes, know
+//! default ports, resolve `..` with and without the host, or do not care how many slashes
+//! stand behind the scheme. A rule that is on what one of them makes of a URI is on the URI.
+
+use url::Url;
+
+/// How often a URI is decoded to find what it may be taken for.
+const MAX_DECODINGS: usize = 3;
+
+/// How many slashes stand behind the scheme.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Slashes {
+    None,
+    One,
+    Two,
+    Three,
+}
+
+impl Slashes {
+    const ALL: [Slashes; 4] = [Slashes::Three, Slashes::Two, Slashes::One, Slashes::None];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Slashes::None => ":",
+            Slashes::One => ":/",
+            Slashes::Two => "://",
+            Slashes::Three => ":///",
+        }
+    }
+
+    /// Those in what a pattern begins with, if that has a scheme.
+    pub(super) fn behind_scheme(literal: &str) -> Option<Slashes> {
+        let (_, rest) = split(literal)?;
+        Slashes::ALL.into_iter().find(|slashes| rest.starts_with(slashes.as_str()))
+    }
+}
+
+/// All spellings, as written first. `slashes` are the kinds that any rule has behind a scheme.
+pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
+    let mut all = vec![uri.to_owned()];
+    for n in 0..MAX_DECODINGS {
+        match all.get(n).and_then(|last| decode(last)) {
+            Some(decoded) => all.push(decoded),
+            None => break,
+        }
+    }
+    for n in 0..all.len() {
+        let (keeping, leaving) = (resolve_dots(&all[n], true), resolve_dots(&all[n], false));
+        let more = [keeping, leaving, normal(&all[n])];
+        all.extend(more.into_iter().flatten());
+    }
+    for n in 0..all.len() {
+        let Some((scheme, rest)) = split(&all[n]) else { continue };
+        let (scheme, rest) =
+            (scheme.to_owned(), rest[1..].trim_start_matches(['/', '\\']).to_owned());
+        all.extend(slashes.iter().map(|form| format!("{scheme}{}{rest}", form.as_str())));
+    }
+    let mut seen = std::collections::HashSet::new();
+    all.retain(|spelling| seen.insert(spelling.clone()));
+    all
+}
+
+/// The same without what servers often leave aside: who asks, the port, a query, a fragment,
+/// a last slash.
+pub(super) fn parts(spellings: &[String]) -> Vec<String> {
+    let part = |uri: &String| {
+        let whole = uri.split(['?', '#']).next().unwrap_or_default();
+        let bare = match whole.split_once("://") {
+            Some((scheme, rest)) => {
+                let end = rest.find(['/', '\\']).unwrap_or(rest.len());
+                let (authority, path) = rest.split_at(end);
+                let host = authority.rsplit('@').next().unwrap_or_default();
+                let digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+                let host = match host.rsplit_once(':') {
+                    Some((host, port)) if digits(port) => host,
+                    _ => host,
+                };
+                format!("{scheme}://{host}{path}")
+            }
+            None => whole.to_owned(),
+        };
+        let bare = bare.strip_suffix('/').unwrap_or(&bare).to_owned();
+        (bare != *uri).then_some(bare)
+    };
+    spellings.iter().filter_map(part).collect()
+}
+
+/// Percent-decoding, once; nothing when there is nothing to decode.
+pub(super) fn decode(text: &str) -> Option<String> {
+    if !text.contains('%') {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut n = 0;
+    while n < bytes.len() {
+        let pair = (bytes[n] == b'%')
+            .then(|| text.get(n + 1..n + 3).and_then(|hex| u8::from_str_radix(hex, 16).ok()))
+            .flatten();
+        out.push(pair.unwrap_or(bytes[n]));
+        n += if pair.is_some() { 3 } else { 1 };
+    }
+    let decoded = String::from_utf8_lossy(&out).into_owned();
+    (decoded != text).then_some(decoded)
+}
+
+/// The scheme, and the rest from its colon on.
+fn split(uri: &str) -> Option<(&str, &str)> {
+    let at = uri.find(':')?;
+    // Parsers take a scheme that blanks stand before or that is broken by a tab.
+    let is_part =
+        |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c) || c.is_ascii_whitespace();
+    uri[..at].chars().all(is_part).then(|| uri.split_at(at))
+}
+
+/// What browsers, and many servers with them, make of it; nothing where that is the same.
+fn normal(uri: &str) -> Option<String> {
+    if is_plain(uri) {
+        return None;
+    }
+    let normal = Url::parse(uri).ok()?.to_string();
+    let decoded = decode(&normal);
+    let normal = decoded.unwrap_or(normal);
+    (normal != uri).then_some(normal)
+}
+
+/// Whether a URI is surely normal. Most are, and they are many.
+fn is_plain(uri: &str) -> bool {
+    let Some((scheme, rest)) = uri.split_once("://") else { return false };
+    let is_web = ["http", "https", "ws", "wss", "ftp"].contains(&scheme);
+    let end = rest.find('/').unwrap_or(rest.len());
+    let is_simple = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/+,;=&!$'()*".contains(&byte);
+    // Only a file has no host.
+    !is_web && rest.bytes().all(is_simple) && (scheme == "file") == (end == 0)
+}
+
+/// The path with `.`, `..` and doubled slashes resolved; nothing when it has none. What
+/// stands where a host does may be one, or the first part of the path.
+fn resolve_dots(uri: &str, has_host: bool) -> Option<String> {
+    let (head, rest) = match uri.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => uri.split_once(':').map(|(scheme, rest)| (format!("{scheme}:"), rest))?,
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    for segment in rest.split(['/', '\\']) {
+        match segment {
+            "." | "" if !kept.is_empty() => {}
+            ".." if kept.len() > usize::from(has_host) => drop(kept.pop()),
+            ".." => {}
+            other => kept.push(other),
+        }
+    }
+    let resolved = format!("{head}{}", kept.join("/"));
+    (resolved != uri).then_some(resolved)
+}
