@@ -5,10 +5,11 @@
 //! edit touches only the members it names. Nothing here builds a tree.
 
 mod depth;
+mod portable;
 mod strings;
 mod writer;
 
-use std::{borrow::Cow, fmt, mem, ops::Range, sync::Arc};
+use std::{borrow::Cow, collections::HashSet, fmt, mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -17,6 +18,7 @@ use serde_json::value::RawValue;
 
 pub use self::{
     depth::is_deeper,
+    portable::is_portable,
     strings::{StringPart, push_escapes, push_quoted, quote, string, string_len, string_part},
     writer::Writer,
 };
@@ -241,6 +243,12 @@ impl<'a> Object<'a> {
     /// Whether a member is there more than once. Peers do not agree which of them counts.
     pub fn is_given_twice(&self, key: &str) -> bool {
         self.members.iter().filter(|(k, _)| k == key).nth(1).is_some()
+    }
+
+    /// A member that is there more than once, whatever it is.
+    pub fn any_given_twice(&self) -> Option<&str> {
+        let mut seen = HashSet::with_capacity(self.members.len());
+        self.members.iter().map(|(key, _)| key.as_ref()).find(|key| !seen.insert(*key))
     }
 
     /// Sets a member: in its place if it is there, else at the end. Others of the same key go.

@@ -1,6 +1,6 @@
 //! The lines of a text that match, with their neighbours.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _};
 
 use regex::{Regex, RegexBuilder};
 
@@ -14,11 +14,14 @@ pub const MAX_COMPILED_BYTES: usize = 1024 * 1024;
 /// How many groups may stand inside one another in a pattern.
 const MAX_NESTING: u32 = 50;
 
-/// The most of one line that is shown.
+/// The most of one line that is shown whole, and of it around a match.
 const MAX_LINE_BYTES: usize = 500;
 
-/// How much of a long line is shown before its first match.
+/// How much of a long line is shown before a match.
 const LEAD_BYTES: usize = 100;
+
+/// What stands around the parts of a long line.
+const SPARE_BYTES: usize = 32;
 
 /// How large a pattern may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,12 +67,14 @@ pub struct GrepResult {
     pub shown: usize,
     /// How many lines the text has.
     pub lines: usize,
+    /// Whether a long line that is shown has matches that are not.
+    pub is_partial: bool,
 }
 
 impl GrepResult {
-    /// Whether some matching lines are not shown.
+    /// Whether some matches are not shown.
     pub fn is_truncated(&self) -> bool {
-        self.shown < self.matched
+        self.shown < self.matched || self.is_partial
     }
 }
 
@@ -192,27 +197,43 @@ impl Output<'_> {
         if self.last > 0 && number > self.last + 1 {
             text.push_str("--\n");
         }
+        let room = self.limits.max_bytes.saturating_sub(text.len());
+        let (excerpt, is_partial) = excerpt(self.regex, line, room);
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "{number}{mark}{}", excerpt(self.regex, line));
+        let _ = writeln!(text, "{number}{mark}{excerpt}");
         if text.len() > self.limits.max_bytes {
             text.truncate(length);
             self.is_full = true;
+        } else {
+            self.result.is_partial |= is_partial;
         }
         self.last = number;
     }
 }
 
-/// A line, or the part of a long one around its first match.
-fn excerpt<'a>(regex: &Regex, line: &'a str) -> std::borrow::Cow<'a, str> {
+/// A line, or the parts of a long one around its matches, as many as fit into `room`; and
+/// whether there are more.
+fn excerpt<'a>(regex: &Regex, line: &'a str, room: usize) -> (Cow<'a, str>, bool) {
     if line.len() <= MAX_LINE_BYTES {
-        return line.into();
+        return (line.into(), false);
     }
-    let found = regex.find(line).map_or(0, |found| found.start());
-    let start = line.floor_char_boundary(found.saturating_sub(LEAD_BYTES));
-    let end = line.floor_char_boundary(start + MAX_LINE_BYTES);
-    let lead = if start > 0 { "…" } else { "" };
-    let tail = if end < line.len() { "…" } else { "" };
-    format!("{lead}{}{tail}", &line[start..end]).into()
+    let (mut text, mut end) = (String::new(), 0);
+    let mut matches = regex.find_iter(line).map(|found| found.start());
+    let mut next = Some(matches.next().unwrap_or(0));
+    while let Some(found) = next {
+        let start = line.floor_char_boundary(found.saturating_sub(LEAD_BYTES)).max(end);
+        let part_end = line.floor_char_boundary(start + MAX_LINE_BYTES);
+        // The number before it and the line's end take some room too.
+        if !text.is_empty() && text.len() + (part_end - start) + SPARE_BYTES > room {
+            break;
+        }
+        text.push_str(if start > end { "…" } else { "" });
+        text.push_str(&line[start..part_end]);
+        end = part_end;
+        next = matches.find(|found| *found >= end);
+    }
+    text.push_str(if end < line.len() { "…" } else { "" });
+    (text.into(), next.is_some())
 }
 
 #[cfg(test)]
@@ -253,6 +274,20 @@ mod tests {
         let found = grep(&text, "needle", GrepLimits::within(10_000)).unwrap();
         assert!(found.text.len() < 600 && found.text.contains("éneedlex"), "{}", found.text);
         assert!(found.text.starts_with("1:…") && found.text.ends_with("…\n"));
+    }
+
+    #[test]
+    fn of_a_long_line_every_match_is_shown_or_said_to_be_left_out() {
+        let text = format!("{}needle", "x".repeat(3000)).repeat(20);
+        let found = grep(&text, "needle", GrepLimits::within(20_000)).unwrap();
+        assert_eq!((found.text.matches("needle").count(), found.is_truncated()), (20, false));
+        let found = grep(&text, "needle", GrepLimits::within(2_000)).unwrap();
+        assert!(found.text.len() <= 2_000 && found.is_truncated(), "{}", found.text.len());
+        assert!(found.text.matches("needle").count() > 2, "{}", found.text);
+        // Matches side by side are shown once.
+        let close = format!("{}{}", "needle ".repeat(200), "x".repeat(2000));
+        let found = grep(&close, "needle", GrepLimits::within(20_000)).unwrap();
+        assert_eq!((found.text.matches("needle").count(), found.is_truncated()), (200, false));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! so that what holds for one holds for all. The gateway has no state of its own: it
 //! joins the parts.
 
+pub(crate) mod absence;
 mod actions;
 mod arrivals;
 mod completing;

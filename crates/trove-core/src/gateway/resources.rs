@@ -6,8 +6,9 @@ use std::{
 };
 
 use tokio::sync::broadcast;
+use tracing::debug;
 
-use super::{AskError, Gateway, View, settle::Asked};
+use super::{AskError, Gateway, View, absence::reported_as_text, settle::Asked};
 use crate::{
     access::Standing,
     cache::Cached,
@@ -112,8 +113,9 @@ impl Gateway {
         let answer = self.fetch(caller, &route, ask).await;
         let source = route.source.id().clone();
         let answer = answer.map_err(|error| {
-            let is_absent = error.means_not_found() || error.blames_arguments();
-            if is_absent && self.has_secrets(caller, &snapshot, &route) {
+            let has_words = matches!(error, SourceError::Refused { .. } | SourceError::NotFound);
+            if has_words && self.has_secrets(caller, &snapshot, &route) {
+                debug!(%source, "what a server says of a name is kept from who may not see all");
                 return AskError::not_found(uri);
             }
             AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error }
@@ -128,7 +130,13 @@ impl Gateway {
             }
         };
         let reply = Reply { body, ..reply };
-        Ok(Reading { reply, source, local: route.local, by: route.by, fetched_at, age, hit, stale })
+        let secrets = self.has_secrets(caller, &snapshot, &route);
+        let (local, by) = (route.local, route.by);
+        let reading = Reading { reply, source, local, by, fetched_at, age, hit, stale };
+        if secrets && reported_as_text(&snapshot, &reading).is_some() {
+            return Err(AskError::not_found(uri));
+        }
+        Ok(reading)
     }
 
     /// Offers values for an argument of a template or prompt.

@@ -20,6 +20,7 @@ use crate::{
     json::{Json, Object, items},
     knowledge::Picks,
     source::SourceId,
+    template::Bindings,
 };
 
 /// The most views kept at once; callers differ by roles, of which there are few.
@@ -166,6 +167,15 @@ impl View {
     /// The templates there are to the caller, in order, and whether each is closed.
     pub fn templates(&self) -> impl Iterator<Item = (&TemplateEntry, bool)> {
         pick(self.snapshot.templates(), self.seen.as_ref().map(|seen| &seen.templates))
+    }
+
+    /// The template that the name of something of a Source fits, if there is one to the
+    /// caller, with the values.
+    pub fn template_of(&self, id: &SourceId, local: &str) -> Option<(&TemplateEntry, Bindings)> {
+        let (entry, values) = self.snapshot.template_of(id, local)?;
+        let is_seen =
+            self.seen.is_none() || self.templates().any(|(known, _)| std::ptr::eq(known, entry));
+        is_seen.then_some((entry, values))
     }
 
     /// The page of a list that follows `cursor`.

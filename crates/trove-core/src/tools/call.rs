@@ -18,7 +18,7 @@ use super::{
     consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
-    outcome::{Class, Failure, Given, Outcome},
+    outcome::{Class, Failure, Given, Mentioned, Outcome},
     per_server, schema, settle,
 };
 use crate::{
@@ -65,9 +65,14 @@ impl Settings {
     }
 
     /// The tool of that name as clients see it, if there is one.
-    fn name_offered(&self, name: &str) -> Option<String> {
-        let spec = TOOLS.iter().find(|spec| spec.name == name)?;
-        Some(self.finish(spec, name))
+    fn name_offered(&self, name: &str) -> Mentioned {
+        match TOOLS.iter().find(|spec| spec.name == name) {
+            None => Mentioned::NoTool,
+            Some(spec) if self.toolsets.contains(&spec.toolset) => {
+                Mentioned::Offered(self.finish(spec, name))
+            }
+            Some(_) => Mentioned::NotOffered,
+        }
     }
 }
 
@@ -265,9 +270,18 @@ impl Tools {
         self.gateway.knowledge().is_some_and(|knowledge| knowledge.has_root())
     }
 
-    /// Whether there is a tool of that name, whoever is shown it.
+    /// Whether there is a tool of that name, whoever is shown it. One that is left out gives
+    /// way to that of a server.
     pub fn has(&self, name: &str) -> bool {
-        self.offered.load().by_name.contains_key(name) || self.per_server(name).is_some()
+        let offered = self.offered.load();
+        let own = offered.by_name.get(name).map(|&n| offered.tools[n].spec.toolset);
+        match own {
+            Some(toolset) => {
+                let is_left_out = offered.leaves_out(self.has_guide())(toolset);
+                !(is_left_out && self.gateway.current().tool(name).is_some())
+            }
+            None => self.per_server(name).is_some(),
+        }
     }
 
     /// Takes what every call and every prompt begins with.
@@ -340,7 +354,14 @@ fn given(arguments: Option<&Json>) -> Result<Value, Failure> {
         None => Ok(json!({})),
         // Some clients send null for nothing.
         Some(text) if text.as_str().trim() == "null" => Ok(json!({})),
-        Some(text) => text.to().map_err(|_| Failure::arguments("the arguments are not JSON")),
+        Some(text) => {
+            let twice = text.object().and_then(|all| all.any_given_twice().map(str::to_owned));
+            if let Some(field) = twice {
+                let message = format!("`{field}` is given twice");
+                return Err(Failure::arguments(message).with("field", field));
+            }
+            text.to().map_err(|_| Failure::arguments("the arguments are not JSON"))
+        }
     }
 }
 

@@ -183,6 +183,14 @@ impl Class {
     }
 }
 
+/// What a word is that may be the name of a tool.
+pub(super) enum Mentioned {
+    NoTool,
+    /// Under this name.
+    Offered(String),
+    NotOffered,
+}
+
 /// Why a tool gave nothing, and what to do about it.
 #[derive(Debug)]
 pub struct Failure(Box<Fault>);
@@ -250,16 +258,26 @@ impl Failure {
         self
     }
 
-    /// Has the tools that are to be called named as they are offered.
-    pub(super) fn name_tools(&mut self, offered: impl Fn(&str) -> Option<String>) {
-        for action in &mut self.0.suggested_actions {
-            let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
+    /// Has the tools that are to be called named as they are offered; what takes one that is
+    /// not is not advised.
+    pub(super) fn name_tools(&mut self, offered: impl Fn(&str) -> Mentioned) {
+        let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
+        let named = |action: &String| {
             let words = action.split_inclusive(is_end).map(|word| {
                 let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
-                offered(name).map_or_else(|| word.to_owned(), |name| format!("{name}{rest}"))
+                match offered(name) {
+                    Mentioned::NoTool => Some(word.to_owned()),
+                    Mentioned::Offered(name) => Some(format!("{name}{rest}")),
+                    Mentioned::NotOffered => None,
+                }
             });
-            *action = words.collect();
-        }
+            words.collect::<Option<String>>()
+        };
+        let actions: Vec<String> = self.0.suggested_actions.iter().filter_map(named).collect();
+        self.0.suggested_actions = match actions.is_empty() {
+            true => vec!["Tell the user what is missing.".to_owned()],
+            false => actions,
+        };
     }
 
     /// The argument that is wrong, if it is one.

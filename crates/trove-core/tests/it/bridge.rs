@@ -3,6 +3,7 @@
 mod discovery;
 mod failures;
 mod hostile;
+mod oddities;
 mod reads;
 mod windows;
 

@@ -16,9 +16,10 @@ use trove_core::{
 };
 
 use super::{
-    INSTRUCTIONS, Server,
+    Server,
     asking::{Asking, missing, required},
     encode::{self, Keeping},
+    instructions,
     measure::{timed, timed_call},
     server_info,
 };
@@ -250,7 +251,7 @@ impl Server {
         let mut object = Object::new();
         object.set("supportedVersions", format!("[{}]", versions.join(",")));
         object.set("capabilities", self.capabilities(Version::MODERN, caller));
-        object.set("instructions", quote(INSTRUCTIONS));
+        object.set("instructions", quote(&instructions(|tool| self.tools.has(tool))));
         encode::modernise(&mut object, Keeping::Cacheable, None);
         object.to_json()
     }
@@ -265,7 +266,7 @@ impl Server {
         object.set_str("protocolVersion", version.as_str());
         object.set("capabilities", self.capabilities(version, caller));
         object.set("serverInfo", server_info());
-        object.set("instructions", quote(INSTRUCTIONS));
+        object.set("instructions", quote(&instructions(|tool| self.tools.has(tool))));
         timer.end(Ending::Ok);
         (version, self.told(object.to_json(), caller))
     }

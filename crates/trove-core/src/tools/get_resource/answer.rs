@@ -32,7 +32,7 @@ pub(super) fn give(
 ) -> Result<Outcome, Failure> {
     let contents = contents::of(&reading.reply.body);
     let listed = Listed::of(call, reading);
-    let shown = show::show(call, asked, &contents)?;
+    let shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
     let nonce = frame::nonce();
     let mut out = Writer::with_capacity(ENVELOPE + uri.as_str().len());
     out.flag("success", true);
@@ -104,12 +104,12 @@ struct Listed {
 
 impl Listed {
     fn of(call: &Call<'_>, reading: &Reading) -> Listed {
-        let snapshot = call.gateway.current();
-        let listed = listed(&snapshot, reading).map(|entry| &entry.entry);
+        let view = call.gateway.current_view(call.caller);
+        let listed = listed(view.snapshot(), reading).map(|entry| &entry.entry);
         let entry = match reading.by {
             RoutedBy::Listing => listed,
             RoutedBy::Qualifier | RoutedBy::Template | RoutedBy::Scheme => listed.or_else(|| {
-                let fits = snapshot.template_of(&reading.source, reading.local.as_str());
+                let fits = view.template_of(&reading.source, reading.local.as_str());
                 fits.map(|(entry, _)| &entry.entry)
             }),
         };

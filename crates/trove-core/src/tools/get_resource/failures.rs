@@ -239,10 +239,9 @@ async fn not_found(
     source: &SourceId,
     error: &SourceError,
 ) -> Failure {
-    let snapshot = view.snapshot();
     let local = local_name(uri, source);
     let details = details(source, error);
-    if let Some((entry, values)) = snapshot.template_of(source, &local) {
+    if let Some((entry, values)) = view.template_of(source, &local) {
         return nothing_there(source, entry, &values).details(details);
     }
     if view.owned(source, &local).is_none() {

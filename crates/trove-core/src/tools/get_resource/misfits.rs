@@ -46,6 +46,9 @@ pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<
     if !uri.contains('{') || view.resource(uri).is_some() {
         return None;
     }
+    if let Some(failure) = unreadable(view, uri) {
+        return Some(failure);
+    }
     let misfit = misfit(view, uri)?;
     match &misfit.fit {
         Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
@@ -53,6 +56,25 @@ pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<
         }
         _ => None,
     }
+}
+
+/// A template as it is listed whose braces we cannot read: whoever asks must fill them.
+fn unreadable(view: &View, uri: &str) -> Option<Failure> {
+    let (qualified, local) = view.split(uri);
+    let (entry, _) = view.templates().find(|(entry, _)| {
+        let is_meant =
+            qualified.as_ref().is_none_or(|id| view.snapshot().owner(entry.member).id() == id);
+        is_meant && entry.template.compiled.is_none() && entry.template.text.as_str() == local
+    })?;
+    let message = format!(
+        "{} is a template whose braces Trove cannot read: they are not of RFC 6570.",
+        shown(entry.public.as_str())
+    );
+    let action = "Put a value in the place of each pair of braces, as its description says, and ask for that URI.";
+    Some(
+        Failure::new(Class::InvalidTemplateVariable, message, action)
+            .with("template", bounded(entry.public.as_str())),
+    )
 }
 
 /// The template that the URI fits under the name it is listed by, with the values.

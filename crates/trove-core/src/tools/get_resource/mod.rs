@@ -7,7 +7,6 @@ mod answer;
 mod contents;
 mod discovery;
 mod failures;
-mod meaning;
 mod misfits;
 mod nearest;
 mod show;
@@ -24,7 +23,7 @@ pub(super) use whole::{Whole, whole};
 use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     catalogue::naming,
-    gateway::{Reading, View},
+    gateway::{Reading, View, absence::reported_as_text},
     source::{SourceError, SourceId},
     uri::PublicUri,
 };
@@ -55,9 +54,9 @@ pub(super) struct GetResource {
     #[serde(default)]
     format: Format,
     /// Cut after so many bytes.
-    #[serde(default = "default_size")]
-    #[schemars(range(min = 1, max = MAX_SIZE))]
-    max_size: usize,
+    #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_SIZE), extend("default" = DEFAULT_SIZE))]
+    max_size: Option<usize>,
     /// First byte; not with `grep`.
     #[serde(default)]
     #[schemars(range(min = 0, max = MAX_OFFSET))]
@@ -79,10 +78,6 @@ enum Format {
     Json,
     Text,
     Binary,
-}
-
-fn default_size() -> usize {
-    DEFAULT_SIZE
 }
 
 impl Tool for GetResource {
@@ -109,8 +104,7 @@ impl Tool for GetResource {
         // Clients that fill in every argument send empty ones for those they do not mean.
         self.server = given(self.server);
         self.grep = self.grep.filter(|pattern| !pattern.is_empty());
-        let asked = self.uri.trim();
-        if asked.is_empty() {
+        if self.uri.trim().is_empty() {
             self.check_lists()?;
             return discovery::list(call, &self).await;
         }
@@ -118,7 +112,7 @@ impl Tool for GetResource {
             let message = "`offset` cannot be used with `grep`; narrow the pattern instead";
             return Err(Failure::arguments(message).with("field", "offset"));
         }
-        match self.ask(call, asked).await? {
+        match self.ask(call).await? {
             (_, reading) if reading.reply.needs_input => Ok(Outcome::needs_input(reading.reply)),
             (uri, reading) => answer::give(call, &self, &uri, &reading),
         }
@@ -127,10 +121,10 @@ impl Tool for GetResource {
 
 impl GetResource {
     /// Asks the Gateway, and says what went wrong.
-    async fn ask(&self, call: &Call<'_>, asked: &str) -> Result<(PublicUri, Reading), Failure> {
+    async fn ask(&self, call: &Call<'_>) -> Result<(PublicUri, Reading), Failure> {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
-        let uri = self.resolve(&view, asked)?;
+        let uri = self.resolve(&view)?;
         if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
             return Err(failure);
         }
@@ -142,7 +136,7 @@ impl GetResource {
             Err(error) => return Err(failures::explain(call, &uri, &error).await),
         };
         if !reading.reply.needs_input
-            && let Some(said) = meaning::reported_as_text(view.snapshot(), &reading)
+            && let Some(said) = reported_as_text(view.snapshot(), &reading)
         {
             let error = SourceError::Refused { code: 0, message: said, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
@@ -151,13 +145,22 @@ impl GetResource {
     }
 
     /// The public name that is meant.
-    fn resolve(&self, view: &View, asked: &str) -> Result<PublicUri, Failure> {
+    fn resolve(&self, view: &View) -> Result<PublicUri, Failure> {
         let id = self.server(view)?;
+        let is_listed = |uri: &str| match &id {
+            Some(id) => view.owned(id, uri).is_some(),
+            None => view.resource(uri).is_some(),
+        };
+        // A name may be odd: as it is listed it is meant.
+        let asked = if is_listed(&self.uri) { &self.uri } else { self.uri.trim() };
         if asked.contains(char::is_control) && view.resource(asked).is_none() {
             let what = "the URI holds a control character; percent-encode it";
             return Err(failures::malformed(view, asked, what));
         }
-        let asked = spelt(view, id.as_ref(), asked);
+        let asked = match is_listed(asked) {
+            true => PublicUri::new(asked),
+            false => spelt(view, id.as_ref(), asked),
+        };
         let Some(id) = id else { return Ok(asked) };
         let is_qualified =
             naming::split_qualified(asked.as_str()).is_some_and(|(own, _)| own == id);
@@ -192,12 +195,18 @@ impl GetResource {
 
     /// How many bytes of entries a list may have: more than of one text, unless it is to be less.
     fn list_room(&self) -> usize {
-        if self.max_size == DEFAULT_SIZE { usize::MAX } else { self.max_size }
+        self.max_size.unwrap_or(usize::MAX)
+    }
+
+    /// How large the images may be that travel along: as large as an answer, unless it is to
+    /// be less.
+    fn image_room(&self, call: &Call<'_>) -> usize {
+        self.max_size.unwrap_or(usize::MAX).min(call.settings.max_answer)
     }
 
     /// How much may be given.
     fn size(&self, call: &Call<'_>) -> usize {
-        self.max_size.min(call.settings.max_answer)
+        self.max_size.unwrap_or(DEFAULT_SIZE).min(call.settings.max_answer)
     }
 }
 

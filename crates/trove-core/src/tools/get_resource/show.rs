@@ -16,7 +16,7 @@ use super::{
 use crate::{
     content::{self, GrepLimits, Kind, PatternLimits},
     hex::hex,
-    json::{Json, Object, is_deeper, quote},
+    json::{Json, Object, is_deeper, is_portable, quote},
 };
 
 /// The most images that travel with one answer.
@@ -28,6 +28,8 @@ const MAX_MIME: usize = 256;
 /// levels, some of which are ours.
 const MAX_LEVELS: usize = 100;
 const TOO_DEEP: &str = "JSON nested deeper than 100 levels; given as text";
+const NO_TEXT: &str = "none of the contents is text, so `grep` finds nothing in them";
+const NOT_PORTABLE: &str = "JSON with half a surrogate pair or a number beyond all bounds, which many libraries cannot read; given as text";
 const PART_OF_JSON: &str = "part of a JSON text; put the parts together to parse it";
 /// What a part takes beside its URI and its type: braces, quotes and names.
 const PART: usize = 40;
@@ -43,6 +45,8 @@ pub(super) struct Shown<'a> {
     pub(super) sha256: Option<String>,
     /// How many lines matched, and how many of those are shown.
     pub(super) matched: Option<(usize, usize)>,
+    /// Of a line that is shown, some matches are not.
+    pub(super) leaves_out: bool,
     pub(super) reported_failure: bool,
     pub(super) note: Option<&'static str>,
     /// Content blocks.
@@ -52,7 +56,8 @@ pub(super) struct Shown<'a> {
 impl Shown<'_> {
     /// Whether there is more than is shown.
     pub(super) fn is_cut(&self) -> bool {
-        self.next_offset.is_some() || self.matched.is_some_and(|(all, given)| given < all)
+        let leaves_out_lines = self.matched.is_some_and(|(all, given)| given < all);
+        self.next_offset.is_some() || leaves_out_lines || self.leaves_out
     }
 }
 
@@ -61,13 +66,14 @@ pub(super) fn show<'a>(
     call: &Call<'_>,
     asked: &GetResource,
     contents: &'a [Content<'a>],
+    listed: Option<&'a str>,
 ) -> Result<Shown<'a>, Failure> {
     let mut shown = match contents {
-        [one] => show_one(call, asked, one)?,
+        [one] => show_one(call, asked, one, listed)?,
         several => show_several(call, asked, several)?,
     };
     if shown.matched.is_some() && shown.is_cut() {
-        shown.note = Some("more lines match than are shown; narrow the pattern or raise `maxSize`");
+        shown.note = Some("more matches than are shown; narrow the pattern or raise `maxSize`");
     }
     if let Some(mime) = &mut shown.mime {
         cut(mime, MAX_MIME);
@@ -80,19 +86,23 @@ fn show_one<'a>(
     call: &Call<'_>,
     asked: &GetResource,
     one: &'a Content<'a>,
+    listed: Option<&'a str>,
 ) -> Result<Shown<'a>, Failure> {
     let max = asked.size(call);
     let shown = match one.form(asked.format, asked.grep.is_some()) {
-        Form::Text(text) => show_text(call, asked, &text)?,
+        Form::Text(mut text) => {
+            text.mime = text.mime.or_else(|| listed.map(Cow::Borrowed));
+            show_text(call, asked, &text)?
+        }
         Form::Bytes(bytes) => {
             let mime = one.type_in(asked.format);
             Shown { mime, ..show_bytes(&bytes, asked.offset, max) }
         }
         Form::Described(_, kind) if asked.format != Format::Auto || asked.grep.is_some() => {
-            return Err(is_binary(&kind));
+            return Err(is_binary(&kind, asked));
         }
         Form::Described(bytes, kind) => {
-            let image = image_block(bytes, &kind, call.settings.max_answer);
+            let image = image_block(bytes, &kind, asked.image_room(call));
             Shown {
                 data: described(bytes, &kind, max).into(),
                 size: bytes.len(),
@@ -122,27 +132,25 @@ fn show_text<'a>(
     if let Some(pattern) = &asked.grep {
         let found = grep(&words.text(), pattern, max, call.settings.patterns)?;
         let matched = Some((found.matched, found.shown));
-        return Ok(Shown { data: quote(&found.text).into(), matched, ..shown });
+        let leaves_out = found.is_partial;
+        return Ok(Shown { data: quote(&found.text).into(), matched, leaves_out, ..shown });
     }
     let is_whole = asked.offset == 0 && words.len() <= max;
     let is_json = is_json(text.mime.as_deref(), words);
     let wants_json = asked.format == Format::Json || (asked.format == Format::Auto && is_json);
-    let is_deep = wants_json && is_whole && is_deeper(words.text().as_bytes(), MAX_LEVELS);
-    if wants_json && is_whole && !is_deep {
-        match Json::parse(bare(&words.text()).to_owned()) {
-            Ok(json) => return Ok(Shown { data: json.as_str().to_owned().into(), ..shown }),
-            Err(_) if asked.format == Format::Json => return Err(not_json()),
-            Err(_) => {}
+    let mut note = (wants_json && !is_whole).then_some(PART_OF_JSON);
+    if asked.format == Format::Json || (wants_json && is_whole) {
+        let text = words.text();
+        let json = bare(&text);
+        match crate::json::is_json(json) {
+            true if is_whole => match not_for_all(json) {
+                None => return Ok(Shown { data: json.to_owned().into(), ..shown }),
+                why => note = why,
+            },
+            false if asked.format == Format::Json => return Err(not_json()),
+            _ => {}
         }
     }
-    if asked.format == Format::Json && !is_whole && !crate::json::is_json(bare(&words.text())) {
-        return Err(not_json());
-    }
-    let note = match (is_whole, is_deep) {
-        (true, true) => Some(TOO_DEEP),
-        (false, _) if wants_json => Some(PART_OF_JSON),
-        _ => None,
-    };
     // Most texts are given whole, in the words they came in.
     if let Some(literal) = words.literal().filter(|_| is_whole) {
         return Ok(Shown { data: Cow::Borrowed(literal), note: note.or(shown.note), ..shown });
@@ -163,6 +171,14 @@ fn grep(
 ) -> Result<content::GrepResult, Failure> {
     content::grep(text, pattern, GrepLimits { pattern: limits, ..GrepLimits::within(max) })
         .map_err(|error| Failure::arguments(format!("`grep`: {error}")).with("field", "grep"))
+}
+
+/// Why a JSON is given as text: a message with it in it could not be read everywhere.
+fn not_for_all(json: &str) -> Option<&'static str> {
+    if is_deeper(json.as_bytes(), MAX_LEVELS) {
+        return Some(TOO_DEEP);
+    }
+    (!is_portable(json)).then_some(NOT_PORTABLE)
 }
 
 fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
@@ -196,17 +212,18 @@ fn not_json() -> Failure {
 }
 
 /// Refuses one of several contents that is no JSON where that is asked for.
-fn check_json(form: &Form<'_>) -> Result<(), Failure> {
+fn check_json(form: &Form<'_>, asked: &GetResource) -> Result<(), Failure> {
     match form {
-        Form::Described(_, kind) => Err(is_binary(kind)),
+        Form::Described(_, kind) => Err(is_binary(kind, asked)),
         Form::Text(text) if !crate::json::is_json(bare(&text.words.text())) => Err(not_json()),
         Form::Text(_) | Form::Bytes(_) => Ok(()),
     }
 }
 
-fn is_binary(kind: &Kind) -> Failure {
-    Failure::arguments(format!("the resource is binary ({})", kind.mime))
-        .with("field", "format")
+fn is_binary(kind: &Kind, asked: &GetResource) -> Failure {
+    let field = if asked.grep.is_some() { "grep" } else { "format" };
+    Failure::arguments(format!("the resource is binary ({}), so `{field}` cannot be", kind.mime))
+        .with("field", field)
         .suggest("Ask with format \"auto\" for a description, or \"binary\" for base64.")
 }
 
@@ -267,7 +284,11 @@ fn show_several(
         encoding: (asked.format == Format::Binary).then_some("base64"),
         matched: all.matched,
         reported_failure: all.reported_failure,
-        note: contents.is_empty().then_some("the server gave no contents for it"),
+        leaves_out: all.leaves_out,
+        note: match contents.is_empty() {
+            true => Some("the server gave no contents for it"),
+            false => (asked.grep.is_some() && !all.has_text).then_some(NO_TEXT),
+        },
         images: all.images,
         ..Shown::default()
     })
@@ -286,6 +307,9 @@ struct Several<'a> {
     size: usize,
     next_offset: Option<usize>,
     matched: Option<(usize, usize)>,
+    leaves_out: bool,
+    /// Something in it can be searched.
+    has_text: bool,
     reported_failure: bool,
     parts: Vec<String>,
     images: Vec<String>,
@@ -298,12 +322,14 @@ impl Several<'_> {
             asked,
             max,
             patterns: call.settings.patterns,
-            image_room: call.settings.max_answer,
+            image_room: asked.image_room(call),
             room: max,
             at: 0,
             size: 0,
             next_offset: None,
             matched: asked.grep.as_ref().map(|_| (0, 0)),
+            leaves_out: false,
+            has_text: false,
             reported_failure: false,
             parts: Vec::new(),
             images: Vec::new(),
@@ -313,7 +339,7 @@ impl Several<'_> {
     fn add(&mut self, content: &Content<'_>) -> Result<(), Failure> {
         let form = content.form(self.asked.format, self.asked.grep.is_some());
         if self.asked.format == Format::Json {
-            check_json(&form)?;
+            check_json(&form, self.asked)?;
         }
         let begin = self.at;
         self.size += form.size();
@@ -373,11 +399,13 @@ impl Several<'_> {
         pattern: &str,
     ) -> Result<(), Failure> {
         let Form::Text(text) = form else { return Ok(()) };
+        self.has_text = true;
         let left = self.room_beside(content);
         let found = grep(&text.words.text(), pattern, left, self.patterns)?;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }
+        self.leaves_out |= found.is_partial;
         if found.shown > 0 {
             self.room = left.saturating_sub(found.text.len());
             let piece = Piece { key: "text", data: quote(&found.text), next: None, cost: 0 };

@@ -29,12 +29,12 @@ pub(in crate::tools) async fn whole(
         uri: uri.to_owned(),
         server: super::given(server),
         format: Format::Auto,
-        max_size: 0,
+        max_size: None,
         offset: 0,
         grep: None,
         cursor: None,
     };
-    let (_, reading) = asked.ask(call, uri.trim()).await?;
+    let (_, reading) = asked.ask(call).await?;
     if reading.reply.needs_input {
         let action = "Read it with get_resource, which can pass the question on.";
         return Err(Failure::new(

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, access::Access, gateway::AskError};
+use trove_core::{Json, SourceError, access::Access, gateway::AskError, source::Ask};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, somebody, source, suggests, text_of};
@@ -260,6 +260,34 @@ async fn what_is_hidden_fails_as_what_is_absent() {
 }
 
 #[tokio::test]
+async fn nor_does_one_that_calls_what_is_absent_a_success() {
+    let templates = ["docs://{section}/{id}", "docs://drafts/{codename_x}"];
+    let srv = Arc::new(FakeSource::new("srv", &[]).with_templates(&templates));
+    let said = |uri: &str| json!({ "contents": [{ "uri": uri, "text": "Resource not found" }] });
+    srv.give("docs://secret/sacred", said("docs://secret/sacred").to_string());
+    srv.give("docs://open/sacred", said("docs://open/sacred").to_string());
+    srv.give("docs://drafts/public1", said("docs://drafts/public1").to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[
+        ("docs://secret/*", "admin", false),
+        ("docs://drafts/public*", "*", true),
+        ("docs://drafts/*", "admin", false),
+    ]);
+    let told = async |uri: &str| {
+        let mut failure = bridge.failure(json!({ "uri": uri })).await;
+        failure["suggested_actions"][0] = Value::Null;
+        failure.to_string()
+    };
+    let absent = told("docs://open/sacred").await.replace("open", "secret");
+    assert_eq!(told("docs://secret/sacred").await, absent);
+    let (caller, uri) = (nobody(), "docs://open/sacred".into());
+    let native = bridge.gateway.gateway.read(&caller, &uri, Ask::default());
+    assert!(matches!(native.await, Err(AskError::NotFound { .. })), "natively too");
+    // Nor is a hidden template told by what fits it.
+    assert!(!told("docs://drafts/public1").await.contains("codename_x"));
+}
+
+#[tokio::test]
 async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
     let srv = Arc::new(
         FakeSource::new("srv", &["x://open", "x://secret"]).with_templates(&["x://item/{id}"]),
@@ -268,7 +296,9 @@ async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
     let bridge = Bridge::over(&[&srv]).await;
     bridge.allow(&[("x://secret", "admin", false), ("x://item/secret", "admin", false)]);
     // In whatever words it says so.
-    for (code, words) in [(-32602, "Invalid params"), (-32002, "Resource not found")] {
+    for (code, words) in
+        [(-32603, "nix da"), (0, "?"), (-32602, "Invalid params"), (-32002, "Resource not found")]
+    {
         srv.fail_others(refused(code, words));
         for (hidden, absent) in [
             ("x://secret", "x://sacred"),
