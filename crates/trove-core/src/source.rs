@@ -64,7 +64,8 @@ pub trait Source: Send + Sync + 'static {
         ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>>;
 
-    /// Begins to report changes of one resource as [`SourceEvent::Updated`].
+    /// Begins to report changes of one resource as [`SourceEvent::Updated`]. It may be asked
+    /// to again for one that it reports on already, and then says how that is doing.
     fn watch<'a>(&'a self, _uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
         Box::pin(async { Err(SourceError::NotOffered { what: "notice of changes" }) })
     }

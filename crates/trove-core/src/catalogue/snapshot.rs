@@ -3,7 +3,10 @@
 //! Built once per change and then only read: an exact lookup is one hash, a template
 //! match is linear in the URI, and no lock is held by anybody.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::{HashMap, HashSet},
+    sync::Arc,
+};
 
 use super::{
     naming,
@@ -331,9 +334,20 @@ impl Snapshot {
     ) -> (Vec<NamedEntry>, HashMap<Arc<str>, u32>) {
         let mut entries: Vec<NamedEntry> = Vec::new();
         let mut by_name: HashMap<Arc<str>, u32> = HashMap::new();
+        let mut claims: HashMap<String, HashSet<u32>> = HashMap::new();
+        for (member, n) in self.members.iter().zip(0u32..) {
+            for named in pick(&member.listing) {
+                let name = naming::prefixed(member.source.tool_prefix(), &named.name);
+                claims.entry(name).or_default().insert(n);
+            }
+        }
         for (member, n) in self.members.iter().zip(0u32..) {
             for named in pick(&member.listing) {
                 let mut public = naming::prefixed(member.source.tool_prefix(), &named.name);
+                // Nothing is picked silently: a name that several claim is nobody's.
+                if claims.get(&public).is_some_and(|claims| claims.len() > 1) {
+                    public = naming::prefixed(member.source.id().as_str(), &public);
+                }
                 // Nothing is dropped: a taken name is lengthened until it is free.
                 while naming::is_own_tool(&public) || by_name.contains_key(public.as_str()) {
                     public = naming::prefixed(member.source.id().as_str(), &public);

@@ -13,11 +13,14 @@ use crate::{
     catalogue::Route,
     metrics::Ending,
     source::{Ask, Operation, SourceError, SourceEvent, SourceId},
+    uri::LocalUri,
 };
 
 /// The most bytes of answers kept, of all Sources together and of one, unless configured.
 pub const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 pub const MAX_CACHED_ANSWER: usize = 4 * 1024 * 1024;
+/// How many of the names that hold a changed resource are looked at.
+const MAX_HOLDERS: usize = 16;
 /// How long an answer may stand in for a Source that fails.
 const STALE_FOR: Duration = Duration::from_secs(3600);
 
@@ -56,8 +59,10 @@ impl Gateway {
     ) -> Result<Cached, SourceError> {
         let id = route.source.id();
         let public_ttl = route.source.is_public().then(|| self.cache_ttl());
-        // An answer to what a Source asked belongs to one exchange alone.
-        let may_keep = ask.answers.is_none() && (public_ttl.is_some() || self.keepers.has(id));
+        // An answer to what a Source asked belongs to one exchange alone, and so does what is
+        // said on the way to one.
+        let is_alone = ask.answers.is_some() || ask.notices.is_some();
+        let may_keep = !is_alone && (public_ttl.is_some() || self.keepers.has(id));
         let operation = Operation::Read { uri: route.local.clone() };
         if may_keep {
             let audience = Audience::Only(caller.scope());
@@ -84,11 +89,24 @@ impl Gateway {
     }
 }
 
+/// The names that hold what `uri` names, the nearest first: with and without their last slash.
+fn holders(uri: &str) -> impl Iterator<Item = &str> {
+    let path = uri.find("://").map_or(0, |at| at + "://".len());
+    let slashes = uri.bytes().enumerate().skip(path).filter(|(_, byte)| *byte == b'/');
+    let mut slashes: Vec<usize> = slashes.map(|(at, _)| at).collect();
+    slashes.reverse();
+    slashes.into_iter().take(MAX_HOLDERS).flat_map(|at| [&uri[..=at], &uri[..at]])
+}
+
 /// Forgets what an event makes doubtful. Called before anybody else hears of it, so that
 /// whoever is told of a change and asks gets the new answer.
 pub(super) fn forget(cache: &crate::cache::Cache, id: &SourceId, event: &SourceEvent) {
     match event {
-        SourceEvent::Updated(uri) => cache.invalidate(id, uri),
+        SourceEvent::Updated(uri) => {
+            cache.invalidate(id, uri);
+            // What holds it may have changed with it.
+            holders(uri.as_str()).for_each(|holder| cache.invalidate(id, &LocalUri::new(holder)));
+        }
         SourceEvent::Ready | SourceEvent::ListsChanged(_) => cache.invalidate_source(id),
         SourceEvent::Down | SourceEvent::Log(_) => {}
     }

@@ -306,9 +306,10 @@ impl Gateway {
             self.read_admitted(caller, uri, Ask::default()).await?;
         }
         let watched = (route.source.id().clone(), route.local.clone());
-        let is_first = self.watches.hold(&watched)?;
-        if is_first && let Err(error) = route.source.watch(&route.local).await {
-            self.watches.release(&watched);
+        self.watches.hold(&watched)?;
+        // Also if others watch it already: the Source may just be refusing them.
+        if let Err(error) = route.source.watch(&route.local).await {
+            self.unwatch(&watched).await;
             return Err(AskError::Source { source_id: watched.0, uri: Some(uri.clone()), error });
         }
         Ok(watched)

@@ -57,15 +57,14 @@ impl Watches {
         Watches { limit, counts: Mutex::default() }
     }
 
-    /// Counts one more watcher; true for the first.
-    pub(super) fn hold(&self, watched: &Watched) -> Result<bool, AskError> {
+    /// Counts one more watcher.
+    pub(super) fn hold(&self, watched: &Watched) -> Result<(), AskError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= self.limit && !counts.contains_key(watched) {
             return Err(AskError::TooManyWatches { limit: self.limit });
         }
-        let count = counts.entry(watched.clone()).or_default();
-        *count += 1;
-        Ok(*count == 1)
+        *counts.entry(watched.clone()).or_default() += 1;
+        Ok(())
     }
 
     /// Whether anybody watches it.

@@ -46,11 +46,13 @@ async fn t29_a_public_answer_serves_everybody_until_its_source_says_it_changed()
     assert_eq!(read(&gateway, &source, &of("ada")).await, (1, false));
     assert_eq!(read(&gateway, &source, &of("ada")).await, (2, false));
     assert_eq!(read(&gateway, &source, &of("bob")).await, (2, true));
-    for (n, event) in
-        [SourceEvent::Updated("doc:1".into()), SourceEvent::ListsChanged(ListsChanged::ALL)]
-            .into_iter()
-            .enumerate()
-    {
+    let events = [
+        SourceEvent::Updated("doc:1".into()),
+        SourceEvent::ListsChanged(ListsChanged::ALL),
+        // A part of it.
+        SourceEvent::Updated("doc:1/part/2".into()),
+    ];
+    for (n, event) in events.into_iter().enumerate() {
         gateway.gateway.feed().report(source.id(), event).await;
         while read(&gateway, &source, &of("bob")).await.1 {
             tokio::task::yield_now().await;

@@ -129,6 +129,9 @@ impl Guard {
     }
 
     pub(super) fn check_place(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        if headers.get_all(header::HOST).iter().nth(1).is_some() {
+            return Err(Refusal::new(StatusCode::BAD_REQUEST, "more than one Host header"));
+        }
         let Some(host) = text(headers, header::HOST) else {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, "no Host header"));
         };

@@ -230,8 +230,10 @@ impl HttpDoor {
                 respond(StatusCode::ACCEPTED, None)
             }
             Ok(Message::Response { id, outcome }) => {
-                if let Some(session) = self.session(headers, &admitted) {
-                    session.session.take_answer(&self.server, &id, outcome);
+                match self.session(headers, &admitted) {
+                    Some(session) => session.session.take_answer(&self.server, &id, outcome),
+                    None if headers.contains_key(headers::SESSION) => return no_such_session(),
+                    None => {}
                 }
                 respond(StatusCode::ACCEPTED, None)
             }

@@ -2,21 +2,31 @@
 
 use std::{
     collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
     sync::{Mutex, PoisonError},
 };
 
+use serde::{Deserialize, Serialize};
 use tracing::debug;
 use trove_core::{SourceId, json::Json};
 
-use super::config::Protocol;
+use super::config::{Protocol, Reach, UpstreamConfig};
 use crate::era::Version;
 
 /// The eras learnt so far, kept in a file where there is one.
 #[derive(Debug, Default)]
 pub struct Eras {
     file: Option<PathBuf>,
-    known: Mutex<BTreeMap<String, bool>>,
+    known: Mutex<BTreeMap<String, Known>>,
+}
+
+/// What was learnt of one server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+struct Known {
+    /// The digest of its entry: behind another entry is another server.
+    entry: u64,
+    is_modern: bool,
 }
 
 impl Eras {
@@ -28,20 +38,23 @@ impl Eras {
     }
 
     /// How to greet a server: as configured, else as it was met last time.
-    pub(crate) fn choose(&self, id: &SourceId, configured: Protocol) -> Protocol {
-        if configured != Protocol::Auto {
-            return configured;
+    pub(crate) fn choose(&self, config: &UpstreamConfig) -> Protocol {
+        if config.protocol != Protocol::Auto {
+            return config.protocol;
         }
-        match self.known().get(id.as_str()) {
-            Some(true) => Protocol::Modern,
-            Some(false) => Protocol::Legacy,
+        let entry = digest(&config.reach);
+        let known = self.known().get(config.id.as_str()).copied();
+        match known.filter(|known| known.entry == entry) {
+            Some(Known { is_modern: true, .. }) => Protocol::Modern,
+            Some(Known { is_modern: false, .. }) => Protocol::Legacy,
             None => Protocol::Auto,
         }
     }
 
-    pub(crate) fn remember(&self, id: &SourceId, version: Version) {
+    pub(crate) fn remember(&self, config: &UpstreamConfig, version: Version) {
+        let now = Known { entry: digest(&config.reach), is_modern: version.is_modern() };
         let mut known = self.known();
-        if known.insert(id.to_string(), version.is_modern()) != Some(version.is_modern()) {
+        if known.insert(config.id.to_string(), now) != Some(now) {
             self.save(&known);
         }
     }
@@ -54,7 +67,7 @@ impl Eras {
         }
     }
 
-    fn save(&self, known: &BTreeMap<String, bool>) {
+    fn save(&self, known: &BTreeMap<String, Known>) {
         let Some(file) = &self.file else { return };
         let draft = file.with_extension("draft");
         let written = std::fs::write(&draft, Json::of(known).as_bytes())
@@ -64,7 +77,21 @@ impl Eras {
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, bool>> {
+    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What tells one entry from another: which program, or which address.
+fn digest(reach: &Reach) -> u64 {
+    // Fixed keys: it must be the same after a restart.
+    let mut hasher = DefaultHasher::new();
+    match reach {
+        Reach::Stdio { command, args, .. } => {
+            command.written().hash(&mut hasher);
+            args.iter().for_each(|arg| arg.written().hash(&mut hasher));
+        }
+        Reach::Http(remote) | Reach::Sse(remote) => remote.url.written().hash(&mut hasher),
+    }
+    hasher.finish()
 }

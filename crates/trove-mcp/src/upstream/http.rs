@@ -1,8 +1,9 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
 use std::{
+    collections::HashMap,
     sync::{
-        Arc, OnceLock, RwLock,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -12,14 +13,18 @@ use bytes::{Bytes, BytesMut};
 use futures_util::{StreamExt, future::BoxFuture};
 use reqwest::{
     Client, Response, StatusCode,
-    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue},
+    header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
 };
-use tokio::{sync::Semaphore, time::Instant};
+use tokio::{
+    sync::{Semaphore, mpsc},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::{
     SourceId,
     json::{Json, Object},
+    source::Notice,
 };
 
 use super::{
@@ -80,6 +85,8 @@ struct Shared {
     most: usize,
     longest: usize,
     bearer: Option<Bearer>,
+    /// Who wants to hear of the requests under way.
+    notices: Mutex<HashMap<u64, mpsc::Sender<Notice>>>,
 }
 
 impl HttpLink {
@@ -106,6 +113,7 @@ impl HttpLink {
             most: bounds.waiting,
             longest: bounds.message_bytes,
             bearer,
+            notices: Mutex::default(),
         };
         HttpLink { shared: Arc::new(shared), unasked: OnceLock::new() }
     }
@@ -124,6 +132,9 @@ impl Link for HttpLink {
     fn request<'a>(&'a self, call: Call) -> BoxFuture<'a, Result<Json, LinkError>> {
         Box::pin(async move {
             let mut guard = CancelOnDrop { shared: &self.shared, id: call.id, is_answered: false };
+            if let Some(notices) = &call.notices {
+                self.shared.notices().insert(call.id, notices.clone());
+            }
             let outcome = self.shared.request(call).await;
             guard.is_answered = true;
             outcome
@@ -182,6 +193,7 @@ struct CancelOnDrop<'a> {
 
 impl Drop for CancelOnDrop<'_> {
     fn drop(&mut self) {
+        self.shared.notices().remove(&self.id);
         if self.is_answered || self.shared.is_modern() {
             return;
         }
@@ -293,6 +305,7 @@ impl Shared {
         let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
         let response = self.post(call.method, repeated, body).await?;
         let status = response.status();
+        let moved_to = response.headers().get(LOCATION).cloned();
         if is_event_stream(&response) && status.is_success() {
             return self.answer_in_stream(response, &call).await;
         }
@@ -316,7 +329,7 @@ impl Shared {
                 Ok(result)
             }
             Ok(_) | Err(_) if status.is_success() => Err(LinkError::Malformed(BROKEN.to_owned())),
-            Ok(_) | Err(_) => Err(refusal(status, &body)),
+            Ok(_) | Err(_) => Err(refusal(status, moved_to.as_ref(), &body)),
         }
     }
 
@@ -402,15 +415,19 @@ impl Shared {
     async fn take(&self, message: Message, call: Option<&Call>) {
         match message {
             Message::Notification { method, params } => {
-                let wanted = call.and_then(|call| call.notices.as_ref());
                 let notice = params.as_ref().and_then(|params| notice_of(&method, params));
-                match (wanted, notice) {
-                    (Some(wanted), Some((_, notice))) => {
-                        // A client that does not keep up loses notices, not the answer.
-                        let _ = wanted.try_send(notice);
-                    }
-                    (None, Some((Some(_), _))) => {}
-                    _ => self.inbox.take(&method, params.as_ref()).await,
+                let Some((id, notice)) = notice else {
+                    return self.inbox.take(&method, params.as_ref()).await;
+                };
+                // Its token says whose it is, on whatever stream it comes; without one it is of
+                // the request of this stream.
+                let owner = id.or_else(|| call.map(|call| call.id));
+                let wanted = owner.and_then(|owner| self.notices().get(&owner).cloned());
+                match wanted {
+                    // A client that does not keep up loses notices, not the answer.
+                    Some(wanted) => drop(wanted.try_send(notice)),
+                    None if id.is_some() => {}
+                    None => self.inbox.take(&method, params.as_ref()).await,
                 }
             }
             Message::Request(request) => {
@@ -421,6 +438,10 @@ impl Shared {
             }
             Message::Response { .. } => debug!(source = %self.source, "an answer nobody asked for"),
         }
+    }
+
+    fn notices(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Notice>>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the unasked stream open for as long as the server offers it.
@@ -487,8 +508,20 @@ fn is_expiry(status: StatusCode, body: &Bytes, id: u64) -> bool {
     status == StatusCode::NOT_FOUND || is_bad && speaks_of_it() && !is_answer()
 }
 
-fn refusal(status: StatusCode, body: &[u8]) -> LinkError {
-    let text = String::from_utf8_lossy(body).chars().take(200).collect();
+/// What a status says, with what may be wrong where that is well known.
+fn refusal(status: StatusCode, moved_to: Option<&HeaderValue>, body: &[u8]) -> LinkError {
+    let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
+    let moved_to = moved_to.and_then(|place| place.to_str().ok());
+    let text = match (status, moved_to) {
+        (status, Some(place)) if status.is_redirection() => {
+            let place: String = place.chars().take(200).collect();
+            format!("the server is at {place}; write that as its `url`")
+        }
+        (StatusCode::METHOD_NOT_ALLOWED, _) if text.is_empty() => {
+            "it takes no POST there; if it is an SSE server, set transport = \"sse\"".to_owned()
+        }
+        _ => text,
+    };
     LinkError::Status(status.as_u16(), text)
 }
 
@@ -540,26 +573,4 @@ fn repeated_of(call: &Call) -> Vec<(HeaderName, String)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_session_has_ended_unless_the_refusal_answers_the_request() {
-        let says = |status: u16, body: &'static str| {
-            let status = StatusCode::from_u16(status).expect("as the test made it");
-            is_expiry(status, &Bytes::from_static(body.as_bytes()), 7)
-        };
-        assert!(says(404, ""));
-        assert!(says(400, "Bad Request: No valid session ID provided"));
-        assert!(says(
-            400,
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Session?"}}"#
-        ));
-        assert!(!says(
-            400,
-            r#"{"jsonrpc":"2.0","id":7,"error":{"code":-32602,"message":"no session given"}}"#
-        ));
-        assert!(!says(400, "no such thing"));
-        assert!(!says(500, "session"));
-    }
-}
+mod tests;

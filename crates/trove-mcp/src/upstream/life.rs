@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
+use futures_util::FutureExt as _;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -28,11 +29,13 @@ use crate::era::Version;
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
 
+/// How long a server that failed is left alone, whoever asks for it.
+const LEAST_REST: Duration = Duration::from_secs(5);
+
 /// Lives until told to stop.
 pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     let id = &upstream.config.id;
     let board = &upstream.shared.board;
-    let most = upstream.shared.bounds.startup_time;
     let mut failures = 0u32;
     loop {
         board.update(id, |status| status.state = State::Connecting);
@@ -41,9 +44,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         let met = match &place {
             Err(full) => Err(full.clone()),
             Ok(_) => tokio::select! {
-                met = tokio::time::timeout(most, connect(&upstream, inbox.clone())) => {
-                    met.unwrap_or(Err(LinkError::TimedOut(most)))
-                }
+                met = connect_in_time(&upstream, inbox.clone()) => met,
                 () = stop.cancelled() => break,
             },
         };
@@ -82,6 +83,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         });
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
+            () = asked_for(&upstream) => {}
             () = logged_in(awaits_login) => {}
             () = stop.cancelled() => break,
         }
@@ -94,6 +96,15 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
 fn loss(link: &dyn Link) -> String {
     let how = link.ending().map_or_else(String::new, |how| format!(" ({how})"));
     format!("{}{how}", LinkError::Lost)
+}
+
+/// Ends when somebody asks for something of the server, though not at once: those who ask all
+/// the time must not keep it from its rest.
+async fn asked_for(upstream: &Upstream) {
+    // Whoever asked before it failed has his answer.
+    let _ = upstream.asked.notified().now_or_never();
+    tokio::time::sleep(LEAST_REST).await;
+    upstream.asked.notified().await;
 }
 
 /// Ends when somebody has logged in somewhere; never if nobody need.
@@ -140,6 +151,10 @@ async fn serve(
         () = conversation.link.closed().cancelled() => {}
         () = stop.cancelled() => {}
         () = watching.run() => {}
+        () = async {
+            upstream.tell_level(&conversation).await;
+            std::future::pending().await
+        } => {}
     }
     upstream.current.send_replace(None);
     shared.kin.forget(id);
@@ -148,21 +163,33 @@ async fn serve(
     conversation.link.close().await;
 }
 
+async fn connect_in_time(
+    upstream: &Upstream,
+    inbox: Arc<Inbox>,
+) -> Result<Conversation, LinkError> {
+    let most = upstream.shared.bounds.startup_time;
+    tokio::time::timeout(most, connect(upstream, inbox)).await.unwrap_or_else(|_| {
+        // It may be silent because it is greeted in words it does not know.
+        upstream.shared.eras.forget(&upstream.config.id);
+        Err(LinkError::TimedOut(most))
+    })
+}
+
 /// Reaches the server and meets it, in the era it was last met in.
 async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation, LinkError> {
     let (config, shared) = (&upstream.config, &upstream.shared);
-    let protocol = shared.eras.choose(&config.id, config.protocol);
+    let protocol = shared.eras.choose(config);
     let link = reach(upstream, inbox).await?;
     match handshake::meet(link.clone(), protocol, (&config.id, &shared.kin)).await {
         Ok(conversation) => {
-            shared.eras.remember(&config.id, conversation.hello.version);
+            shared.eras.remember(config, conversation.hello.version);
             Ok(conversation)
         }
         Err(error) => {
             match (&error, protocol) {
                 // Some old servers end when they are asked something they do not know.
                 (LinkError::Lost, Protocol::Auto) => {
-                    shared.eras.remember(&config.id, Version::NEWEST_LEGACY);
+                    shared.eras.remember(config, Version::NEWEST_LEGACY);
                 }
                 // One that is not there at all has not changed its era.
                 (LinkError::Unreachable(_), _) => {}

@@ -114,6 +114,7 @@ impl fmt::Display for LinkError {
                 write!(f, "{message} (code {})", error.code)
             }
             LinkError::Lost => f.write_str("the connection was lost"),
+            LinkError::Status(status, text) if text.is_empty() => write!(f, "HTTP status {status}"),
             LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
             LinkError::Unreachable(why)
             | LinkError::Malformed(why)

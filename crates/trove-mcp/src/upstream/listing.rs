@@ -179,6 +179,7 @@ struct Pager<'a> {
 
 /// What one page says.
 struct PageHead {
+    /// The cursor as JSON.
     next: Option<String>,
     freshness: Freshness,
 }
@@ -239,7 +240,7 @@ impl Pager<'_> {
     ) -> Result<(PageHead, Vec<Json>, usize), SourceError> {
         let mut params = Object::new();
         if let Some(cursor) = cursor {
-            params.set_str("cursor", cursor);
+            params.set("cursor", cursor.to_owned());
         }
         let result =
             self.conversation.ask(self.method, params, Ask::default(), self.timeout).await?;
@@ -256,7 +257,8 @@ impl Pager<'_> {
         let array = object.get(self.key).ok_or_else(|| malformed("the list itself is missing"))?;
         let entries = items(array).ok_or_else(|| malformed("the list is no array"))?;
         let entries = entries.into_iter().map(|entry| result.part(entry)).collect();
-        let next = object.get_str("nextCursor").map(|cursor| cursor.into_owned());
+        // As it was written: some servers count their pages.
+        let next = object.get("nextCursor").filter(|cursor| *cursor != "null").map(str::to_owned);
         let head = PageHead { next, freshness: freshness(&object).unwrap_or_default() };
         Ok((head, entries, result.as_bytes().len()))
     }

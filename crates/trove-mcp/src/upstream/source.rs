@@ -3,7 +3,7 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
@@ -11,7 +11,7 @@ use std::{
 
 use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
@@ -99,6 +99,10 @@ pub(crate) struct Upstream {
     pub(crate) secrets: Arc<Secrets>,
     /// Its life is over; another may have begun under the same name.
     pub(crate) is_over: CancellationToken,
+    /// How much it is to log, also after a restart.
+    log_level: Mutex<Option<String>>,
+    /// Told whenever somebody wants something of it while it is not connected.
+    pub(crate) asked: Notify,
     answers: AtomicU32,
 }
 
@@ -118,6 +122,8 @@ impl Upstream {
             stderr: Arc::new(StderrRing::without(secrets.clone())),
             secrets,
             is_over: CancellationToken::new(),
+            log_level: Mutex::default(),
+            asked: Notify::new(),
             answers: AtomicU32::new(0),
         }
     }
@@ -148,6 +154,7 @@ impl Upstream {
         if let Some(conversation) = self.conversation() {
             return Ok(conversation);
         }
+        self.asked.notify_one();
         let status = self.shared.board.of(&self.config.id);
         let worth_waiting = status.as_ref().is_some_and(|status| match status.state {
             State::Connecting | State::Ready => true,
@@ -246,6 +253,21 @@ impl Upstream {
         Ok(annotated(body))
     }
 
+    /// Tells the server how much it is to log, if anybody has said so.
+    pub(crate) async fn tell_level(&self, conversation: &Conversation) {
+        let level = self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let hello = &conversation.hello;
+        let Some(level) = level.filter(|_| hello.offers.logging && !hello.version.is_modern())
+        else {
+            return;
+        };
+        let mut params = Object::new();
+        params.set_str("level", &level);
+        let timeout = self.config.timeout.min(Duration::from_secs(5));
+        // A server that does not obey still serves.
+        let _ = conversation.ask("logging/setLevel", params, Ask::default(), timeout).await;
+    }
+
     async fn watch_one(&self, uri: &LocalUri) -> Result<(), SourceError> {
         if let Some(conversation) = self.conversation() {
             let can_notify = conversation.hello.offers.subscribe;
@@ -265,7 +287,6 @@ impl Upstream {
             let known = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
             let refusal = known.ok().and_then(|known| known.ok()?.refused.get(uri).cloned());
             if let Some(refusal) = refusal {
-                self.wanted.send_modify(|wanted| wanted.remove(uri));
                 return Err(refusal);
             }
         }
@@ -335,14 +356,9 @@ impl Source for Upstream {
 
     fn set_log_level<'a>(&'a self, level: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Some(conversation) = self.conversation() else { return };
-            let hello = &conversation.hello;
-            if hello.offers.logging && !hello.version.is_modern() {
-                let mut params = Object::new();
-                params.set_str("level", level);
-                let timeout = self.config.timeout.min(Duration::from_secs(5));
-                // A server that does not obey still serves.
-                let _ = conversation.ask("logging/setLevel", params, Ask::default(), timeout).await;
+            *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level.to_owned());
+            if let Some(conversation) = self.conversation() {
+                self.tell_level(&conversation).await;
             }
         })
     }
@@ -382,7 +398,7 @@ fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
         State::Ready => "it is just ready; ask again".into(),
         State::Backoff => format!("waiting to try again; {cause}"),
         State::CircuitOpen => format!(
-            "it failed {} times in a row and is tried once a minute; {cause}",
+            "it failed {} times in a row and is tried once a minute, and soon after it is asked for; {cause}",
             status.failures
         ),
         State::Stopped => "stopped".into(),

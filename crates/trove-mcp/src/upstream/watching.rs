@@ -31,6 +31,13 @@ use super::{
 /// How long a server may take to acknowledge a subscription.
 pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
 
+/// A refusal to report is no emergency: the first attempts come as late as later ones of a
+/// connection.
+const QUICK_ATTEMPTS: u32 = 3;
+
+/// Stands for the contents of what is not there.
+const ABSENT: &str = "absent";
+
 /// The URIs that somebody watches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
@@ -103,12 +110,19 @@ impl Watching {
         let mut told = BTreeSet::new();
         let mut is_first = true;
         let mut gaps = self.inbox.gaps();
+        let mut refused = BTreeMap::new();
+        let mut attempts = 0;
         loop {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
-            let mut refused = BTreeMap::new();
+            let refused_before = std::mem::take(&mut refused);
             for uri in wanted.difference(&told) {
-                if let Err(error) = self.ask("resources/subscribe", uri).await {
-                    refused.insert(uri.clone(), error);
+                match self.ask("resources/subscribe", uri).await {
+                    Err(error) => drop(refused.insert(uri.clone(), error)),
+                    // What changed until now was reported to nobody.
+                    Ok(()) if refused_before.contains_key(uri) => {
+                        self.report_missed(&BTreeSet::from([uri.clone()])).await;
+                    }
+                    Ok(()) => {}
                 }
             }
             for uri in told.difference(&wanted) {
@@ -116,15 +130,18 @@ impl Watching {
                 let _ = self.ask("resources/unsubscribe", uri).await;
             }
             told = wanted;
-            // Whoever still wants it after a refusal, such as a time-out, is tried again.
             told.retain(|uri| !refused.contains_key(uri));
-            self.in_force.send_replace(InForce { revision, refused });
+            self.in_force.send_replace(InForce { revision, refused: refused.clone() });
+            // Whoever still wants it after a refusal, such as one after a restart, is not given up.
+            attempts = if refused.is_empty() { 0 } else { attempts + 1 };
+            let again = backoff::delay(attempts + QUICK_ATTEMPTS);
             if std::mem::take(&mut is_first) {
                 self.report_missed(&had).await;
             }
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
                 Ok(()) = gaps.changed() => self.report_missed(&told).await,
+                () = tokio::time::sleep(again), if attempts > 0 => {}
             }
         }
     }
@@ -157,19 +174,45 @@ impl Watching {
             if let Some(missed) = missed.take() {
                 self.report_missed(&missed).await;
             }
+            let is_whole = opened && self.in_force.borrow().refused.is_empty();
             tokio::select! {
-                changed = self.wanted.changed() => if changed.is_err() { return },
+                differs = self.differs_from(&wanted, is_whole) => if !differs { return },
                 _ = streams.join_next() => {
                     let was_stable = began.elapsed() >= STABLE_AFTER;
                     ended_early = if was_stable { 1 } else { ended_early + 1 };
-                    tokio::time::sleep(backoff::delay(ended_early)).await;
+                    // Whoever begins to watch now does not wait for that.
+                    tokio::select! {
+                        () = tokio::time::sleep(backoff::delay(ended_early)) => {}
+                        changed = self.wanted.changed() => if changed.is_err() { return },
+                    }
                     if opened {
                         // The lists, too, may have changed while nobody listened.
                         self.feed.report(&self.source, SourceEvent::Ready).await;
-                        missed = Some(wanted);
+                        missed = Some(self.wanted.borrow().uris.clone());
                     }
                 }
             }
+        }
+    }
+
+    /// Waits until other URIs are wanted than the server reports on; false when nothing will
+    /// ever be wanted again. That more of our clients want the same is no news to it, if it
+    /// reports on all of them.
+    async fn differs_from(&mut self, known: &BTreeSet<LocalUri>, is_whole: bool) -> bool {
+        loop {
+            if self.wanted.changed().await.is_err() {
+                return false;
+            }
+            let (is_same, revision) = {
+                let wanted = self.wanted.borrow_and_update();
+                (wanted.uris == *known, wanted.revision)
+            };
+            if !is_same || !is_whole {
+                // Seen here, it must be seen once more by whoever acts on it.
+                self.wanted.mark_changed();
+                return true;
+            }
+            self.in_force.send_modify(|in_force| in_force.revision = revision);
         }
     }
 
@@ -181,7 +224,9 @@ impl Watching {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             seen.retain(|uri, _| wanted.contains(uri));
             for uri in &wanted {
-                let Some(digest) = self.digest(uri).await else { continue };
+                let digest = self.digest(uri).await;
+                // One that cannot be read for another reason than its absence has not changed.
+                let Some(digest) = digest else { continue };
                 let before = seen.insert(uri.clone(), digest);
                 if before.is_some_and(|before| before != digest) {
                     self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
@@ -201,13 +246,15 @@ impl Watching {
     async fn digest(&self, uri: &LocalUri) -> Option<u64> {
         let mut params = Object::new();
         params.set_str("uri", uri.as_str());
-        let result = self
-            .conversation
-            .ask("resources/read", params, Ask::default(), self.timeout)
-            .await
-            .ok()?;
+        let read =
+            self.conversation.ask("resources/read", params, Ask::default(), self.timeout).await;
         let mut hasher = DefaultHasher::new();
-        result.get("contents")?.as_bytes().hash(&mut hasher);
+        match read {
+            Ok(result) => result.get("contents")?.as_bytes().hash(&mut hasher),
+            // That it is gone is a change too.
+            Err(error) if error.means_not_found() => ABSENT.hash(&mut hasher),
+            Err(_) => return None,
+        }
         Some(hasher.finish())
     }
 }

@@ -32,6 +32,7 @@ mod http;
 mod identity;
 mod limits;
 mod login;
+mod odd;
 mod restart;
 mod small;
 mod turned_away;
