@@ -74,7 +74,7 @@ async fn listeners_hear_of_lists_that_differ_and_of_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_source_is_told_of_the_first_watcher_and_of_the_last() {
+async fn a_source_is_told_of_every_watcher_and_of_the_end_of_the_last() {
     let a = Arc::new(FakeSource::new("a", &["doc:1"]));
     let gateway = GatewayBox::with(&[&a]).await;
     let caller = Caller::local();
@@ -82,9 +82,9 @@ async fn a_source_is_told_of_the_first_watcher_and_of_the_last() {
     let second = gateway.gateway.watch(&caller, &"a+doc:1".into()).await.unwrap();
     assert_eq!(first, second);
     gateway.gateway.unwatch(&first).await;
-    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1"]);
+    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "+doc:1"]);
     gateway.gateway.unwatch(&second).await;
-    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "-doc:1"]);
+    assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "+doc:1", "-doc:1"]);
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,7 +10,7 @@ use trove_core::{
     source::Ask,
 };
 
-use super::{config::Expose, conversation::Conversation};
+use super::{config::Expose, conversation::Conversation, mend::mended};
 use crate::{bounds::Bounds, kin::CIRCLE, wire::code};
 
 /// Lists what our clients are to see of a server.
@@ -44,7 +44,7 @@ pub(crate) async fn list(
     }
     if expose == Expose::All && offers.tools {
         let pages = gathered.excuse(pager("tools/list", "tools").run().await, &mut unread.tools)?;
-        listing.tools = gathered.take("tools", pages, named("name"), |t| t.name.clone());
+        listing.tools = gathered.take(TOOLS, pages, named("name"), |t| t.name.clone());
         conversation.learn(&listing.tools);
     }
     if expose == Expose::All && offers.prompts {
@@ -57,6 +57,9 @@ pub(crate) async fn list(
     listing.omissions = gathered.omissions;
     Ok(listing)
 }
+
+/// What the list of tools is called.
+const TOOLS: &str = "tools";
 
 /// What is said of several lists put together.
 #[derive(Default)]
@@ -100,7 +103,19 @@ impl Gathered {
         self.omissions.extend(pages.omissions);
         self.freshness = Some(self.freshness.map_or(pages.freshness, |f| f.and(pages.freshness)));
         let total = pages.entries.len();
-        let mut all: Vec<T> = pages.entries.into_iter().filter_map(read).collect();
+        let mut mended_count = 0;
+        let whole = |entry: Json| match mended(&entry, what == TOOLS) {
+            Some(mended) => {
+                mended_count += 1;
+                mended
+            }
+            None => entry,
+        };
+        let mut all: Vec<T> = pages.entries.into_iter().map(whole).filter_map(read).collect();
+        if mended_count > 0 {
+            let why = format!("of {mended_count} {what} members of a wrong type left out");
+            self.omissions.push(why);
+        }
         let readable = all.len();
         let mut seen = HashSet::with_capacity(readable);
         all.retain(|one| seen.insert(key(one)));

@@ -12,6 +12,7 @@ mod legacy_sse;
 mod life;
 mod link;
 mod listing;
+mod mend;
 mod mux;
 pub mod oauth;
 mod process;

@@ -220,10 +220,16 @@ impl Watching {
     async fn poll(&mut self, every: Duration, had: BTreeSet<LocalUri>) {
         let mut seen: BTreeMap<LocalUri, u64> = BTreeMap::new();
         let mut missed = Some(had);
+        let mut round = Instant::now();
         loop {
             let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
             seen.retain(|uri, _| wanted.contains(uri));
-            for uri in &wanted {
+            let is_due = Instant::now() >= round;
+            if is_due {
+                round = Instant::now() + every;
+            }
+            // Whoever begins to watch is not kept waiting for all that others watch.
+            for uri in wanted.iter().filter(|uri| is_due || !seen.contains_key(*uri)) {
                 let digest = self.digest(uri).await;
                 // One that cannot be read for another reason than its absence has not changed.
                 let Some(digest) = digest else { continue };
@@ -238,7 +244,7 @@ impl Watching {
             }
             tokio::select! {
                 changed = self.wanted.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep(every) => {}
+                () = tokio::time::sleep_until(round) => {}
             }
         }
     }

@@ -265,7 +265,7 @@ impl Work<'_> {
         }
     }
 
-    /// Waits until every server has answered or failed; says who did neither.
+    /// Waits until every server has answered or failed; says who did not answer, and why.
     async fn settle(&self, done: &str) -> Vec<String> {
         let settled = async {
             while !unsettled(self.live).is_empty() {
@@ -276,7 +276,14 @@ impl Work<'_> {
         let _ = tokio::time::timeout(self.wait, settled).await;
         let note =
             |id: SourceId| format!("{id} has not answered yet; {done} is what it listed last time");
-        unsettled(self.live).into_iter().map(note).collect()
+        let mut notes: Vec<String> = unsettled(self.live).into_iter().map(note).collect();
+        let all = self.live.gateway().board().all().into_iter();
+        let failed = all.filter(|(_, it)| matches!(it.state, State::Backoff | State::CircuitOpen));
+        notes.extend(failed.map(|(id, it)| {
+            let why = it.last_error.unwrap_or_default();
+            format!("{id} does not answer ({why}); {done} is what it listed last time")
+        }));
+        notes
     }
 
     /// Waits until names, contents and meanings can be found.

@@ -35,12 +35,14 @@ def answer(asked, method, params):
     if method == "server/discover" and MODERN:
         return {"supportedVersions": ["2026-07-28"], "capabilities": {"resources": {"subscribe": True}}}
     if method == "initialize":
-        able = {"resources": {"subscribe": True}}
+        able = {"resources": {"subscribe": True}, "logging": {}}
         return {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": {"name": "odd", "version": "1"}}
     if method == "resources/list":
         page = params.get("cursor", 0)
         more = {"nextCursor": page + 1} if MODE == "counts-pages" and page + 1 < PAGES else {}
         return {"resources": [{"uri": f"odd://{page}", "name": "odd"}], **more}
+    if method == "logging/setLevel":
+        return {}
     if method == "resources/templates/list":
         return {"resourceTemplates": []}
     if method == "resources/read":
@@ -48,6 +50,8 @@ def answer(asked, method, params):
     return None
 
 
+if MODE == "comes-late":
+    time.sleep(0.7)
 for line in sys.stdin:
     message = json.loads(line)
     asked, method, params = message.get("id"), message.get("method"), message.get("params") or {}

@@ -6,20 +6,26 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::kit::client::{Client, Kind};
-use crate::kit::toy::{config, count, toy, whole};
+use crate::kit::toy::{config, toy, whole};
 use crate::kit::{Folder, Trove, until};
 
 const SERVER: &str = include_str!("odd.py");
 const UPDATED: &str = "notifications/resources/updated";
 
-/// Trove before the odd server, once its resources are there.
-async fn odd(mode: &str) -> (Arc<Folder>, Trove) {
+/// Trove before the odd server.
+async fn begun(mode: &str) -> (Arc<Folder>, Trove) {
     let entry = format!(
         "[servers.odd]\ncommand = \"python3\"\nargs = [\"odd.py\", \"{mode}\", \"asked.log\"]\ncwd = \".\"\n"
     );
     let folder = Folder::with(&entry);
     folder.put("odd.py", SERVER);
     let trove = Trove::start_in(&folder).await;
+    (folder, trove)
+}
+
+/// The same, once its resources are there.
+async fn odd(mode: &str) -> (Arc<Folder>, Trove) {
+    let (folder, trove) = begun(mode).await;
     trove.ready(&["odd"]).await;
     (folder, trove)
 }
@@ -41,7 +47,8 @@ async fn a_server_that_rests_from_listening_is_told_at_once_of_a_new_wish() {
     // From then on it is listened to once a minute.
     until("six streams", async || asked(&folder, "subscriptions/listen") >= 6).await;
     subscribe(&client).await.expect("it is watched");
-    assert_eq!(asked(&folder, "\"odd://0\""), 1, "the server knows it before the client does");
+    let told = asked(&folder, "\"resourceSubscriptions\": [\"odd://0\"]");
+    assert_eq!(told, 1, "the server knows it before the client does");
     client.hear(UPDATED).await;
 }
 
@@ -93,14 +100,15 @@ async fn behind_another_entry_is_another_server_with_an_era_of_its_own() {
 
 #[tokio::test]
 async fn a_level_of_logs_reaches_servers_that_come_later_and_is_the_lowest_that_is_wanted() {
-    let trove = Trove::start(&config(&[toy("late", "--era legacy --fault delay:init=700")])).await;
-    let [first, second] =
-        [trove.client(Kind::HTTP_LEGACY).await, trove.client(Kind::STDIO_LEGACY).await];
-    first.ask("logging/setLevel", json!({ "level": "debug" })).await.expect("a level");
-    second.ask("logging/setLevel", json!({ "level": "error" })).await.expect("a level");
-    trove.ready(&["late"]).await;
-    let told = async || first.text("toy://requests").await;
-    until("the level", async || count(&told().await, "logging/setLevel") >= 1).await;
+    let (folder, trove) = begun("comes-late").await;
+    let first = trove.client(Kind::HTTP_LEGACY).await;
+    let second = trove.client(Kind::STDIO_LEGACY).await;
+    for (client, level) in [(&first, "debug"), (&second, "error")] {
+        client.ask("logging/setLevel", json!({ "level": level })).await.expect("a level");
+    }
+    until("the level", async || asked(&folder, "logging/setLevel {\"level\": \"debug\"}") >= 1)
+        .await;
+    assert_eq!(asked(&folder, "\"level\": \"error\""), 0);
 }
 
 #[tokio::test]
