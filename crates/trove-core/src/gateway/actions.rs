@@ -3,7 +3,7 @@
 //! All of them work alike: find the owner by the name among the arguments, put the
 //! owner's name there, ask, and make the names in the answer public.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU8};
 
 use super::{AskError, Gateway, resources::perform, settle::Asked, views::without_hidden};
 use crate::{
@@ -158,6 +158,11 @@ impl Gateway {
             Action::CallTool | Action::GetPrompt => None,
         };
         trimmed.unwrap_or_else(|| body.clone())
+    }
+
+    /// The rank of the lowest level of logs that any client wants to hear, this one among them.
+    pub fn lowest_level(&self, level: &Arc<AtomicU8>) -> u8 {
+        self.hearers.lowest_with(level)
     }
 
     /// Asks every Source that can log to do so at `level` and above.

@@ -15,6 +15,7 @@ mod facts;
 mod fetch;
 mod figures;
 mod find;
+mod hearers;
 mod index;
 mod limits;
 mod progress;
@@ -95,6 +96,7 @@ pub struct Gateway {
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
+    hearers: hearers::Hearers,
     progress: progress::Progress,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
     stop: CancellationToken,
@@ -141,6 +143,7 @@ impl Gateway {
             programs: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
+            hearers: hearers::Hearers::default(),
             progress: progress::Progress::default(),
             settings: ArcSwap::default(),
             stop,

@@ -176,7 +176,8 @@ impl Session {
             RpcError::new(code::INVALID_PARAMS, format!("`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"))
         })?;
         self.interest.log_level.store(rank, Ordering::Relaxed);
-        let lowest = level_name(server.lowest_level(&self.interest)).unwrap_or(&name);
+        let lowest =
+            level_name(server.gateway.lowest_level(&self.interest.log_level)).unwrap_or(&name);
         server.gateway.set_log_level(&self.caller, lowest).await;
         Ok(Json::empty_object().into())
     }

@@ -42,7 +42,7 @@ pub(crate) struct Interest {
     /// The client is gone: nothing is watched for it any more.
     is_over: AtomicBool,
     /// The least grave log message it wants.
-    pub(crate) log_level: AtomicU8,
+    pub(crate) log_level: Arc<AtomicU8>,
     /// The id of the modern stream.
     pub(crate) stream: Option<Json>,
     /// The most that may be watched.
@@ -62,7 +62,7 @@ impl Interest {
             sight: Mutex::new((caller, seen)),
             watched: Mutex::default(),
             is_over: AtomicBool::new(false),
-            log_level: AtomicU8::new(NO_LOGS),
+            log_level: Arc::new(AtomicU8::new(NO_LOGS)),
             stream,
             most,
         }
@@ -370,7 +370,7 @@ mod tests {
             sight: Mutex::new((Caller::local(), None)),
             watched: Mutex::default(),
             is_over: AtomicBool::new(false),
-            log_level: AtomicU8::new(NO_LOGS),
+            log_level: Arc::new(AtomicU8::new(NO_LOGS)),
             stream,
             most: 1,
         }

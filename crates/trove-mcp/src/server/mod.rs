@@ -27,7 +27,7 @@ mod seal;
 mod sessions;
 mod stdio;
 
-use std::sync::{Arc, Mutex, PoisonError, Weak, atomic::Ordering};
+use std::sync::Arc;
 
 use trove_core::{Gateway, json::quote, tools::Tools};
 
@@ -39,7 +39,6 @@ pub use pretend::Pretend;
 pub use stdio::serve_stdio;
 
 use crate::{bounds::Bounds, era::OUR_VERSION, kin::Kin};
-use listen::Interest;
 use seal::Seal;
 
 /// What all doors share.
@@ -49,8 +48,6 @@ pub struct Server {
     pub(crate) seal: Seal,
     pub(crate) bounds: Bounds,
     pub(crate) kin: Arc<Kin>,
-    /// Those who have said what they want to hear of servers' logs.
-    hearers: Mutex<Vec<Weak<Interest>>>,
 }
 
 impl Server {
@@ -72,21 +69,7 @@ impl Server {
         kin: Arc<Kin>,
     ) -> Arc<Server> {
         let seal = Seal::new(bounds.state_age);
-        Arc::new(Server { gateway, tools, seal, bounds, kin, hearers: Mutex::default() })
-    }
-}
-
-impl Server {
-    /// The lowest level that any client wants to hear of, this one among them. Servers are
-    /// shared: each client is told what it wants of what they say.
-    pub(crate) fn lowest_level(&self, interest: &Arc<Interest>) -> u8 {
-        let mut hearers = self.hearers.lock().unwrap_or_else(PoisonError::into_inner);
-        hearers.retain(|hearer| hearer.strong_count() > 0);
-        if !hearers.iter().any(|hearer| std::ptr::eq(hearer.as_ptr(), Arc::as_ptr(interest))) {
-            hearers.push(Arc::downgrade(interest));
-        }
-        let levels = hearers.iter().filter_map(Weak::upgrade);
-        levels.map(|hearer| hearer.log_level.load(Ordering::Relaxed)).min().unwrap_or_default()
+        Arc::new(Server { gateway, tools, seal, bounds, kin })
     }
 }
 

@@ -229,7 +229,10 @@ impl Watching {
                 round = Instant::now() + every;
             }
             // Whoever begins to watch is not kept waiting for all that others watch.
-            for uri in wanted.iter().filter(|uri| is_due || !seen.contains_key(*uri)) {
+            for uri in &wanted {
+                if !is_due && seen.contains_key(uri) {
+                    continue;
+                }
                 let digest = self.digest(uri).await;
                 // One that cannot be read for another reason than its absence has not changed.
                 let Some(digest) = digest else { continue };
