@@ -24,6 +24,9 @@ pub use self::{
 };
 use crate::scan::{Literal, LongValues, Scanner};
 
+/// How many members are compared one by one.
+const FEW: usize = 8;
+
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone)]
 pub struct Json {
@@ -247,8 +250,14 @@ impl<'a> Object<'a> {
 
     /// A member that is there more than once, whatever it is.
     pub fn any_given_twice(&self) -> Option<&str> {
+        let keys = || self.members.iter().map(|(key, _)| key.as_ref());
+        // Most have few members.
+        if self.members.len() <= FEW {
+            let is_later = |(n, key): &(usize, &str)| keys().skip(n + 1).any(|other| other == *key);
+            return keys().enumerate().find(is_later).map(|(_, key)| key);
+        }
         let mut seen = HashSet::with_capacity(self.members.len());
-        self.members.iter().map(|(key, _)| key.as_ref()).find(|key| !seen.insert(*key))
+        keys().find(|key| !seen.insert(*key))
     }
 
     /// Sets a member: in its place if it is there, else at the end. Others of the same key go.

@@ -72,7 +72,10 @@ pub fn is_web(uri: &str) -> bool {
 
 /// Whether a URI has a `..` segment, however it is spelt.
 pub fn climbs(uri: &str) -> bool {
-    if !uri.contains("..") && !uri.contains('%') {
+    // Most have neither two dots nor an escape, and are seen at every read.
+    let mut dots = memchr::memchr_iter(b'.', uri.as_bytes());
+    let has_two = dots.any(|at| uri.as_bytes().get(at + 1) == Some(&b'.'));
+    if !has_two && memchr::memchr(b'%', uri.as_bytes()).is_none() {
         return false;
     }
     let mut path = uri.split_once(':').map_or(uri, |(_, path)| path).to_ascii_lowercase();

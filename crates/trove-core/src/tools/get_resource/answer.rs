@@ -104,13 +104,14 @@ struct Listed {
 
 impl Listed {
     fn of(call: &Call<'_>, reading: &Reading) -> Listed {
-        let view = call.gateway.current_view(call.caller);
-        let listed = listed(view.snapshot(), reading).map(|entry| &entry.entry);
+        let snapshot = call.gateway.current();
+        let listed = listed(&snapshot, reading).map(|entry| entry.entry.clone());
         let entry = match reading.by {
             RoutedBy::Listing => listed,
             RoutedBy::Qualifier | RoutedBy::Template | RoutedBy::Scheme => listed.or_else(|| {
+                let view = call.gateway.current_view(call.caller);
                 let fits = view.template_of(&reading.source, reading.local.as_str());
-                fits.map(|(entry, _)| &entry.entry)
+                fits.map(|(entry, _)| entry.entry.clone())
             }),
         };
         let Some(entry) = entry else { return Listed::default() };

@@ -147,20 +147,15 @@ impl GetResource {
     /// The public name that is meant.
     fn resolve(&self, view: &View) -> Result<PublicUri, Failure> {
         let id = self.server(view)?;
-        let is_listed = |uri: &str| match &id {
-            Some(id) => view.owned(id, uri).is_some(),
-            None => view.resource(uri).is_some(),
-        };
         // A name may be odd: as it is listed it is meant.
-        let asked = if is_listed(&self.uri) { &self.uri } else { self.uri.trim() };
+        let trimmed = self.uri.trim();
+        let is_odd = trimmed.len() != self.uri.len() && is_listed(view, id.as_ref(), &self.uri);
+        let asked = if is_odd { &self.uri } else { trimmed };
         if asked.contains(char::is_control) && view.resource(asked).is_none() {
             let what = "the URI holds a control character; percent-encode it";
             return Err(failures::malformed(view, asked, what));
         }
-        let asked = match is_listed(asked) {
-            true => PublicUri::new(asked),
-            false => spelt(view, id.as_ref(), asked),
-        };
+        let asked = spelt(view, id.as_ref(), asked);
         let Some(id) = id else { return Ok(asked) };
         let is_qualified =
             naming::split_qualified(asked.as_str()).is_some_and(|(own, _)| own == id);
@@ -215,10 +210,19 @@ fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// Whether a name is listed as it is, by the server that is to be asked if one is.
+fn is_listed(view: &View, server: Option<&SourceId>, uri: &str) -> bool {
+    match server {
+        Some(id) => view.owned(id, uri).is_some(),
+        None => view.resource(uri).is_some(),
+    }
+}
+
 /// `auth/status` is how some models write `auth://status`. Where several servers have that, it is
 /// as ambiguous as the name in full.
 fn spelt(view: &View, server: Option<&SourceId>, asked: &str) -> PublicUri {
-    let Some((scheme, rest)) = asked.split_once('/').filter(|_| !asked.contains(':')) else {
+    let parts = asked.split_once('/').filter(|_| !asked.contains(':'));
+    let Some((scheme, rest)) = parts.filter(|_| !is_listed(view, server, asked)) else {
         return PublicUri::new(asked);
     };
     let whole = format!("{scheme}://{rest}");
