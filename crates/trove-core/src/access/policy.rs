@@ -48,7 +48,11 @@ impl BadPattern {
 
 /// All rules, in order.
 #[derive(Debug, Clone, Default)]
-pub struct Policy(Vec<Rule>, Vec<Slashes>);
+pub struct Policy {
+    rules: Vec<Rule>,
+    /// The kinds of slashes behind a scheme that rules are written with.
+    slashes: Vec<Slashes>,
+}
 
 impl Rule {
     /// A rule over the URIs that `pattern` matches; `*` stands for anything.
@@ -96,35 +100,35 @@ impl Policy {
             rules.iter().filter_map(|rule| Slashes::behind_scheme(&rule.literal)).collect();
         slashes.sort_unstable();
         slashes.dedup();
-        Policy(rules, slashes)
+        Policy { rules, slashes }
     }
 
     /// Whether there is no rule at all.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.rules.is_empty()
     }
 
     /// All rules, in order.
     pub fn rules(&self) -> &[Rule] {
-        &self.0
+        &self.rules
     }
 
     /// The places of the rules that decide about what the Source `id` calls `local`, in
     /// order: the first rule on each of its spellings. What they leave least holds.
     pub fn places_for(&self, id: &str, local: &str) -> Vec<usize> {
-        if self.0.is_empty() {
+        if self.rules.is_empty() {
             return Vec::new();
         }
         let first = |spelling: &String| {
             let qualified = format!("{id}+{spelling}");
-            self.0.iter().position(|rule| rule.is_on(spelling) || rule.is_on(&qualified))
+            self.rules.iter().position(|rule| rule.is_on(spelling) || rule.is_on(&qualified))
         };
-        let all = spelling::of(local, &self.1);
+        let all = spelling::of(local, &self.slashes);
         let mut places: Vec<usize> = all.iter().filter_map(first).collect();
         places.sort_unstable();
         places.dedup();
         // A rule on the whole of it comes before one on a part, unless that stands first.
-        let before = places.first().copied().unwrap_or(self.0.len());
+        let before = places.first().copied().unwrap_or(self.rules.len());
         let parts = spelling::parts(&all);
         let on_part = parts.iter().filter_map(first).min().filter(|place| *place < before);
         on_part.into_iter().chain(places).collect()
@@ -150,7 +154,7 @@ impl Policy {
         let decoded = decode(start);
         let plain = plain_start(decoded.as_deref().unwrap_or(start));
         let qualified = format!("{id}+{plain}");
-        let rules = self.0.iter().enumerate().filter(move |(_, rule)| {
+        let rules = self.rules.iter().enumerate().filter(move |(_, rule)| {
             let fits =
                 |start: &str| start.starts_with(&rule.literal) || rule.literal.starts_with(start);
             fits(&plain) || fits(&qualified)
@@ -259,11 +263,11 @@ mod tests {
         for (place, uris) in [
             (
                 0,
-                "file:/secret/x file:secret/x file:\\secret\\x file://localhost/secret/x file://secret/x",
+                "file:/secret/x file:secret/x file:\\secret\\x file://localhost/secret/x file://secret/x file:////secret/x",
             ),
             (
                 1,
-                "docs://ops:/admin/k docs://ops/../admin/k docs://ops/..%2fadmin/k docs:ops/admin/k",
+                "docs://ops:/admin/k docs://ops/../admin/k docs://ops/..%2fadmin/k docs:ops/admin/k docs:////ops/admin/k",
             ),
             (
                 1,

@@ -52,13 +52,20 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
         all.extend(more.into_iter().flatten());
     }
     for n in 0..all.len() {
+        // Most are written as the rules are.
+        let own = Slashes::behind_scheme(&all[n]);
+        if slashes.iter().all(|form| Some(*form) == own) {
+            continue;
+        }
         let Some((scheme, rest)) = split(&all[n]) else { continue };
         let (scheme, rest) =
             (scheme.to_owned(), rest[1..].trim_start_matches(['/', '\\']).to_owned());
         all.extend(slashes.iter().map(|form| format!("{scheme}{}{rest}", form.as_str())));
     }
-    let mut seen = std::collections::HashSet::new();
-    all.retain(|spelling| seen.insert(spelling.clone()));
+    if all.len() > 1 {
+        let mut seen = std::collections::HashSet::new();
+        all.retain(|spelling| seen.insert(spelling.clone()));
+    }
     all
 }
 
@@ -66,6 +73,10 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
 /// a last slash.
 pub(super) fn parts(spellings: &[String]) -> Vec<String> {
     let part = |uri: &String| {
+        let rest = uri.split_once("://").map_or(uri.as_str(), |(_, rest)| rest);
+        if !rest.contains(['?', '#', '@', ':']) && !rest.ends_with('/') {
+            return None;
+        }
         let whole = uri.split(['?', '#']).next().unwrap_or_default();
         let bare = match whole.split_once("://") {
             Some((scheme, rest)) => {
@@ -139,10 +150,16 @@ fn is_plain(uri: &str) -> bool {
 /// The path with `.`, `..` and doubled slashes resolved; nothing when it has none. What
 /// stands where a host does may be one, or the first part of the path.
 fn resolve_dots(uri: &str, has_host: bool) -> Option<String> {
-    let (head, rest) = match uri.split_once("://") {
-        Some((scheme, rest)) => (format!("{scheme}://"), rest),
-        None => uri.split_once(':').map(|(scheme, rest)| (format!("{scheme}:"), rest))?,
+    let start = match uri.find("://") {
+        Some(at) => at + "://".len(),
+        None => uri.find(':')? + 1,
     };
+    let (head, rest) = uri.split_at(start);
+    let is_odd = rest.starts_with('.') || rest.contains("/.") || rest.contains("//");
+    let is_odd = is_odd || rest.ends_with('/');
+    if !is_odd && !rest.contains('\\') {
+        return None;
+    }
     let mut kept: Vec<&str> = Vec::new();
     for segment in rest.split(['/', '\\']) {
         match segment {
