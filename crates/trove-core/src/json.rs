@@ -7,9 +7,10 @@
 mod depth;
 mod portable;
 mod strings;
+mod twice;
 mod writer;
 
-use std::{borrow::Cow, collections::HashSet, fmt, mem, ops::Range, sync::Arc};
+use std::{borrow::Cow, fmt, mem, ops::Range, sync::Arc};
 
 use bytes::Bytes;
 use bytestring::ByteString;
@@ -23,9 +24,6 @@ pub use self::{
     writer::Writer,
 };
 use crate::scan::{Literal, LongValues, Scanner};
-
-/// How many members are compared one by one.
-const FEW: usize = 8;
 
 /// One JSON value as text; cheap to clone, always valid.
 #[derive(Clone)]
@@ -241,23 +239,6 @@ impl<'a> Object<'a> {
     /// A member that is a string.
     pub fn get_str(&self, key: &str) -> Option<Cow<'_, str>> {
         string(self.get(key)?)
-    }
-
-    /// Whether a member is there more than once. Peers do not agree which of them counts.
-    pub fn is_given_twice(&self, key: &str) -> bool {
-        self.members.iter().filter(|(k, _)| k == key).nth(1).is_some()
-    }
-
-    /// A member that is there more than once, whatever it is.
-    pub fn any_given_twice(&self) -> Option<&str> {
-        let keys = || self.members.iter().map(|(key, _)| key.as_ref());
-        // Most have few members.
-        if self.members.len() <= FEW {
-            let is_later = |(n, key): &(usize, &str)| keys().skip(n + 1).any(|other| other == *key);
-            return keys().enumerate().find(is_later).map(|(_, key)| key);
-        }
-        let mut seen = HashSet::with_capacity(self.members.len());
-        keys().find(|key| !seen.insert(*key))
     }
 
     /// Sets a member: in its place if it is there, else at the end. Others of the same key go.

@@ -1,0 +1,27 @@
+//! Members that an object has more than once. Peers do not agree which of them counts.
+
+use std::collections::HashSet;
+
+use super::Object;
+
+/// How many members are compared one by one.
+const FEW: usize = 8;
+
+impl Object<'_> {
+    /// Whether a member is there more than once.
+    pub fn is_given_twice(&self, key: &str) -> bool {
+        self.members.iter().filter(|(k, _)| k == key).nth(1).is_some()
+    }
+
+    /// A member that is there more than once, whatever it is.
+    pub fn any_given_twice(&self) -> Option<&str> {
+        let keys = || self.members.iter().map(|(key, _)| key.as_ref());
+        // Most have few members.
+        if self.members.len() <= FEW {
+            let is_later = |(n, key): &(usize, &str)| keys().skip(n + 1).any(|other| other == *key);
+            return keys().enumerate().find(is_later).map(|(_, key)| key);
+        }
+        let mut seen = HashSet::with_capacity(self.members.len());
+        keys().find(|key| !seen.insert(*key))
+    }
+}
