@@ -111,12 +111,28 @@ impl Json {
 
     /// The member `key` of an object.
     pub fn get(&self, key: &str) -> Option<Json> {
-        self.object()?.get(key).map(|value| self.part(value))
+        self.find(key).map(|value| self.part(value))
     }
 
     /// The member `key` of an object, if it is a string.
     pub fn get_str(&self, key: &str) -> Option<String> {
-        self.object()?.get_str(key).map(Cow::into_owned)
+        string(self.find(key)?).map(Cow::into_owned)
+    }
+
+    /// The text of the member `key` of an object; what stands behind it is not looked at.
+    fn find(&self, key: &str) -> Option<&str> {
+        let mut scanner = self.scanner();
+        let mut is_next = scanner.take(b'{');
+        while is_next {
+            let is_it = key_of(scanner.string().ok()?) == key;
+            scanner.take(b':');
+            let value = scanner.value().ok()?;
+            if is_it {
+                return Some(value);
+            }
+            is_next = scanner.take(b',');
+        }
+        None
     }
 
     /// The objects of an array that is a member of this object, each with its text, read in one

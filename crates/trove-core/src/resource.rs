@@ -1,6 +1,6 @@
 //! What a Source lists, and what it says about change.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use crate::{
     json::Json,
@@ -82,6 +82,15 @@ pub struct Named {
     pub entry: Json,
 }
 
+/// The tools of our own that are offered beside those of Sources.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OwnTools {
+    /// Every name one of them can be called by.
+    pub names: HashSet<String>,
+    /// What tells one list of them from another.
+    pub print: u64,
+}
+
 /// Everything one Source lists.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
@@ -103,9 +112,11 @@ pub struct Listing {
     pub unread: Unread,
 }
 
-/// Which lists could not be read.
+/// Which lists could not be read, or not to their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unread {
+    /// Resources.
+    pub resources: bool,
     /// Templates.
     pub templates: bool,
     /// Tools.
@@ -119,25 +130,38 @@ pub struct Unread {
 impl Unread {
     /// Whether any list could not be read.
     pub fn any(self) -> bool {
-        self.templates || self.tools || self.prompts || self.skills
+        self.resources || self.templates || self.tools || self.prompts || self.skills
     }
 }
 
 impl Listing {
-    /// Takes the lists that could not be read from the listing before.
+    /// Whether it says nothing else than another.
+    pub fn is_same(&self, other: &Listing) -> bool {
+        fn entries(all: &[Named]) -> impl Iterator<Item = &Json> {
+            all.iter().map(|named| &named.entry)
+        }
+        self.resources.iter().map(|r| &r.entry).eq(other.resources.iter().map(|r| &r.entry))
+            && self.templates.iter().map(|t| &t.entry).eq(other.templates.iter().map(|t| &t.entry))
+            && entries(&self.tools).eq(entries(&other.tools))
+            && entries(&self.prompts).eq(entries(&other.prompts))
+            && entries(&self.skills).eq(entries(&other.skills))
+            && (self.freshness, &self.omissions, self.unread)
+                == (other.freshness, &other.omissions, other.unread)
+    }
+
+    /// Takes the lists that could not be read from the listing before, unless more is known now.
     pub fn complete_from(&mut self, before: &Listing) {
-        if self.unread.templates {
-            self.templates.clone_from(&before.templates);
+        fn keep<T: Clone>(is_unread: bool, now: &mut Vec<T>, before: &[T]) {
+            if is_unread && before.len() > now.len() {
+                now.clear();
+                now.extend_from_slice(before);
+            }
         }
-        if self.unread.tools {
-            self.tools.clone_from(&before.tools);
-        }
-        if self.unread.prompts {
-            self.prompts.clone_from(&before.prompts);
-        }
-        if self.unread.skills {
-            self.skills.clone_from(&before.skills);
-        }
+        keep(self.unread.resources, &mut self.resources, &before.resources);
+        keep(self.unread.templates, &mut self.templates, &before.templates);
+        keep(self.unread.tools, &mut self.tools, &before.tools);
+        keep(self.unread.prompts, &mut self.prompts, &before.prompts);
+        keep(self.unread.skills, &mut self.skills, &before.skills);
     }
 }
 

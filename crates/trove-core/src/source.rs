@@ -3,7 +3,7 @@
 //! An upstream MCP server is one, local knowledge is one, what the gateway says about
 //! itself is one. A Source knows its own names only; it never sees a public one.
 
-pub(crate) mod meaning;
+pub mod meaning;
 
 use std::{sync::Arc, time::Duration};
 
@@ -46,6 +46,17 @@ pub trait Source: Send + Sync + 'static {
     /// What stands before `_` in the public names of its tools and prompts.
     fn tool_prefix(&self) -> &str {
         self.id().as_str()
+    }
+
+    /// What tells it from others that had its name before: a memory of those is none of it. The
+    /// same after a restart.
+    fn fingerprint(&self) -> u64 {
+        0
+    }
+
+    /// Whether it tells when what it lists has changed.
+    fn announces_lists(&self) -> bool {
+        true
     }
 
     /// What it can do beyond listing and reading.

@@ -20,6 +20,7 @@ use trove_core::{
 pub struct FakeSource {
     id: SourceId,
     is_builtin: bool,
+    is_silent: bool,
     indexing: Indexing,
     state: Mutex<State>,
     /// How often it was listed.
@@ -42,6 +43,7 @@ struct State {
     listing_panics: bool,
     panics_at: Option<String>,
     read_takes: Duration,
+    listing_takes: Duration,
     freshness: Option<Freshness>,
     is_down: bool,
     completing_takes: Duration,
@@ -54,6 +56,7 @@ impl FakeSource {
         let source = FakeSource {
             id: SourceId::new(id).expect("a valid id"),
             is_builtin: false,
+            is_silent: false,
             indexing: Indexing::Content,
             state: Mutex::new(state),
             listings: AtomicUsize::new(0),
@@ -69,6 +72,12 @@ impl FakeSource {
     /// The same as a part of the gateway.
     pub fn builtin(mut self) -> FakeSource {
         self.is_builtin = true;
+        self
+    }
+
+    /// The same, not telling when its lists change.
+    pub fn silent(mut self) -> FakeSource {
+        self.is_silent = true;
         self
     }
 
@@ -150,6 +159,11 @@ impl FakeSource {
         self.state().panics_at = Some(uri.to_owned());
     }
 
+    /// Makes each listing take this long.
+    pub fn take_for_listings(&self, time: Duration) {
+        self.state().listing_takes = time;
+    }
+
     /// Makes each read take this long.
     pub fn take_for_reads(&self, time: Duration) {
         self.state().read_takes = time;
@@ -202,13 +216,16 @@ impl FakeSource {
             Operation::Read { uri } if state.answers.contains_key(uri.as_str()) => {
                 let text = state.answers[uri.as_str()].clone()?;
                 let reply = Reply::plain(Json::parse(text).expect("a test writes JSON"));
-                return Ok(Reply { freshness: state.freshness, ..reply });
+                let kind = reply.body.get_str("resultType");
+                let needs_input = kind.as_deref() == Some("input_required");
+                return Ok(Reply { freshness: state.freshness, needs_input, ..reply });
             }
             Operation::Read { .. } if state.otherwise.is_some() => {
                 return Err(state.otherwise.clone().unwrap_or(SourceError::NotFound));
             }
             Operation::Complete { .. } if state.completions.is_some() => {
-                serde_json::json!({ "completion": { "values": state.completions } })
+                let values = state.completions.iter().flatten().collect::<Vec<_>>();
+                serde_json::json!({ "completion": { "total": values.len(), "values": values } })
             }
             Operation::Read { uri } => serde_json::json!({
                 "contents": [{ "uri": uri.as_str(), "text": format!("{}|{uri}", self.id) }],
@@ -240,13 +257,23 @@ impl Source for FakeSource {
         self.indexing
     }
 
+    fn announces_lists(&self) -> bool {
+        !self.is_silent
+    }
+
     fn abilities(&self) -> Abilities {
         Abilities { watch: true, tools: true, ..Abilities::default() }
     }
 
     fn list(&self) -> BoxFuture<'_, Result<Listing, SourceError>> {
         self.listings.fetch_add(1, Ordering::Relaxed);
-        Box::pin(async { self.listing() })
+        Box::pin(async {
+            let takes = self.state().listing_takes;
+            if !takes.is_zero() {
+                tokio::time::sleep(takes).await;
+            }
+            self.listing()
+        })
     }
 
     fn perform<'a>(

@@ -21,7 +21,7 @@ pub use settings::{
 use crate::{
     caller::Caller,
     json::Json,
-    resource::{Freshness, Listing, Resource, Scope, Template},
+    resource::{Freshness, Listing, OwnTools, Resource, Scope, Template},
     source::{Abilities, Ask, Indexing, Operation, Reply, Source, SourceError, SourceId},
 };
 
@@ -58,6 +58,8 @@ pub trait ToolBook: Send + Sync {
     fn names(&self) -> Vec<String>;
     /// The whole document of one.
     fn document(&self, name: &str) -> Option<String>;
+    /// Those that are offered now, beside these servers.
+    fn own(&self, servers: &[&SourceId]) -> OwnTools;
     /// Whether tools of this group are offered now.
     fn offers(&self, toolset: &str) -> bool;
     /// The gateway's own prompts.

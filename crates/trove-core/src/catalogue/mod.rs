@@ -6,23 +6,31 @@ pub mod page;
 pub mod rewrite;
 pub mod shelf;
 
+mod age;
 mod refresh;
 mod route;
 mod snapshot;
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::{
+    sync::{Notify, broadcast, mpsc, oneshot, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
+pub use age::Age;
 pub use page::{BadCursor, PAGE_ENTRIES, Page};
 pub use route::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, Route, RouteError, RoutedBy};
 pub use snapshot::{Member, NamedEntry, ResourceEntry, Snapshot, TemplateEntry};
 
 use crate::{
     json::Json,
-    resource::ListsChanged,
+    resource::{ListsChanged, OwnTools},
     source::{Source, SourceEvent, SourceId},
     status::StatusBoard,
     uri::LocalUri,
@@ -34,6 +42,9 @@ use shelf::Shelf;
 const MAX_WAITING_EVENTS: usize = 1024;
 /// How many changes a slow listener may fall behind before it must look for itself.
 const MAX_WAITING_CHANGES: usize = 1024;
+
+/// How long whoever lists waits for old listings to be renewed.
+const MAX_RENEWAL_WAIT: Duration = Duration::from_millis(250);
 
 /// A change our clients may want to hear of.
 #[derive(Debug, Clone)]
@@ -61,11 +72,30 @@ pub enum Change {
 /// Hears of what happens at Sources.
 pub type Hear = Box<dyn Fn(&SourceId, &SourceEvent) + Send>;
 
+/// Tells which tools of our own are offered beside these servers.
+pub type NameOwn = Box<dyn Fn(&[&SourceId]) -> OwnTools + Send + Sync>;
+
+/// What the writer and the catalogue share.
+#[derive(Default)]
+struct Shared {
+    /// Whom to ask for the tools of our own.
+    name_own: OnceLock<NameOwn>,
+    /// He may say something else by now.
+    own_changed: Notify,
+    /// Somebody wants to see what there is.
+    wanted: Notify,
+    /// How many listings have come.
+    listings: watch::Sender<u64>,
+    /// When somebody waited last for old ones to be renewed.
+    waited: Mutex<Option<Instant>>,
+}
+
 /// Holds the current Snapshot; readers copy a pointer.
 pub struct Catalogue {
     current: Arc<ArcSwap<Snapshot>>,
     changes: broadcast::Sender<Change>,
     loaded: watch::Receiver<bool>,
+    shared: Arc<Shared>,
     feed: Feed,
 }
 
@@ -117,10 +147,46 @@ impl Catalogue {
         let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
         let (sender, inbox) = mpsc::channel(MAX_WAITING_EVENTS);
         let (loaded_sender, loaded) = watch::channel(false);
-        let writer =
-            Writer::new(current.clone(), changes.clone(), board, shelf, hear, loaded_sender);
+        let shared = Arc::new(Shared::default());
+        let ends = (changes.clone(), loaded_sender);
+        let writer = Writer::new(current.clone(), ends, shared.clone(), board, shelf, hear);
         let task = tokio::spawn(writer.run(inbox, sender.clone(), stop));
-        (Catalogue { current, changes, loaded, feed: Feed(sender) }, task)
+        (Catalogue { current, changes, loaded, shared, feed: Feed(sender) }, task)
+    }
+
+    /// Has Sources listed again whose listings are old.
+    pub(crate) fn want(&self) {
+        if self.has_old() {
+            self.shared.wanted.notify_one();
+        }
+    }
+
+    /// The same, and waits a moment for them; not again for those that do not come.
+    pub(crate) async fn renewed(&self) {
+        if !self.has_old() {
+            return;
+        }
+        let mut listings = self.shared.listings.subscribe();
+        self.shared.wanted.notify_one();
+        {
+            let mut waited = self.shared.waited.lock().unwrap_or_else(PoisonError::into_inner);
+            if waited.is_some_and(|waited| waited.elapsed() < age::SILENT) {
+                return;
+            }
+            *waited = Some(Instant::now());
+        }
+        let renewed = async { while self.has_old() && listings.changed().await.is_ok() {} };
+        // What comes later is told as a change.
+        let _ = tokio::time::timeout(MAX_RENEWAL_WAIT, renewed).await;
+    }
+
+    fn has_old(&self) -> bool {
+        self.current.load().members.iter().any(Member::is_old)
+    }
+
+    /// Says that something was done which may have changed what a Source lists.
+    pub(crate) async fn doubt(&self, id: &SourceId) {
+        self.feed.send(Message::Doubted(id.clone())).await;
     }
 
     /// The Snapshot of this moment.
@@ -141,6 +207,17 @@ impl Catalogue {
     /// Changes from now on.
     pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.changes.subscribe()
+    }
+
+    /// Says who tells which tools of our own are offered; once, when they are made.
+    pub(crate) fn adopt_own_tools(&self, name: NameOwn) {
+        let _ = self.shared.name_own.set(name);
+        self.tell_of_own_tools();
+    }
+
+    /// Tells that other tools of our own may be offered.
+    pub(crate) fn tell_of_own_tools(&self) {
+        self.shared.own_changed.notify_one();
     }
 
     /// Tells that other rules are in force.

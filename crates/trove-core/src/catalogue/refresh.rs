@@ -21,9 +21,9 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::{Change, Hear, Member, Snapshot, shelf::Shelf};
+use super::{Change, Hear, Member, Shared, Snapshot, age::Age, shelf::Shelf};
 use crate::{
-    resource::{Listing, ListsChanged},
+    resource::{Listing, ListsChanged, OwnTools},
     source::{Source, SourceError, SourceEvent, SourceId},
     status::{Counts, State, StatusBoard},
 };
@@ -50,6 +50,8 @@ pub(super) enum Message {
     /// What a Source listed before the last restart.
     Remembered(SourceId, u64, Listing),
     Listed(SourceId, u64, Result<Listing, SourceError>),
+    /// What a Source lists may have changed.
+    Doubted(SourceId),
 }
 
 pub(super) struct Writer {
@@ -59,6 +61,7 @@ pub(super) struct Writer {
     shelf: Option<Arc<dyn Shelf>>,
     hear: Hear,
     loaded: watch::Sender<bool>,
+    shared: Arc<Shared>,
     slots: BTreeMap<SourceId, Slot>,
     revision: u64,
     generation: u64,
@@ -80,6 +83,7 @@ struct Slot {
     is_stale: bool,
     /// Tells this attachment from an earlier one of the same id.
     generation: u64,
+    age: Arc<Age>,
     listing_since: Option<Instant>,
     is_listing: bool,
     /// The lists changed while they were being read.
@@ -90,14 +94,25 @@ struct Slot {
     retries: u32,
 }
 
+impl Slot {
+    fn as_member(&self) -> Member {
+        Member {
+            source: self.source.clone(),
+            listing: self.listing.clone(),
+            is_stale: self.is_stale && !self.source.is_builtin(),
+            age: self.age.clone(),
+        }
+    }
+}
+
 impl Writer {
     pub(super) fn new(
         current: Arc<ArcSwap<Snapshot>>,
-        changes: broadcast::Sender<Change>,
+        (changes, loaded): (broadcast::Sender<Change>, watch::Sender<bool>),
+        shared: Arc<Shared>,
         board: Arc<StatusBoard>,
         shelf: Option<Arc<dyn Shelf>>,
         hear: Hear,
-        loaded: watch::Sender<bool>,
     ) -> Writer {
         Writer {
             current,
@@ -106,6 +121,7 @@ impl Writer {
             shelf,
             hear,
             loaded,
+            shared,
             slots: BTreeMap::new(),
             revision: 0,
             generation: 0,
@@ -125,10 +141,20 @@ impl Writer {
         own: mpsc::Sender<Message>,
         stop: CancellationToken,
     ) {
+        let shared = self.shared.clone();
         loop {
             let message = tokio::select! {
                 () = stop.cancelled() => break,
                 Some(_) = self.tasks.join_next() => continue,
+                () = shared.own_changed.notified() => {
+                    self.is_dirty |= self.own_tools() != *self.current.load().own_tools();
+                    self.publish().await;
+                    continue;
+                }
+                () = shared.wanted.notified() => {
+                    self.renew_old(&own);
+                    continue;
+                }
                 message = inbox.recv() => message,
             };
             let Some(message) = message else { break };
@@ -138,6 +164,7 @@ impl Writer {
                 self.handle(message, &own);
             }
             self.publish().await;
+            self.shared.listings.send_modify(|listings| *listings += 1);
             if let Some(done) = self.all_attached.take() {
                 let _ = done.send(());
             }
@@ -165,21 +192,27 @@ impl Writer {
             }
             Message::Event(id, event) => self.on_event(id, event, own),
             Message::Listed(id, generation, result) => self.on_listed(id, generation, result, own),
+            Message::Doubted(id) => self.doubt(&id, own),
         }
     }
 
     fn attach(&mut self, source: Arc<dyn Source>, own: &mpsc::Sender<Message>) {
         let id = source.id().clone();
         self.board.update(&id, |status| status.stale_since = Some(Instant::now()));
+        if self.slots.contains_key(&id) {
+            // Behind another entry is another server: nothing that was kept is its word.
+            (self.hear)(&id, &SourceEvent::Ready);
+        }
         self.generation += 1;
         let generation = self.generation;
         if let Some(shelf) = self.shelf.clone().filter(|_| !source.is_builtin()) {
             self.loading += 1;
-            let (id, own) = (id.clone(), own.clone());
+            let (id, own, fingerprint) = (id.clone(), own.clone(), source.fingerprint());
             self.tasks.spawn_blocking(move || {
                 // Whatever a damaged memory does, the start goes on without it.
                 let load = catch_unwind(AssertUnwindSafe(|| shelf.load(&id)));
-                let remembered = load.ok().flatten().unwrap_or_default();
+                let own_memory = load.ok().flatten().filter(|(of, _)| *of == fingerprint);
+                let remembered = own_memory.map(|(_, listing)| listing).unwrap_or_default();
                 // The writer only goes away when the whole gateway does.
                 let _ = own.blocking_send(Message::Remembered(id, generation, remembered));
             });
@@ -189,6 +222,7 @@ impl Writer {
             listing: Arc::default(),
             is_stale: true,
             generation,
+            age: Arc::default(),
             listing_since: None,
             is_listing: false,
             changed_meanwhile: false,
@@ -253,6 +287,26 @@ impl Writer {
             slot.is_stale = true;
             self.is_dirty = true;
             self.board.update(id, |status| status.stale_since = Some(Instant::now()));
+        }
+    }
+
+    /// Lists those again whose listings are old.
+    fn renew_old(&mut self, own: &mpsc::Sender<Message>) {
+        let old = self.slots.iter().filter(|(_, s)| !s.is_listing && s.as_member().is_old());
+        let old = old.map(|(id, _)| id.clone());
+        for id in old.collect::<Vec<_>>() {
+            if self.board.of(&id).is_some_and(|status| status.state == State::Ready) {
+                self.start_listing(&id, Duration::ZERO, own);
+            }
+        }
+    }
+
+    /// Lists it again at once: not every one tells what it declares to tell.
+    fn doubt(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.age.doubt();
+        if slot.is_listing || slot.as_member().is_old() {
+            self.start_listing(id, Duration::ZERO, own);
         }
     }
 
@@ -332,6 +386,10 @@ impl Writer {
     fn accept(&mut self, id: &SourceId, mut listing: Listing) {
         let Some(slot) = self.slots.get_mut(id) else { return };
         listing.complete_from(&slot.listing);
+        slot.age.renew(slot.listing_since.map_or(Duration::ZERO, |since| since.elapsed()));
+        if !slot.is_stale && !slot.announced.any() && listing.is_same(&slot.listing) {
+            return;
+        }
         let counts = counts(&listing);
         info!(source = %id, resources = counts.resources, templates = counts.templates, "listed");
         for omission in &listing.omissions {
@@ -345,8 +403,9 @@ impl Writer {
         self.is_dirty = true;
         if let Some(shelf) = self.shelf.clone().filter(|_| !slot.source.is_builtin()) {
             let (id, listing) = (id.clone(), slot.listing.clone());
+            let fingerprint = slot.source.fingerprint();
             self.tasks.spawn_blocking(move || {
-                if let Err(error) = shelf.save(&id, &listing) {
+                if let Err(error) = shelf.save(&id, fingerprint, &listing) {
                     warn!(source = %id, %error, "listing not kept for the next start");
                 }
             });
@@ -364,24 +423,25 @@ impl Writer {
         });
     }
 
+    /// The tools of our own that are offered beside the Sources there are.
+    fn own_tools(&self) -> OwnTools {
+        let servers = self.slots.values().map(|slot| &slot.source);
+        let servers: Vec<&SourceId> =
+            servers.filter(|source| !source.is_builtin()).map(|source| source.id()).collect();
+        self.shared.name_own.get().map(|name| name(&servers)).unwrap_or_default()
+    }
+
     async fn publish(&mut self) {
         if !std::mem::take(&mut self.is_dirty) {
             return;
         }
         self.revision += 1;
-        let members: Vec<Member> = self
-            .slots
-            .values()
-            .map(|slot| Member {
-                source: slot.source.clone(),
-                listing: slot.listing.clone(),
-                is_stale: slot.is_stale && !slot.source.is_builtin(),
-            })
-            .collect();
+        let members: Vec<Member> = self.slots.values().map(Slot::as_member).collect();
         let entries: usize = members.iter().map(|m| m.listing.resources.len()).sum();
         let (revision, old) = (self.revision, self.current.load_full());
+        let own = self.own_tools();
         let build = move || {
-            let new = Snapshot::build(revision, members);
+            let new = Snapshot::beside(own, revision, members);
             let changed = new.differs_from(&old);
             (Arc::new(new), changed)
         };

@@ -21,15 +21,17 @@ use crate::{
 /// The largest remembered listing that is read back.
 pub const MAX_REMEMBERED_BYTES: u64 = 1024 * 1024 * 1024;
 
-const HEADER: &str = "trove listing 1";
+/// Followed by what tells one entry from another.
+const HEADER: &str = "trove listing 2 ";
 const EXTENSION: &str = "listing";
 
 /// Keeps listings.
 pub trait Shelf: Send + Sync + 'static {
-    /// The last listing kept for a Source.
-    fn load(&self, id: &SourceId) -> Option<Listing>;
+    /// The last listing kept for a Source, and the [fingerprint](crate::Source::fingerprint) of
+    /// the one that gave it.
+    fn load(&self, id: &SourceId) -> Option<(u64, Listing)>;
     /// Keeps a listing.
-    fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()>;
+    fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()>;
     /// Forgets every Source but these.
     fn retain(&self, ids: &[SourceId]);
 }
@@ -55,7 +57,7 @@ impl FileShelf {
 }
 
 impl Shelf for FileShelf {
-    fn load(&self, id: &SourceId) -> Option<Listing> {
+    fn load(&self, id: &SourceId) -> Option<(u64, Listing)> {
         let path = self.path(id);
         let size = fs::metadata(&path).ok()?.len();
         if size > MAX_REMEMBERED_BYTES {
@@ -64,10 +66,10 @@ impl Shelf for FileShelf {
         decode(fs::read(&path).ok()?.into())
     }
 
-    fn save(&self, id: &SourceId, listing: &Listing) -> io::Result<()> {
+    fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()> {
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
         fs::create_dir_all(&self.dir)?;
-        replace(&self.path(id), |file| encode(listing, file))
+        replace(&self.path(id), |file| encode(fingerprint, listing, file))
     }
 
     fn retain(&self, ids: &[SourceId]) {
@@ -93,8 +95,8 @@ fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) ->
     fs::rename(draft, path)
 }
 
-fn encode(listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{HEADER}")?;
+fn encode(fingerprint: u64, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "{HEADER}{fingerprint}")?;
     let resources = listing.resources.iter().map(|r| ('R', &r.entry));
     let templates = listing.templates.iter().map(|t| ('T', &t.entry));
     let tools = listing.tools.iter().map(|t| ('O', &t.entry));
@@ -108,11 +110,10 @@ fn encode(listing: &Listing, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn decode(file: Bytes) -> Option<Listing> {
+fn decode(file: Bytes) -> Option<(u64, Listing)> {
     let mut lines = file.split(|&b| b == b'\n');
-    if lines.next()? != HEADER.as_bytes() {
-        return None;
-    }
+    let header = str::from_utf8(lines.next()?).ok()?;
+    let fingerprint = header.strip_prefix(HEADER)?.parse().ok()?;
     let mut listing = Listing::default();
     for line in lines {
         let Some((&kind, text)) = line.split_first() else { continue };
@@ -126,7 +127,7 @@ fn decode(file: Bytes) -> Option<Listing> {
             _ => {}
         }
     }
-    Some(listing)
+    Some((fingerprint, listing))
 }
 
 #[cfg(test)]
@@ -146,8 +147,9 @@ mod tests {
         let before =
             listing(&[r#"{"uri":"a:1","name":"x","n":1.0}"#, "{\"uri\":\"a:2\",\n\"name\":\"y\"}"]);
         let mut file = Vec::new();
-        encode(&before, &mut file).unwrap();
-        let after = decode(file.into()).unwrap();
+        encode(7, &before, &mut file).unwrap();
+        let (fingerprint, after) = decode(file.into()).unwrap();
+        assert_eq!(fingerprint, 7);
         let texts: Vec<_> = after.resources.iter().map(|r| r.entry.as_str()).collect();
         assert_eq!(texts, [r#"{"uri":"a:1","name":"x","n":1.0}"#, r#"{"uri":"a:2", "name":"y"}"#]);
     }
@@ -155,9 +157,9 @@ mod tests {
     #[test]
     fn t35_a_damaged_line_costs_only_itself() {
         let file = format!(
-            "{HEADER}\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n"
+            "{HEADER}7\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n"
         );
-        assert_eq!(decode(file.into()).unwrap().resources.len(), 2);
+        assert_eq!(decode(file.into()).unwrap().1.resources.len(), 2);
         assert!(decode("something else\n".into()).is_none());
     }
 }

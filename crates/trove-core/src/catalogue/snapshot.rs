@@ -9,12 +9,13 @@ use std::{
 };
 
 use super::{
+    age::Age,
     naming,
     route::{Matching, RouteError},
 };
 use crate::{
     json::{Json, Object},
-    resource::{Freshness, Listing, ListsChanged, Named, Scope, Template},
+    resource::{Freshness, Listing, ListsChanged, Named, OwnTools, Scope, Template},
     source::{Abilities, Source, SourceId},
     uri::{LocalUri, PublicUri, scheme},
 };
@@ -22,6 +23,7 @@ use crate::{
 /// Everything all Sources list, under the names our clients see.
 pub struct Snapshot {
     pub(super) revision: u64,
+    own_tools: OwnTools,
     pub(super) members: Vec<Member>,
     pub(super) resources: Vec<ResourceEntry>,
     pub(super) templates: Vec<TemplateEntry>,
@@ -47,6 +49,25 @@ pub struct Member {
     pub listing: Arc<Listing>,
     /// Whether the listing is only a memory.
     pub is_stale: bool,
+    /// How old it is.
+    pub age: Arc<Age>,
+}
+
+impl Member {
+    /// How long its listing may still be believed.
+    fn freshness(&self) -> Freshness {
+        match self.source.is_builtin() {
+            true => self.listing.freshness,
+            false => self.age.remaining(self.listing.freshness),
+        }
+    }
+
+    /// Whether it is to be listed again. What is ours tells of every change, and what is down
+    /// or failed is listed again for that.
+    pub(super) fn is_old(&self) -> bool {
+        let is_settled = !self.source.is_builtin() && !self.is_stale;
+        is_settled && self.age.is_over(self.listing.freshness, self.source.announces_lists())
+    }
 }
 
 /// One resource under its public name.
@@ -92,13 +113,19 @@ impl Snapshot {
     }
 
     /// Puts the members' listings together. The same members always give the same names.
-    pub fn build(revision: u64, mut members: Vec<Member>) -> Snapshot {
+    pub fn build(revision: u64, members: Vec<Member>) -> Snapshot {
+        Snapshot::beside(OwnTools::default(), revision, members)
+    }
+
+    /// The same beside tools of our own, whose names nobody else is given.
+    pub(super) fn beside(own: OwnTools, revision: u64, mut members: Vec<Member>) -> Snapshot {
         members.sort_by(|a, b| {
             (!a.source.is_builtin(), a.source.id()).cmp(&(!b.source.is_builtin(), b.source.id()))
         });
         let by_id = members.iter().zip(0u32..).map(|(m, n)| (m.source.id().clone(), n)).collect();
         let mut snapshot = Snapshot {
             revision,
+            own_tools: own,
             members,
             resources: Vec::new(),
             templates: Vec::new(),
@@ -115,8 +142,10 @@ impl Snapshot {
         };
         snapshot.name_resources();
         snapshot.name_templates();
-        (snapshot.tools, snapshot.by_tool) = snapshot.name_all(|listing| &listing.tools);
-        (snapshot.prompts, snapshot.by_prompt) = snapshot.name_all(|listing| &listing.prompts);
+        let is_taken = |name: &str| snapshot.own_tools.names.contains(name);
+        (snapshot.tools, snapshot.by_tool) = snapshot.name_all(|listing| &listing.tools, is_taken);
+        (snapshot.prompts, snapshot.by_prompt) =
+            snapshot.name_all(|listing| &listing.prompts, |_| false);
         snapshot.skills = snapshot.gather_skills();
         snapshot
     }
@@ -190,8 +219,13 @@ impl Snapshot {
     /// How long the merged lists may be believed.
     pub fn freshness(&self) -> Freshness {
         let whole = Freshness { ttl_ms: u64::MAX, scope: Scope::Public };
-        let merged = self.members.iter().fold(whole, |all, m| all.and(m.listing.freshness));
+        let merged = self.members.iter().fold(whole, |all, m| all.and(m.freshness()));
         if self.members.is_empty() { Freshness::default() } else { merged }
+    }
+
+    /// The tools of our own it was put together beside.
+    pub(super) fn own_tools(&self) -> &OwnTools {
+        &self.own_tools
     }
 
     /// The ids of Sources whose listing is only a memory.
@@ -238,7 +272,7 @@ impl Snapshot {
             || self.templates.iter().zip(&old.templates).any(|(a, b)| a.entry != b.entry);
         ListsChanged {
             resources,
-            tools: named(&self.tools, &old.tools),
+            tools: named(&self.tools, &old.tools) || self.own_tools != old.own_tools,
             prompts: named(&self.prompts, &old.prompts),
         }
     }
@@ -331,6 +365,7 @@ impl Snapshot {
     fn name_all(
         &self,
         pick: impl Fn(&Listing) -> &Vec<Named>,
+        is_taken: impl Fn(&str) -> bool,
     ) -> (Vec<NamedEntry>, HashMap<Arc<str>, u32>) {
         let mut entries: Vec<NamedEntry> = Vec::new();
         let mut by_name: HashMap<Arc<str>, u32> = HashMap::new();
@@ -349,7 +384,8 @@ impl Snapshot {
                     public = naming::prefixed(member.source.id().as_str(), &public);
                 }
                 // Nothing is dropped: a taken name is lengthened until it is free.
-                while naming::is_own_tool(&public) || by_name.contains_key(public.as_str()) {
+                let is_taken = |name: &str| naming::is_own_tool(name) || is_taken(name);
+                while is_taken(&public) || by_name.contains_key(public.as_str()) {
                     public = naming::prefixed(member.source.id().as_str(), &public);
                 }
                 let public: Arc<str> = public.into();

@@ -5,13 +5,12 @@
 
 use std::sync::{Arc, atomic::AtomicU8};
 
-use super::{AskError, Gateway, resources::perform, settle::Asked, views::without_hidden};
+use super::{AskError, Gateway, resources::perform, settle::Asked};
 use crate::{
-    access::Standing,
     caller::Caller,
     catalogue::{Snapshot, rewrite},
     json::Json,
-    source::{Ask, Operation, Reply, Source, SourceId},
+    source::{Ask, Operation, Reply, Source},
     uri::PublicUri,
 };
 
@@ -95,7 +94,11 @@ impl Gateway {
             Action::GetSkill => Operation::GetSkill { arguments },
             Action::ReadDirectory => Operation::ReadDirectory { arguments },
         };
-        let reply = perform(&source, uri.as_ref(), operation, ask).await?;
+        let reply = perform(&source, uri.as_ref(), operation, ask).await;
+        if action == Action::CallTool {
+            self.catalogue.doubt(source.id()).await;
+        }
+        let reply = reply?;
         let rewrite = match action {
             Action::CallTool => rewrite::tool_result,
             Action::GetPrompt => rewrite::prompt_result,
@@ -137,27 +140,6 @@ impl Gateway {
         let visible = self.visible(caller, knowledge.id().as_str());
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         perform(&route.source, Some(&uri), operation, ask).await.err().unwrap_or(error)
-    }
-
-    /// The members of a directory or the files of a skill, without those the caller may not
-    /// know of.
-    fn without_hidden(&self, caller: &Caller, action: Action, id: &SourceId, body: &Json) -> Json {
-        let rules = self.rules();
-        if rules.access().policy.is_empty() {
-            return body.clone();
-        }
-        let is_hidden = |uri: &str| rules.standing(caller, id.as_str(), uri).0 == Standing::Hidden;
-        let trimmed = match action {
-            Action::ReadDirectory => without_hidden(body, is_hidden),
-            Action::GetSkill => body.get("skill").and_then(|skill| {
-                let trimmed = without_hidden(&skill, is_hidden)?;
-                let mut object = body.object()?;
-                object.set("skill", trimmed.as_str());
-                Some(object.to_json())
-            }),
-            Action::CallTool | Action::GetPrompt => None,
-        };
-        trimmed.unwrap_or_else(|| body.clone())
     }
 
     /// The rank of the lowest level of logs that any client wants to hear, this one among them.

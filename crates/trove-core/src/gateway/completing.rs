@@ -31,7 +31,7 @@ impl Gateway {
             let standing = |uri: String| rules.standing(caller, id.as_str(), &uri).0;
             filled.uri(value).is_none_or(|uri| standing(uri) != Standing::Hidden)
         };
-        let body = with_values(&reply.body, is_shown);
+        let body = with_shown(&reply.body, is_shown);
         Reply { body: body.unwrap_or_else(|| reply.body.clone()), ..reply }
     }
 }
@@ -65,19 +65,15 @@ impl Filled {
     }
 }
 
-/// The answer with only these of its values; nothing where it has no others.
-fn with_values(body: &Json, is_shown: impl Fn(&str) -> bool) -> Option<Json> {
+/// The answer with only these of its values, alike whether it had others or not: neither how many
+/// there were nor how they were written may tell.
+fn with_shown(body: &Json, is_shown: impl Fn(&str) -> bool) -> Option<Json> {
     let mut answer = body.object()?;
     let mut completion = Object::parse(answer.get("completion")?)?;
-    let all = items(completion.get("values")?)?;
-    let is_kept = |value: &&str| string(value).is_none_or(|value| is_shown(&value));
-    let kept: Vec<&str> = all.iter().copied().filter(is_kept).collect();
-    if kept.len() == all.len() {
-        return None;
-    }
-    let values = format!("[{}]", kept.join(","));
+    let mut values = items(completion.get("values")?)?;
+    values.retain(|value| string(value).is_none_or(|value| is_shown(&value)));
+    let values = format!("[{}]", values.join(","));
     completion.set("values", values);
-    // It counts what is hidden.
     completion.remove("total");
     let completion = completion.to_text();
     answer.set("completion", completion);

@@ -296,7 +296,10 @@ impl Gateway {
             Ok(Err(SourceError::TooLarge { .. })) => Outcome::Skip(Skip::TooLarge),
             Ok(Err(_)) => Outcome::Skip(Skip::Unreadable),
             Ok(Ok(reply)) if reply.needs_input => Outcome::Skip(Skip::Unreadable),
-            Ok(Ok(reply)) => text_for_index(&reply, pending, max, &caller),
+            Ok(Ok(reply)) => {
+                let body = self.readable_by_all(source, &reply.body);
+                text_for_index(&Reply { body, ..reply }, pending, max, &caller)
+            }
         }
     }
 }

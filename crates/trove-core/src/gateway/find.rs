@@ -70,6 +70,7 @@ impl Gateway {
     async fn look_for(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
         let search = self.index.opened().await?.clone();
         self.demand.note();
+        self.catalogue.want();
         query.now = seconds(SystemTime::now());
         let wanted = query.sources.clone();
         let sight = self.sight(caller);

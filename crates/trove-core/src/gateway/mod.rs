@@ -23,6 +23,7 @@ mod resources;
 mod rules;
 mod settle;
 mod stores;
+mod trim;
 mod views;
 mod watches;
 
@@ -269,7 +270,15 @@ impl Gateway {
     /// Says which tools of ours are offered beside those of Sources.
     pub fn publish_tools(&self, book: Weak<dyn ToolBook>) {
         // Said once, when the tools are made.
-        let _ = self.tools.set(book);
+        let _ = self.tools.set(book.clone());
+        self.catalogue.adopt_own_tools(Box::new(move |servers| {
+            book.upgrade().map(|book| book.own(servers)).unwrap_or_default()
+        }));
+    }
+
+    /// Tells that other tools of ours may be offered.
+    pub(crate) fn tell_of_tools(&self) {
+        self.catalogue.tell_of_own_tools();
     }
 
     fn tool_book(&self) -> Option<Arc<dyn ToolBook>> {

@@ -63,6 +63,9 @@ impl Gateway {
         cursor: Option<&str>,
     ) -> Result<ListAnswer, AskError> {
         let asked = Asked::new(caller, "list", list.as_str());
+        if cursor.is_none_or(str::is_empty) {
+            self.catalogue.renewed().await;
+        }
         let view = self.view(caller).await;
         let cursor = cursor.filter(|cursor| !cursor.is_empty()).map(|cursor| list.place_in(cursor));
         let page = cursor.transpose().and_then(|place| view.page(list, place));
@@ -72,9 +75,15 @@ impl Gateway {
         Ok(ListAnswer { page: page?, snapshot: view.snapshot().clone() })
     }
 
+    /// Has old lists read again, and waits for them a moment.
+    pub(crate) async fn look_again(&self) {
+        self.catalogue.renewed().await;
+    }
+
     /// The whole of what a caller sees, for a door that shows it in a form of its own.
     pub async fn browse(&self, caller: &Caller) -> Arc<View> {
         let asked = Asked::new(caller, "list", List::Resources.as_str());
+        self.catalogue.renewed().await;
         let view = self.view(caller).await;
         self.settle_end(&asked, &Ok::<(), AskError>(()));
         view
@@ -121,7 +130,11 @@ impl Gateway {
             AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error }
         })?;
         let Cached { reply, fetched_at, age, hit, stale } = answer;
-        let body = match rewrite::contents(&snapshot, &source, &reply.body) {
+        let given = match route.source.is_builtin() {
+            true => reply.body.clone(),
+            false => self.readable(caller, &source, &reply.body),
+        };
+        let body = match rewrite::contents(&snapshot, &source, &given) {
             Some(body) => body,
             None if reply.needs_input => reply.body.clone(),
             None => {

@@ -4,20 +4,19 @@
 //! same with rules as without, and what is hidden is absent before anything is counted.
 
 use std::{
-    borrow::Cow,
     collections::HashMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use super::Rules;
+use super::{Rules, trim::without_hidden};
 use crate::{
     access::Standing,
     catalogue::{
         BadCursor, List, NamedEntry, PAGE_ENTRIES, Page, ResourceEntry, Snapshot, TemplateEntry,
         naming, page::cut,
     },
-    json::{Json, Object, items},
+    json::Json,
     knowledge::Picks,
     source::SourceId,
     template::Bindings,
@@ -198,23 +197,6 @@ impl View {
             List::Tools | List::Prompts => snapshot.page(list, cursor),
         }
     }
-}
-
-/// The entry of a skill, or the members of a directory, without what is hidden; nothing
-/// if nothing is.
-pub(super) fn without_hidden(entry: &Json, is_hidden: impl Fn(&str) -> bool) -> Option<Json> {
-    let mut object = entry.object()?;
-    let mut members = items(object.get_original("resources")?)?;
-    let count = members.len();
-    members.retain(|member| {
-        let uri = Object::parse(member).and_then(|m| m.get_str("uri").map(Cow::into_owned));
-        uri.is_none_or(|uri| !is_hidden(&uri))
-    });
-    if members.len() == count {
-        return None;
-    }
-    object.set("resources", format!("[{}]", members.join(",")));
-    Some(object.to_json())
 }
 
 fn pick<'a, T>(

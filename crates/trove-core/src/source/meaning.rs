@@ -1,9 +1,16 @@
 //! What a Source's refusal means. Its own word decides, where it can be told.
 //!
-//! "Not found" comes by number (-32002, or -32602 with the URI in its data) and by words under
-//! any number.
+//! "Not found" comes by number (-32002, or -32602 with the URI in its data) and by words. Under a
+//! number that says nothing of the question, words count only where they speak of what was asked
+//! for: a server that misses a host, a column or a file of its own has failed.
 
 use super::SourceError;
+use crate::uri::decode_once;
+
+/// What the state of a server says that does not let us in: it has heard nothing of who we are,
+/// or does not believe it.
+pub const ASKS_WHO: &str = "the server asks who you are";
+pub const NOT_BELIEVED: &str = "the server does not take the `Authorization` header";
 
 /// What is told in place of a cause that is not for the caller.
 pub(crate) const WITHHELD: &str = "withheld; see the gateway's log";
@@ -28,6 +35,11 @@ impl SourceError {
         of(self) == Meaning::NotFound
     }
 
+    /// Whether it says that there is nothing of this name.
+    pub fn means_absence_of(&self, uri: &str) -> bool {
+        of_read(self, Some(uri)) == Meaning::NotFound
+    }
+
     /// Whether asking again later may help whoever asked.
     pub fn may_pass(&self) -> bool {
         match of(self) {
@@ -37,11 +49,14 @@ impl SourceError {
         }
     }
 
-    /// The same without the Source's own words; nothing where it has none.
-    pub fn without_cause(&self) -> Option<SourceError> {
+    /// The same without the Source's own words; nothing where it has none. `uri` is what it was
+    /// asked for, where that is one resource.
+    pub fn without_cause(&self, uri: Option<&str>) -> Option<SourceError> {
         let withheld = || WITHHELD.to_owned();
         match self {
-            SourceError::Refused { .. } if self.means_not_found() => Some(SourceError::NotFound),
+            SourceError::Refused { .. } if of_read(self, uri) == Meaning::NotFound => {
+                Some(SourceError::NotFound)
+            }
             SourceError::Refused { code, .. } => {
                 Some(SourceError::Refused { code: *code, message: withheld(), data: None })
             }
@@ -63,13 +78,23 @@ impl SourceError {
 }
 
 const METHOD_NOT_FOUND: i64 = -32601;
-const RESOURCE_NOT_FOUND: i64 = -32002;
+pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
 const INVALID_PARAMS: i64 = -32602;
 const CANCELLED: i64 = -32800;
+/// The shortest part of a URI by which a text is known to speak of it.
+const LEAST_NAME: usize = 2;
+const TOO_MANY_REQUESTS: i64 = 429;
+/// Under these numbers whatever is missing is what was asked for.
+const TELLING: [i64; 2] = [INVALID_PARAMS, 404];
 const FORBIDDEN: [i64; 3] = [401, 403, -32003];
 
 /// What it means.
 pub(crate) fn of(error: &SourceError) -> Meaning {
+    of_read(error, None)
+}
+
+/// What it means of a read of `uri`.
+pub(crate) fn of_read(error: &SourceError, uri: Option<&str>) -> Meaning {
     match error {
         SourceError::NotFound => Meaning::NotFound,
         SourceError::TooLarge { limit } => Meaning::TooLarge(*limit),
@@ -85,9 +110,14 @@ pub(crate) fn of(error: &SourceError) -> Meaning {
                 CANCELLED => Meaning::Cancelled,
                 code if FORBIDDEN.contains(&code) => Meaning::Forbidden,
                 INVALID_PARAMS if names_uri => Meaning::NotFound,
+                TOO_MANY_REQUESTS => Meaning::Failed { is_retryable: true },
                 _ if says_forbidden(&text) => Meaning::Forbidden,
-                _ if says_not_found(&text) => Meaning::NotFound,
-                _ => Meaning::Failed { is_retryable: says_timeout(&text) },
+                code if says_not_found(&text)
+                    && (TELLING.contains(&code) || speaks_of(&text, uri)) =>
+                {
+                    Meaning::NotFound
+                }
+                _ => Meaning::Failed { is_retryable: says_later(&text) },
             }
         }
         SourceError::Unavailable { state } if is_denied(state) => Meaning::Forbidden,
@@ -130,13 +160,90 @@ fn says_forbidden(text: &str) -> bool {
     has_any(text, &words) && !text.contains("method not allowed")
 }
 
-fn says_timeout(text: &str) -> bool {
-    has_any(text, &["timed out", "timeout", "temporarily unavailable", "econnreset"])
+/// Whether words that say that something is not there speak of what was asked for: they name it,
+/// or they say nothing else.
+fn speaks_of(text: &str, uri: Option<&str>) -> bool {
+    let is_own = ["no such host", "no such column", "no such table"];
+    let is_named = uri.map(str::to_ascii_lowercase).is_some_and(|uri| {
+        names(text, &uri) || decode_once(&uri).is_some_and(|plain| names(text, &plain))
+    });
+    !has_any(text, &is_own) && (is_named || says_only(text, uri.is_some()))
+}
+
+/// Whether a text names a URI: in full, or by its last part.
+fn names(text: &str, uri: &str) -> bool {
+    let last = uri.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(uri);
+    let is_whole = |at: usize| {
+        let (before, after) = (&text[..at], &text[at + last.len()..]);
+        !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+    };
+    // A single letter stands in many a sentence, a number does not.
+    let tells = last.len() >= LEAST_NAME || last.bytes().all(|byte| byte.is_ascii_digit());
+    let is_there = || text.match_indices(last).any(|(at, _)| is_whole(at));
+    text.contains(uri) || (tells && !last.is_empty() && is_there())
+}
+
+/// Whether a text says no more than that a resource is not there. The path of a file may be
+/// anything; where the URI is known it is expected to be in it.
+fn says_only(text: &str, is_uri_known: bool) -> bool {
+    let mut said = text.trim().trim_end_matches('.');
+    while let Some((_, rest)) = said.split_once(": ").filter(|(head, _)| head.contains("error")) {
+        said = rest;
+    }
+    let begins = [
+        "resource not found",
+        "document not found",
+        "unknown resource",
+        "no such resource",
+        "no such document",
+        "no matching content found",
+        "no content found",
+    ];
+    if begins.iter().any(|words| said.starts_with(words)) {
+        return true;
+    }
+    let no_file = [
+        "enoent: no such file or directory",
+        "no such file or directory",
+        "no such file",
+        "file not found",
+    ];
+    let is_no_file = no_file
+        .iter()
+        .any(|words| said.strip_prefix(words).is_some_and(|path| path.is_empty() || !is_uri_known));
+    is_no_file || said == "not found" || is_named_missing(said)
+}
+
+/// `resource x does not exist`, with at most one word for its name.
+fn is_named_missing(said: &str) -> bool {
+    let said = ["the ", "requested "]
+        .iter()
+        .fold(said, |said, word| said.strip_prefix(word).unwrap_or(said));
+    let noun = ["resource", "file", "document"].iter().find_map(|noun| said.strip_prefix(noun));
+    let ends = ["not found", "does not exist", "doesn't exist"];
+    let name = noun.and_then(|rest| ends.iter().find_map(|end| rest.strip_suffix(end)));
+    name.is_some_and(|name| {
+        let words =
+            name.split_whitespace().filter(|word| !["was", "could", "be", "is"].contains(word));
+        name.starts_with(' ') && words.count() <= 1
+    })
+}
+
+fn says_later(text: &str) -> bool {
+    let words = [
+        "timed out",
+        "timeout",
+        "temporarily unavailable",
+        "econnreset",
+        "too many requests",
+        "rate limit",
+    ];
+    has_any(text, &words)
 }
 
 /// How the state of a server tells that it does not let us in.
 fn is_denied(state: &str) -> bool {
-    has_any(state, &["HTTP status 401", "HTTP status 403"])
+    has_any(state, &[ASKS_WHO, NOT_BELIEVED, "HTTP status 401", "HTTP status 403"])
 }
 
 /// How the state of a server tells that it cannot work as it is configured.
@@ -182,6 +289,59 @@ mod tests {
     }
 
     #[test]
+    fn words_count_where_they_speak_of_what_was_asked_for() {
+        let means = |message: &str| {
+            let message = message.to_owned();
+            let refused = SourceError::Refused { code: -32603, message, data: None };
+            of_read(&refused, Some("file:///notes/Plan.md"))
+        };
+        for message in [
+            "Resource not found",
+            "Not found.",
+            "MCP error -32603: Resource not found: 17",
+            "The requested resource was not found",
+            "Document abc does not exist",
+            "ENOENT: no such file or directory, open '/srv/notes/plan.md'",
+            "[Errno 2] No such file or directory: '/srv/notes/Plan.md'",
+            "cannot read file:///notes/Plan.md: it does not exist",
+        ] {
+            assert_eq!(means(message), Meaning::NotFound, "{message}");
+        }
+        for message in [
+            "Get \"https://api.example/plan.md\": dial tcp: lookup api.example: no such host",
+            "OperationalError: no such column: owner",
+            "config file /etc/x not found",
+            "ENOENT: no such file or directory, open '/etc/server.json'",
+            "file not found: /etc/server.json",
+            "role \"reader\" does not exist",
+        ] {
+            let failed = Meaning::Failed { is_retryable: false };
+            assert_eq!(means(message), failed, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_known_by_its_number_and_without_its_escapes() {
+        for (uri, message, is_it) in [
+            ("user://5", "User 5 not found", true),
+            ("user://5", "column 55 does not exist", false),
+            ("user://a", "a host does not exist", false),
+            ("file:///My%20Plan.md", "cannot open '/srv/my plan.md': it does not exist", true),
+        ] {
+            let refused = SourceError::Refused { code: 0, message: message.into(), data: None };
+            assert_eq!(refused.means_absence_of(uri), is_it, "{uri}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_server_that_is_asked_too_often_is_worth_asking_again() {
+        for (code, message) in [(429, ""), (-32603, "Too many requests"), (0, "rate limit hit")] {
+            let failed = Meaning::Failed { is_retryable: true };
+            assert_eq!(refused(code, message, None), failed, "{code} {message}");
+        }
+    }
+
+    #[test]
     fn what_is_not_about_the_resource_is_a_failure() {
         for (code, message) in [
             (-32601, "Method not found"),
@@ -201,6 +361,10 @@ mod tests {
         assert_eq!(refused(401, "", None), Meaning::Forbidden);
         assert_eq!(refused(-32603, "Access denied - path outside", None), Meaning::Forbidden);
         assert_eq!(refused(-32603, "Forbidden", None), Meaning::Forbidden);
+        for words in [ASKS_WHO, NOT_BELIEVED] {
+            let state = format!("not connected: {words}");
+            assert_eq!(of(&SourceError::Unavailable { state }), Meaning::Forbidden);
+        }
         let state = "waiting to try again; HTTP status 403: no".to_owned();
         assert_eq!(of(&SourceError::Unavailable { state }), Meaning::Forbidden);
         assert_eq!(refused(-32800, "cancelled", None), Meaning::Cancelled);

@@ -1,8 +1,11 @@
 //! Rules on who may see and read what hold for every question.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering::SeqCst},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+    time::Duration,
 };
 
 use trove_core::{
@@ -87,6 +90,45 @@ async fn what_is_hidden_is_absent_from_lists_reads_watches_and_completions() {
     let read =
         gateway.gateway.act(&nobody, Action::ReadDirectory, &directory, Ask::default()).await;
     assert!(matches!(read, Err(AskError::NotFound { .. })));
+}
+
+#[tokio::test]
+async fn what_is_closed_is_not_given_as_a_part_of_something_else() {
+    let (gateway, source) = guarded(&[("admin://*", false), ("staff://*", true)]).await;
+    let part = |uri: &str| format!(r#"{{"uri":"{uri}","text":"of {uri}"}}"#);
+    let parts = ["docs://a", "admin://keys", "staff://plan"].map(part);
+    source.give("docs://a", format!(r#"{{"contents":[{}]}}"#, parts.join(",")));
+    let uri = "docs://a".into();
+    let read = async |caller: &Caller| {
+        let reading = gateway.gateway.read(caller, &uri, Ask::default()).await.expect("a read");
+        reading.reply.body.as_str().to_owned()
+    };
+    let given = read(&somebody(&[])).await;
+    assert_eq!(given, r#"{"contents":[{"uri":"docs://a","text":"of docs://a"}]}"#);
+    let given = read(&somebody(&["admin"])).await;
+    assert!(given.contains("of admin://keys") && given.contains("of staff://plan"), "{given}");
+}
+
+#[tokio::test]
+async fn a_completion_does_not_tell_that_a_value_of_it_is_hidden() {
+    let srv = FakeSource::new("srv", &[]).with_templates(&["docs://{id}"]);
+    let srv = Arc::new(srv);
+    let gateway = GatewayBox::with(&[&srv]).await;
+    let rule = Rule::new("docs://secret", vec!["admin".into()], false).unwrap();
+    let policy = Policy::new(vec![rule]);
+    gateway.gateway.set_access(Access { policy, ..Access::default() });
+    let complete = async |caller: &Caller, values: &[&str]| {
+        srv.complete_with(values, Duration::ZERO);
+        let asked = r#"{"ref":{"type":"ref/resource","uri":"docs://{id}"},"argument":{"name":"id","value":""}}"#;
+        let asked = Json::parse(asked).unwrap();
+        let told = gateway.gateway.complete(caller, &asked, Ask::default()).await;
+        told.expect("values").body.as_str().to_owned()
+    };
+    let nobody = somebody(&[]);
+    let with_hidden = complete(&nobody, &["plain", "secret"]).await;
+    assert_eq!(with_hidden, complete(&nobody, &["plain"]).await);
+    let all = complete(&somebody(&["admin"]), &["plain", "secret"]).await;
+    assert!(all.contains("secret") && all.contains("\"total\":2"), "{all}");
 }
 
 #[tokio::test]

@@ -6,7 +6,11 @@ use std::{
 };
 
 use trove_core::{
-    Caller, Source as _, catalogue::Change, resource::ListsChanged, source::SourceEvent,
+    Caller, Json, Source as _,
+    catalogue::{Change, List},
+    gateway::ListAnswer,
+    resource::ListsChanged,
+    source::SourceEvent,
 };
 use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
@@ -43,6 +47,41 @@ async fn a_failing_listing_keeps_the_last_one_and_marks_it_stale() {
     a.fail_listing(false);
     tokio::time::sleep(Duration::from_secs(6)).await;
     assert!(gateway.gateway.snapshot().await.stale().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_does_not_speak_up_is_listed_again_when_somebody_wants_to_see() {
+    let silent = Arc::new(FakeSource::new("silent", &["doc:1"]).silent());
+    let speaking = Arc::new(FakeSource::new("speaking", &["doc:a"]));
+    let gateway = GatewayBox::with(&[&silent, &speaking]).await;
+    let listings = || [&silent, &speaking].map(|source| source.listings.load(Ordering::Relaxed));
+    let before = listings();
+    silent.add("doc:2");
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    assert_eq!(listings(), before, "nobody asked");
+    let caller = Caller::local();
+    let look = || gateway.gateway.list(&caller, List::Resources, None);
+    let text = |page: ListAnswer| page.page.entries.iter().map(Json::as_str).collect::<String>();
+    assert!(text(look().await.unwrap()).contains("doc:2"), "whoever asks gets what is new");
+    assert_eq!(listings(), [before[0] + 1, before[1]]);
+    look().await.unwrap();
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(listings()[0], before[0] + 1, "it is new");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_that_hangs_while_it_is_listed_again_holds_up_a_list_for_a_moment_and_once() {
+    let hangs = Arc::new(FakeSource::new("hangs", &["doc:1"]).silent());
+    let gateway = GatewayBox::with(&[&hangs]).await;
+    hangs.take_for_listings(Duration::from_secs(3600));
+    tokio::time::sleep(Duration::from_secs(60)).await;
+    let caller = Caller::local();
+    let began = tokio::time::Instant::now();
+    for _ in 0..3 {
+        let answer = gateway.gateway.list(&caller, List::Resources, None).await.unwrap();
+        assert!(answer.page.entries.iter().any(|entry| entry.as_str().contains("doc:1")));
+    }
+    assert!(began.elapsed() < Duration::from_millis(500), "{:?}", began.elapsed());
 }
 
 #[tokio::test(start_paused = true)]

@@ -2,6 +2,7 @@
 //! whoever asks may read.
 
 use std::{
+    collections::HashSet,
     sync::{Arc, atomic::Ordering},
     time::Duration,
 };
@@ -535,16 +536,53 @@ async fn a_wrong_question_is_refused_with_what_would_be_right() {
     assert_eq!(uris(&answer), ["docs://bees"], "the last day counts");
 }
 
+/// The URIs of a list by categories.
+fn listed(answer: &Value) -> Vec<&str> {
+    let all = answer["data"].as_object().unwrap_or_else(|| panic!("no list: {answer}"));
+    let entries = all.values().flat_map(|entries| entries.as_array().expect("entries"));
+    entries.filter_map(|entry| entry["uri"].as_str()).collect()
+}
+
 #[tokio::test]
 async fn a_server_has_tools_of_its_own_where_they_are_wanted() {
-    let finder = Finder::over(&[&Arc::new(library())]).await;
-    let listed = finder.call(&Caller::local(), "lib_list_resources", json!({})).await;
-    assert_eq!(uris(&listed), ["docs://bees", "docs://boats"]);
+    let finder = Finder::over(&[&Arc::new(library().with_templates(&["t://{x}"]))]).await;
+    let all = finder.call(&Caller::local(), "lib_list_resources", json!({})).await;
+    assert_eq!(listed(&all), ["docs://bees", "docs://boats", "t://{x}"]);
     let read = json!({ "uri": "docs://boats" });
     let read = finder.call(&Caller::local(), "lib_read_resource", read).await;
     assert!(read.to_string().contains("Reef the mainsail"), "{read}");
+    let part = json!({ "uri": "docs://boats", "offset": 5, "maxSize": 3 });
+    let part = finder.call(&Caller::local(), "lib_read_resource", part).await;
+    assert_eq!((&part["data"], &part["metadata"]["next_offset"]), (&json!("the"), &json!(8)));
     finder.hide("docs://bees");
     let nobody = Caller::behind(Door::Http);
-    let listed = finder.call(&nobody, "lib_list_resources", json!({})).await;
-    assert_eq!(uris(&listed), ["docs://boats"]);
+    let seen = finder.call(&nobody, "lib_list_resources", json!({})).await;
+    assert_eq!(listed(&seen), ["docs://boats", "t://{x}"]);
+}
+
+#[tokio::test]
+async fn a_list_of_one_server_keeps_to_what_holds_for_lists() {
+    let source = FakeSource::new("lib", &[]);
+    for n in 0..300 {
+        source.add(&format!("docs://{n:03}"));
+    }
+    source.add_entry(&json!({ "uri": "odd://a", "name": "red\u{1b}[31m" }));
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    let list =
+        async |arguments| finder.call(&Caller::local(), "lib_list_resources", arguments).await;
+    let first = list(json!({})).await;
+    assert!(first["nonce"].is_string() && !first.to_string().contains("\\u001b"), "{first}");
+    let mut seen: HashSet<String> = listed(&first).into_iter().map(str::to_owned).collect();
+    let next = list(json!({ "cursor": first["cursor"] })).await;
+    seen.extend(listed(&next).into_iter().map(str::to_owned));
+    assert_eq!((seen.len(), &next["cursor"]), (301, &Value::Null));
+    for cursor in ["-1", "200", "99999999999999999999999"] {
+        let refused = list(json!({ "cursor": cursor })).await;
+        assert_eq!(
+            (&refused["error"], &refused["field"]),
+            (&json!("InvalidArguments"), &json!("cursor"))
+        );
+    }
+    let short = list(json!({ "maxSize": 600 })).await;
+    assert!((1..5).contains(&listed(&short).len()), "{short}");
 }

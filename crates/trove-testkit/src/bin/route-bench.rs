@@ -138,7 +138,12 @@ fn catalogue(resources: usize, templates: usize) -> anyhow::Result<Snapshot> {
             listing.templates.extend(Template::new(Json::of(&entry)));
         }
         let source: Arc<dyn Source> = Arc::new(FakeSource::new(id, &[]));
-        members.push(Member { source, listing: Arc::new(listing), is_stale: false });
+        members.push(Member {
+            source,
+            listing: Arc::new(listing),
+            is_stale: false,
+            age: Arc::default(),
+        });
     }
     let snapshot = Snapshot::build(1, members);
     anyhow::ensure!(snapshot.resources().len() == resources, "the catalogue is not whole");
