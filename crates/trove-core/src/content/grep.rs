@@ -1,6 +1,10 @@
 //! The lines of a text that match, with their neighbours.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::{
+    borrow::Cow,
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
 use regex::{Regex, RegexBuilder};
 
@@ -22,6 +26,14 @@ const LEAD_BYTES: usize = 100;
 
 /// What stands around the parts of a long line.
 const SPARE_BYTES: usize = 32;
+
+/// How much of a long line is looked through at a time, and how much of it again with what comes
+/// next: a match that is longer than that may be missed where two such pieces meet.
+const PIECE_BYTES: usize = 64 * 1024;
+const OVERLAP_BYTES: usize = 4 * 1024;
+
+/// How long a search may take.
+pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
 
 /// How large a pattern may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +59,15 @@ pub struct GrepLimits {
     pub max_bytes: usize,
     /// How large the pattern may be.
     pub pattern: PatternLimits,
+    /// When the search must have ended.
+    pub until: Instant,
 }
 
 impl GrepLimits {
-    /// Two lines around each match, and at most `max_bytes` of output.
+    /// Two lines around each match, at most `max_bytes` of output, and the usual time.
     pub fn within(max_bytes: usize) -> GrepLimits {
-        GrepLimits { context: 2, max_bytes, pattern: PatternLimits::default() }
+        let until = Instant::now() + MAX_SEARCH_TIME;
+        GrepLimits { context: 2, max_bytes, pattern: PatternLimits::default(), until }
     }
 }
 
@@ -90,6 +105,9 @@ pub enum BadPattern {
     /// It grows too large when it is compiled.
     #[error("the pattern is too large when compiled; use smaller counted repetitions")]
     TooLarge,
+    /// The text is too much for it.
+    #[error("the search takes too long on so much text; use a simpler pattern")]
+    TooSlow,
     /// It is no pattern.
     #[error(
         "the pattern is not a regular expression of RE2 syntax: {why}; escape special characters with \\"
@@ -100,11 +118,12 @@ pub enum BadPattern {
     },
 }
 
-/// Finds the lines that match `pattern`, in time linear in the text.
+/// Finds the lines that match `pattern`, in time linear in the text. How long that is depends on
+/// the pattern too, so it ends when its time is over; it is not for threads that others wait for.
 pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult, BadPattern> {
-    let regex = compile(pattern, limits.pattern)?;
+    let finder = Finder { regex: compile(pattern, limits.pattern)?, until: limits.until };
     let mut output =
-        Output { regex: &regex, limits, result: GrepResult::default(), last: 0, is_full: false };
+        Output { finder: &finder, limits, result: GrepResult::default(), last: 0, is_full: false };
     // Lines are found once and read again only around a match, so memory is bounded by
     // the context and not by the text.
     let mut before: Vec<(usize, &str)> = Vec::new();
@@ -112,14 +131,14 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
         output.result.lines = number;
-        if regex.is_match(line) {
+        if finder.after(line, 0)?.is_some() {
             output.result.matched += 1;
-            output.show_match(&before, number, line);
+            output.show_match(&before, number, line)?;
             before.clear();
             after = limits.context;
         } else if after > 0 {
             after -= 1;
-            output.show(number, '-', line);
+            output.show(number, '-', line)?;
         } else if limits.context > 0 {
             if before.len() == limits.context {
                 before.remove(0);
@@ -130,15 +149,19 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
     Ok(output.result)
 }
 
-/// The lines that match, with their numbers; whole, in time linear in the text.
+/// The lines that match, with their numbers; whole, and in the same time.
 pub fn matching<'a>(
     text: &'a str,
     pattern: &str,
     limits: PatternLimits,
-) -> Result<impl Iterator<Item = (usize, &'a str)> + use<'a>, BadPattern> {
-    let regex = compile(pattern, limits)?;
+) -> Result<impl Iterator<Item = Result<(usize, &'a str), BadPattern>> + use<'a>, BadPattern> {
+    let until = Instant::now() + MAX_SEARCH_TIME;
+    let finder = Finder { regex: compile(pattern, limits)?, until };
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
-    Ok(lines.filter(move |(_, line)| regex.is_match(line)))
+    Ok(lines.filter_map(move |(number, line)| match finder.after(line, 0) {
+        Ok(found) => found.map(|_| Ok((number, line))),
+        Err(error) => Some(Err(error)),
+    }))
 }
 
 fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
@@ -161,8 +184,38 @@ fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
     })
 }
 
+/// Looks for matches until its time is over.
+struct Finder {
+    regex: Regex,
+    until: Instant,
+}
+
+impl Finder {
+    /// Where the first match that begins at `from` or later is known to be one, which is at its
+    /// end or before. Asked again from there on, it goes over a line once.
+    fn after(&self, line: &str, from: usize) -> Result<Option<usize>, BadPattern> {
+        let mut start = from;
+        loop {
+            if Instant::now() >= self.until {
+                return Err(BadPattern::TooSlow);
+            }
+            let end = line.floor_char_boundary(start + PIECE_BYTES);
+            let found = self.regex.shortest_match_at(&line[..end], start);
+            let is_last = end == line.len();
+            // What ends with the piece may only seem to be the end of the line.
+            if let Some(found) = found.filter(|found| is_last || *found < end) {
+                return Ok(Some(found));
+            }
+            if is_last {
+                return Ok(None);
+            }
+            start = line.floor_char_boundary(end - OVERLAP_BYTES);
+        }
+    }
+}
+
 struct Output<'r> {
-    regex: &'r Regex,
+    finder: &'r Finder,
     limits: GrepLimits,
     result: GrepResult,
     /// The number of the last line shown.
@@ -172,12 +225,17 @@ struct Output<'r> {
 }
 
 impl Output<'_> {
-    fn show_match(&mut self, before: &[(usize, &str)], number: usize, line: &str) {
+    fn show_match(
+        &mut self,
+        before: &[(usize, &str)],
+        number: usize,
+        line: &str,
+    ) -> Result<(), BadPattern> {
         let (length, last) = (self.result.text.len(), self.last);
         for (number, line) in before {
-            self.show(*number, '-', line);
+            self.show(*number, '-', line)?;
         }
-        self.show(number, ':', line);
+        self.show(number, ':', line)?;
         if self.is_full {
             // Neighbours of a match that does not fit say nothing.
             self.result.text.truncate(length);
@@ -185,12 +243,13 @@ impl Output<'_> {
         } else {
             self.result.shown += 1;
         }
+        Ok(())
     }
 
     /// Shows a line if it fits; nothing more is shown after one that does not.
-    fn show(&mut self, number: usize, mark: char, line: &str) {
+    fn show(&mut self, number: usize, mark: char, line: &str) -> Result<(), BadPattern> {
         if self.is_full {
-            return;
+            return Ok(());
         }
         let text = &mut self.result.text;
         let length = text.len();
@@ -198,7 +257,7 @@ impl Output<'_> {
             text.push_str("--\n");
         }
         let room = self.limits.max_bytes.saturating_sub(text.len());
-        let (excerpt, is_partial) = excerpt(self.regex, line, room);
+        let (excerpt, is_partial) = excerpt(self.finder, line, room)?;
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{number}{mark}{excerpt}");
         if text.len() > self.limits.max_bytes {
@@ -208,18 +267,22 @@ impl Output<'_> {
             self.result.is_partial |= is_partial;
         }
         self.last = number;
+        Ok(())
     }
 }
 
 /// A line, or the parts of a long one around its matches, as many as fit into `room`; and
 /// whether there are more.
-fn excerpt<'a>(regex: &Regex, line: &'a str, room: usize) -> (Cow<'a, str>, bool) {
+fn excerpt<'a>(
+    finder: &Finder,
+    line: &'a str,
+    room: usize,
+) -> Result<(Cow<'a, str>, bool), BadPattern> {
     if line.len() <= MAX_LINE_BYTES {
-        return (line.into(), false);
+        return Ok((line.into(), false));
     }
     let (mut text, mut end) = (String::new(), 0);
-    let mut matches = regex.find_iter(line).map(|found| found.start());
-    let mut next = Some(matches.next().unwrap_or(0));
+    let mut next = Some(finder.after(line, 0)?.unwrap_or(0));
     while let Some(found) = next {
         let start = line.floor_char_boundary(found.saturating_sub(LEAD_BYTES)).max(end);
         let part_end = line.floor_char_boundary(start + MAX_LINE_BYTES);
@@ -230,10 +293,10 @@ fn excerpt<'a>(regex: &Regex, line: &'a str, room: usize) -> (Cow<'a, str>, bool
         text.push_str(if start > end { "…" } else { "" });
         text.push_str(&line[start..part_end]);
         end = part_end;
-        next = matches.find(|found| *found >= end);
+        next = finder.after(line, end)?;
     }
     text.push_str(if end < line.len() { "…" } else { "" });
-    (text.into(), next.is_some())
+    Ok((text.into(), next.is_some()))
 }
 
 #[cfg(test)]
@@ -288,6 +351,33 @@ mod tests {
         let close = format!("{}{}", "needle ".repeat(200), "x".repeat(2000));
         let found = grep(&close, "needle", GrepLimits::within(20_000)).unwrap();
         assert_eq!((found.text.matches("needle").count(), found.is_truncated()), (200, false));
+    }
+
+    #[test]
+    fn a_match_is_found_wherever_it_is_in_a_very_long_line() {
+        for at in
+            [0, PIECE_BYTES - 3, PIECE_BYTES + 1, 2 * PIECE_BYTES - OVERLAP_BYTES - 3, 300_000]
+        {
+            let text = format!("{}needle{}", "x".repeat(at), "x".repeat(300_000 - at));
+            let found = grep(&text, "n[de]+le", GrepLimits::within(10_000)).unwrap();
+            assert!(found.text.contains("needle") && found.text.len() < 600, "{at}: {found:?}");
+            // The end of a piece is no end of a line.
+            let ends = grep(&text, "x$|q", GrepLimits::within(10_000)).unwrap();
+            assert_eq!(ends.matched, usize::from(at < 300_000), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_takes_too_long_is_given_up() {
+        // Every letter is a match, and each could go on to the end of the line.
+        let line = "a".repeat(1_000_000);
+        let found = grep(&line, "a.*b|a", GrepLimits::within(1_000_000)).unwrap();
+        assert_eq!((found.matched, found.shown), (1, 1));
+        // Large patterns take long for every byte.
+        let lines = format!("{}\n", "ab".repeat(200)).repeat(25_000);
+        let limits = GrepLimits { until: Instant::now(), ..GrepLimits::within(1_000) };
+        let slow = grep(&lines, "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}", limits);
+        assert_eq!(slow, Err(BadPattern::TooSlow));
     }
 
     #[test]

@@ -20,8 +20,8 @@ pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
 pub use escape::{escape_controls, escape_line};
 pub use grep::{
-    BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, PatternLimits, grep,
-    matching,
+    BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_TIME,
+    PatternLimits, grep, matching,
 };
 pub use kind::{Form, ImageFormat, Kind, sniff};
 pub use summary::{MAX_ARCHIVE_ENTRIES, image_size, summarise};

@@ -1,97 +1,282 @@
 //! Arguments checked against the schema that was published: what is refused is named,
 //! with what came and what is allowed.
 
-use serde_json::{Map, Value};
+use std::fmt;
+
+use serde_json::{Map, Number, Value};
 
 use super::{outcome::Failure, schema::TAKES_ANYTHING};
-use crate::content::escape_line;
+use crate::{content::escape_line, json::Json};
 
 /// The ends of a range of dates, and the names of the range itself.
 const RANGE: [&str; 2] = ["after", "before"];
 const RANGE_NAMES: [&str; 2] = ["dateRange", "date_range"];
-/// How much of a wrong value is repeated.
+/// How much of a wrong name or value is repeated.
 const MAX_SHOWN: usize = 60;
 
-/// The arguments under their own names, or why they are refused.
-pub(super) fn check(arguments: Value, schema: &Value) -> Result<Value, Failure> {
-    let Value::Object(given) = arguments else {
-        return Err(Failure::arguments(format!(
-            "the arguments must be an object, not {}",
-            shown(&arguments)
-        )));
+/// The arguments as they came, under the names they were given.
+pub(super) fn given(arguments: Option<&Json>) -> Result<Map<String, Value>, Failure> {
+    let mut all = Map::new();
+    // Some clients send null for nothing.
+    let Some(text) = arguments.filter(|text| text.as_str().trim() != "null") else {
+        return Ok(all);
     };
-    let none = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
-    let mut taken = Map::new();
-    for (name, value) in flattened(given, properties)? {
-        let Some(own) = own_name(&name, properties) else { return Err(unknown(&name, properties)) };
-        let property = &properties[own];
-        // Some clients send null for what is left out.
-        if value.is_null() && property.get(TAKES_ANYTHING).is_none() {
-            continue;
-        }
-        let value = whole(value, property);
-        check_value(own, &value, property)?;
-        if taken.insert(own.to_owned(), value).is_some() {
-            return Err(Failure::arguments(format!("`{own}` is given twice")));
+    let Some(object) = text.object() else {
+        let message = format!("the arguments must be an object, not {}", shown(text.as_str()));
+        return Err(Failure::arguments(message));
+    };
+    for (name, value) in object.iter() {
+        let value = serde_json::from_str(value).map_err(|error| unreadable(name, &error))?;
+        if all.insert(name.to_owned(), value).is_some() {
+            return Err(given_twice(name));
         }
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
-    for name in required.filter_map(Value::as_str) {
-        if !taken.contains_key(name) {
-            let says = describe(&properties[name]);
-            return Err(
-                Failure::arguments(format!("`{name}` is missing: {says}")).with("field", name)
+    Ok(all)
+}
+
+/// What a tool takes, made once of the schema that was published.
+pub(super) struct Shape {
+    properties: Vec<Property>,
+    /// A range of dates is among them.
+    has_range: bool,
+}
+
+struct Property {
+    name: String,
+    snake_case: String,
+    description: String,
+    is_required: bool,
+    kind: Kind,
+}
+
+enum Kind {
+    Anything,
+    OneOf(Vec<String>),
+    Text { most: Option<u64> },
+    Texts { most: Option<u64> },
+    Flag,
+    Whole(Bounds),
+    Number(Bounds),
+}
+
+struct Bounds {
+    least: Option<Number>,
+    most: Option<Number>,
+}
+
+impl Shape {
+    /// What a schema says.
+    pub(super) fn of(schema: &Value) -> Shape {
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
+        let all = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let properties = all.map(|(name, property)| Property {
+            name: name.clone(),
+            snake_case: snake_case(name),
+            description: text(property, "description").unwrap_or("see the schema").to_owned(),
+            is_required: is_required(name),
+            kind: Kind::of(property),
+        });
+        let properties: Vec<Property> = properties.collect();
+        let has = |name: &&str| properties.iter().any(|property| property.name == **name);
+        Shape { has_range: RANGE.iter().all(has), properties }
+    }
+
+    /// The arguments under their own names, or why they are refused.
+    pub(super) fn check(&self, given: Map<String, Value>) -> Result<Value, Failure> {
+        let mut taken = Map::new();
+        for (name, value) in self.flattened(given)? {
+            let property = self.property(&name).ok_or_else(|| self.unknown(&name))?;
+            // Some clients send null for what is left out.
+            if value.is_null() && !matches!(property.kind, Kind::Anything) {
+                continue;
+            }
+            let value = property.kind.whole(value);
+            property.check(&value)?;
+            if taken.insert(property.name.clone(), value).is_some() {
+                return Err(given_twice(&property.name));
+            }
+        }
+        let mut required = self.properties.iter().filter(|property| property.is_required);
+        match required.find(|property| !taken.contains_key(&property.name)) {
+            Some(Property { name, description, .. }) => {
+                let message = format!("`{name}` is missing: {description}");
+                Err(Failure::arguments(message).with("field", name.as_str()))
+            }
+            None => Ok(Value::Object(taken)),
+        }
+    }
+
+    /// The property a name means: itself, or in snake_case for camelCase.
+    fn property(&self, name: &str) -> Option<&Property> {
+        let exact = self.properties.iter().find(|property| property.name == name);
+        exact.or_else(|| self.properties.iter().find(|property| property.snake_case == name))
+    }
+
+    /// Schemas are flat, because some clients understand no others. A range of dates may also
+    /// come as the one object that it is elsewhere.
+    fn flattened(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
+        if !self.has_range {
+            return Ok(given);
+        }
+        let mut names = RANGE_NAMES.iter();
+        let named = names.find_map(|name| given.remove(*name).map(|value| (*name, value)));
+        let Some((name, value)) = named.filter(|(_, value)| !value.is_null()) else {
+            return Ok(given);
+        };
+        let Value::Object(range) = value else {
+            let message = format!("`{name}` must be an object with `after` and `before`");
+            return Err(Failure::arguments(message).with("field", name));
+        };
+        for (end, date) in range {
+            if !RANGE.contains(&end.as_str()) {
+                let message = format!("`{name}` has `after` and `before`, not `{}`", short(&end));
+                return Err(Failure::arguments(message).with("field", name));
+            }
+            if given.insert(end.clone(), date).is_some() {
+                return Err(given_twice(&end));
+            }
+        }
+        Ok(given)
+    }
+
+    fn unknown(&self, name: &str) -> Failure {
+        let shown = short(name);
+        let allowed: Vec<&str> = self.properties.iter().map(|it| it.name.as_str()).collect();
+        let near = allowed.iter().find(|own| strsim::damerau_levenshtein(own, &shown) <= 2);
+        let hint = near.map(|own| format!("; did you mean `{own}`?")).unwrap_or_default();
+        let message = match allowed.len() {
+            0 => format!("`{shown}` is not an argument: this tool takes none"),
+            _ => format!("`{shown}` is not an argument; allowed are {}{hint}", list(&allowed)),
+        };
+        Failure::arguments(message).with("field", shown).with("allowed", allowed)
+    }
+}
+
+impl Property {
+    fn check(&self, value: &Value) -> Result<(), Failure> {
+        match &self.kind {
+            Kind::Anything => Ok(()),
+            Kind::OneOf(words) => {
+                let is_one = value.as_str().is_some_and(|word| words.iter().any(|it| it == word));
+                let words = || words.iter().map(String::as_str).collect::<Vec<_>>();
+                let wrong = || self.wrong(&format!("one of {}", list(&words())), value);
+                if is_one { Ok(()) } else { Err(wrong().with("allowed", words())) }
+            }
+            Kind::Text { most } => match value.as_str() {
+                Some(text) => self.check_count(text.chars().count(), *most, "characters"),
+                None => Err(self.wrong("a string", value)),
+            },
+            Kind::Texts { most } => match value.as_array() {
+                Some(all) if all.iter().all(Value::is_string) => {
+                    self.check_count(all.len(), *most, "elements")
+                }
+                _ => Err(self.wrong("a list of strings", value)),
+            },
+            Kind::Flag if value.is_boolean() => Ok(()),
+            Kind::Flag => Err(self.wrong("true or false", value)),
+            Kind::Whole(bounds) if value.is_i64() || value.is_u64() => {
+                self.check_bounds(value, bounds)
+            }
+            Kind::Whole(bounds) => Err(self.wrong(&format!("a whole number{bounds}"), value)),
+            Kind::Number(bounds) if value.is_number() => self.check_bounds(value, bounds),
+            Kind::Number(bounds) => Err(self.wrong(&format!("a number{bounds}"), value)),
+        }
+    }
+
+    fn check_count(&self, count: usize, most: Option<u64>, what: &str) -> Result<(), Failure> {
+        let name = self.name.as_str();
+        match most.filter(|most| count as u64 > *most) {
+            None => Ok(()),
+            Some(most) => {
+                let message = format!("`{name}` has {count} {what}; at most {most} are allowed");
+                Err(Failure::arguments(message).with("field", name))
+            }
+        }
+    }
+
+    fn check_bounds(&self, value: &Value, bounds: &Bounds) -> Result<(), Failure> {
+        let number = value.as_f64().unwrap_or(f64::NAN);
+        let bound = |bound: &Option<Number>| bound.as_ref().and_then(Number::as_f64);
+        let fits = bound(&bounds.least).is_none_or(|least| number >= least)
+            && bound(&bounds.most).is_none_or(|most| number <= most);
+        if fits { Ok(()) } else { Err(self.wrong(&format!("a number{bounds}"), value)) }
+    }
+
+    fn wrong(&self, allowed: &str, value: &Value) -> Failure {
+        let name = self.name.as_str();
+        let message = format!("`{name}` must be {allowed}, not {}", shown(&value.to_string()));
+        Failure::arguments(message).with("field", name)
+    }
+}
+
+impl Kind {
+    fn of(property: &Value) -> Kind {
+        let count = |key: &str| property.get(key).and_then(Value::as_u64);
+        if property.get(TAKES_ANYTHING).is_some() {
+            return Kind::Anything;
+        }
+        if let Some(words) = property.get("enum").and_then(Value::as_array) {
+            return Kind::OneOf(
+                words.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
             );
         }
+        match text(property, "type") {
+            Some("string") => Kind::Text { most: count("maxLength") },
+            Some("array") => Kind::Texts { most: count("maxItems") },
+            Some("boolean") => Kind::Flag,
+            Some("integer") => Kind::Whole(Bounds::of(property)),
+            Some("number") => Kind::Number(Bounds::of(property)),
+            Some(_) | None => Kind::Anything,
+        }
     }
-    Ok(Value::Object(taken))
-}
 
-/// Schemas are flat, because some clients understand no others. A range of dates may also
-/// come as the one object that it is elsewhere.
-fn flattened(
-    mut given: Map<String, Value>,
-    properties: &Map<String, Value>,
-) -> Result<Map<String, Value>, Failure> {
-    if !RANGE.iter().all(|end| properties.contains_key(*end)) {
-        return Ok(given);
-    }
-    let named = RANGE_NAMES.iter().find_map(|name| given.remove(*name).map(|value| (*name, value)));
-    let Some((name, value)) = named.filter(|(_, value)| !value.is_null()) else { return Ok(given) };
-    let Value::Object(range) = value else {
-        let message = format!("`{name}` must be an object with `after` and `before`");
-        return Err(Failure::arguments(message).with("field", name));
-    };
-    for (end, date) in range {
-        if !RANGE.contains(&end.as_str()) {
-            let other = escape_line(&end).chars().take(MAX_SHOWN).collect::<String>();
-            let message = format!("`{name}` has `after` and `before`, not `{other}`");
-            return Err(Failure::arguments(message).with("field", name));
+    /// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.
+    fn whole(&self, value: Value) -> Value {
+        let is_whole = matches!(self, Kind::Whole(_));
+        match value.as_f64().filter(|_| is_whole && value.is_f64()) {
+            // Beyond this a float no longer tells whole numbers apart.
+            Some(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
+                format!("{number:.0}").parse::<i64>().map_or(value, Value::from)
+            }
+            _ => value,
         }
-        if given.insert(end.clone(), date).is_some() {
-            return Err(Failure::arguments(format!("`{end}` is given twice")).with("field", end));
-        }
-    }
-    Ok(given)
-}
-
-/// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.
-fn whole(value: Value, property: &Value) -> Value {
-    let is_integer = property.get("type").and_then(Value::as_str) == Some("integer");
-    match value.as_f64().filter(|_| is_integer && value.is_f64()) {
-        // Beyond this a float no longer tells whole numbers apart.
-        Some(number) if number.fract() == 0.0 && number.abs() < 9.0e15 => {
-            format!("{number:.0}").parse::<i64>().map_or(value, Value::from)
-        }
-        _ => value,
     }
 }
 
-/// The property a name means: itself, or in snake_case for camelCase.
-fn own_name<'a>(name: &str, properties: &'a Map<String, Value>) -> Option<&'a str> {
-    let exact = properties.get_key_value(name).map(|(own, _)| own.as_str());
-    exact.or_else(|| properties.keys().find(|own| snake_case(own) == name).map(String::as_str))
+impl Bounds {
+    fn of(property: &Value) -> Bounds {
+        let bound = |key: &str| property.get(key).and_then(Value::as_number).cloned();
+        Bounds { least: bound("minimum"), most: bound("maximum") }
+    }
+}
+
+impl fmt::Display for Bounds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.least, &self.most) {
+            (Some(least), Some(most)) => write!(f, " from {least} to {most}"),
+            (Some(least), None) => write!(f, " of at least {least}"),
+            (None, Some(most)) => write!(f, " of at most {most}"),
+            (None, None) => Ok(()),
+        }
+    }
+}
+
+/// JSON that no value can be made of: half of a surrogate pair, a number beyond all bounds.
+fn unreadable(name: &str, error: &serde_json::Error) -> Failure {
+    let (name, error) = (short(name), error.to_string());
+    let why = error.split(" at line").next().unwrap_or(&error);
+    let message = format!("`{name}` cannot be read: {why}");
+    Failure::arguments(message).with("field", name)
+}
+
+fn given_twice(name: &str) -> Failure {
+    let name = short(name);
+    Failure::arguments(format!("`{name}` is given twice")).with("field", name)
+}
+
+fn text<'a>(property: &'a Value, key: &str) -> Option<&'a str> {
+    property.get(key).and_then(Value::as_str)
 }
 
 fn snake_case(name: &str) -> String {
@@ -105,104 +290,17 @@ fn snake_case(name: &str) -> String {
     out
 }
 
-fn unknown(name: &str, properties: &Map<String, Value>) -> Failure {
-    let shown = escape_line(name).chars().take(MAX_SHOWN).collect::<String>();
-    let allowed: Vec<&str> = properties.keys().map(String::as_str).collect();
-    let near = allowed.iter().find(|own| strsim::damerau_levenshtein(own, &shown) <= 2);
-    let hint = near.map(|own| format!("; did you mean `{own}`?")).unwrap_or_default();
-    let message = match allowed.len() {
-        0 => format!("`{shown}` is not an argument: this tool takes none"),
-        _ => format!("`{shown}` is not an argument; allowed are {}{hint}", list(&allowed)),
-    };
-    Failure::arguments(message).with("field", shown).with("allowed", allowed)
-}
-
-fn check_value(name: &str, value: &Value, property: &Value) -> Result<(), Failure> {
-    if property.get(TAKES_ANYTHING).is_some() {
-        return Ok(());
-    }
-    let wrong = |allowed: String| {
-        let message = format!("`{name}` must be {allowed}, not {}", shown(value));
-        Failure::arguments(message).with("field", name)
-    };
-    if let Some(words) = property.get("enum").and_then(Value::as_array) {
-        let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-        let is_one = value.as_str().is_some_and(|word| words.contains(&word));
-        let allowed = || format!("one of {}", list(&words));
-        return if is_one { Ok(()) } else { Err(wrong(allowed()).with("allowed", words)) };
-    }
-    match property.get("type").and_then(Value::as_str) {
-        Some("string") if value.is_string() => check_length(name, value, property),
-        Some("boolean") if value.is_boolean() => Ok(()),
-        Some("integer") if value.is_i64() || value.is_u64() => check_range(value, property, wrong),
-        Some("number") if value.is_number() => check_range(value, property, wrong),
-        Some("array") if value.as_array().is_some_and(|all| all.iter().all(Value::is_string)) => {
-            check_count(name, value, property)
-        }
-        Some("string") => Err(wrong("a string".to_owned())),
-        Some("boolean") => Err(wrong("true or false".to_owned())),
-        Some("integer") => Err(wrong(format!("a whole number{}", range(property)))),
-        Some("number") => Err(wrong(format!("a number{}", range(property)))),
-        Some("array") => Err(wrong("a list of strings".to_owned())),
-        Some(_) | None => Ok(()),
-    }
-}
-
-fn check_length(name: &str, value: &Value, property: &Value) -> Result<(), Failure> {
-    let limit = property.get("maxLength").and_then(Value::as_u64);
-    let length = value.as_str().map_or(0, |text| text.chars().count() as u64);
-    match limit {
-        Some(limit) if length > limit => Err(Failure::arguments(format!(
-            "`{name}` has {length} characters; at most {limit} are allowed"
-        ))
-        .with("field", name)),
-        _ => Ok(()),
-    }
-}
-
-fn check_count(name: &str, value: &Value, property: &Value) -> Result<(), Failure> {
-    let limit = property.get("maxItems").and_then(Value::as_u64);
-    let count = value.as_array().map_or(0, Vec::len) as u64;
-    match limit {
-        Some(limit) if count > limit => Err(Failure::arguments(format!(
-            "`{name}` has {count} elements; at most {limit} are allowed"
-        ))
-        .with("field", name)),
-        _ => Ok(()),
-    }
-}
-
-fn check_range(
-    value: &Value,
-    property: &Value,
-    wrong: impl Fn(String) -> Failure,
-) -> Result<(), Failure> {
-    let bound = |key: &str| property.get(key).and_then(Value::as_f64);
-    let number = value.as_f64().unwrap_or(f64::NAN);
-    let fits = bound("minimum").is_none_or(|least| number >= least)
-        && bound("maximum").is_none_or(|most| number <= most);
-    if fits { Ok(()) } else { Err(wrong(format!("a number{}", range(property)))) }
-}
-
-fn range(property: &Value) -> String {
-    match (property.get("minimum"), property.get("maximum")) {
-        (Some(least), Some(most)) => format!(" from {least} to {most}"),
-        (Some(least), None) => format!(" of at least {least}"),
-        (None, Some(most)) => format!(" of at most {most}"),
-        (None, None) => String::new(),
-    }
-}
-
-fn describe(property: &Value) -> &str {
-    property.get("description").and_then(Value::as_str).unwrap_or("see the schema")
-}
-
 fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-fn shown(value: &Value) -> String {
-    let text = value.to_string();
+/// A name that somebody gave.
+fn short(name: &str) -> String {
+    escape_line(name).chars().take(MAX_SHOWN).collect()
+}
+
+/// A value that somebody gave.
+fn shown(text: &str) -> String {
     let short: String = text.chars().take(MAX_SHOWN).collect();
     let more = if short.len() < text.len() { "…" } else { "" };
     format!("{}{more}", escape_line(&short))
@@ -228,6 +326,26 @@ mod tests {
         })
     }
 
+    /// As they come, in a text.
+    fn check(arguments: &Value) -> Result<Value, Failure> {
+        Shape::of(&schema()).check(given(Some(&Json::of(arguments)))?)
+    }
+
+    #[test]
+    fn what_no_value_can_be_made_of_is_named() {
+        for (field, value) in [("term", r#""\ud800""#), ("maxSize", "1e999"), ("x\u{1b}", "-1e999")]
+        {
+            let text = format!("{{{}:{value}}}", crate::json::quote(field));
+            let failure = given(Some(&Json::parse(text).unwrap())).unwrap_err();
+            let field = escape_line(field);
+            assert_eq!(failure.field(), Some(field.as_ref()));
+            let said = format!("`{field}` cannot be read");
+            assert!(failure.message().starts_with(&said), "{}", failure.message());
+        }
+        let twice = Json::parse(r#"{"x":1,"y":2,"x":1}"#.to_owned()).unwrap();
+        assert_eq!(given(Some(&twice)).unwrap_err().message(), "`x` is given twice");
+    }
+
     #[test]
     fn wrong_arguments_are_named_with_what_came_and_what_is_allowed() {
         for (arguments, said) in [
@@ -241,28 +359,28 @@ mod tests {
             (json!({"term": "a", "tags": [1]}), "`tags` must be a list of strings"),
             (json!({"term": "a", "tags": ["a", "b", "c"]}), "at most 2"),
             (json!({"term": "abcdef"}), "at most 5"),
-            (json!([1]), "must be an object"),
+            (json!([1]), "must be an object, not [1]"),
         ] {
-            let failure = check(arguments, &schema()).unwrap_err();
+            let failure = check(&arguments).unwrap_err();
             assert!(failure.message().contains(said), "{} lacks {said}", failure.message());
         }
     }
 
     #[test]
     fn snake_case_is_taken_for_camel_case_and_null_for_nothing() {
-        let given = json!({"term": "a", "max_size": 3, "format": null, "value": null});
-        let taken = check(given, &schema()).unwrap();
+        let arguments = json!({"term": "a", "max_size": 3, "format": null, "value": null});
+        let taken = check(&arguments).unwrap();
         assert_eq!(taken, json!({"term": "a", "maxSize": 3, "value": null}));
-        let float = check(json!({"term": "a", "maxSize": 3.0}), &schema()).unwrap();
+        let float = check(&json!({"term": "a", "maxSize": 3.0})).unwrap();
         assert_eq!(float, json!({"term": "a", "maxSize": 3}));
-        assert!(check(json!({"term": "a", "maxSize": 3.5}), &schema()).is_err());
+        assert!(check(&json!({"term": "a", "maxSize": 3.5})).is_err());
         let twice = json!({"term": "a", "max_size": 3, "maxSize": 4});
-        assert!(check(twice, &schema()).unwrap_err().message().contains("given twice"));
+        assert!(check(&twice).unwrap_err().message().contains("given twice"));
     }
 
     #[test]
     fn a_huge_wrong_value_is_not_repeated() {
-        let failure = check(json!({"term": ["x".repeat(100_000)]}), &schema()).unwrap_err();
+        let failure = check(&json!({"term": ["x".repeat(100_000)]})).unwrap_err();
         assert!(failure.message().len() < 200, "{}", failure.message().len());
     }
 }

@@ -1,7 +1,8 @@
 //! The one path of every call: find, parse, consent, run, wrap, log.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     panic::AssertUnwindSafe,
     sync::{Arc, Weak},
     time::SystemTime,
@@ -14,11 +15,13 @@ use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::{
-    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
+    Effect, Prefix, TOOLS, ToolSpec, Toolset,
+    advice::Mentioned,
+    arguments,
     consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
-    outcome::{Class, Failure, Given, Mentioned, Outcome},
+    outcome::{Class, Failure, Given, Outcome},
     per_server, schema, settle,
 };
 use crate::{
@@ -27,7 +30,8 @@ use crate::{
     content::PatternLimits,
     gateway::Gateway,
     json::Json,
-    source::{Ask, Reply},
+    resource::OwnTools,
+    source::{Ask, Reply, SourceId},
 };
 
 /// What the settings say about tools.
@@ -100,6 +104,8 @@ pub struct Tools {
     offered: ArcSwap<Offered>,
     /// What discovery showed last, kept as long as the catalogue stays.
     pub(super) discoveries: super::get_resource::Discoveries,
+    /// Who searches long texts.
+    pub(super) turns: super::get_resource::Turns,
 }
 
 struct Offered {
@@ -112,6 +118,7 @@ struct OfferedTool {
     spec: &'static ToolSpec,
     name: String,
     schema: Value,
+    takes: arguments::Shape,
     entry: Json,
 }
 
@@ -119,9 +126,9 @@ impl OfferedTool {
     /// The arguments of a call as the tool takes them. One that destroys is refused first if its
     /// word is missing: whoever calls must know that, whatever else is wrong.
     fn parse(&self, arguments: Option<&Json>) -> Result<Value, Failure> {
-        let given = given(arguments)?;
+        let given = arguments::given(arguments)?;
         consent::expect_word(self.spec, &given)?;
-        arguments::check(given, &self.schema)
+        self.takes.check(given)
     }
 }
 
@@ -172,6 +179,17 @@ impl<'a> Call<'a> {
         Call { caller, ..*self }
     }
 
+    /// The same call, made for a client that needs this much of the bridge.
+    pub(super) fn needing(&self, need: Need) -> Call<'a> {
+        Call { need, ..*self }
+    }
+
+    /// Whether a question of a Source can go back to the client, as long as nothing was asked.
+    pub(super) fn passes_questions_on(&self) -> bool {
+        let ask = self.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        ask.capabilities.is_some()
+    }
+
     /// What travels to a Source beside the operation; the first time all there is, then
     /// nothing.
     pub(super) fn ask(&self) -> Ask {
@@ -214,6 +232,7 @@ impl Tools {
             table,
             offered: ArcSwap::from_pointee(Offered::new(settings, table)),
             discoveries: super::get_resource::Discoveries::default(),
+            turns: super::get_resource::Turns::default(),
         }
     }
 
@@ -221,6 +240,7 @@ impl Tools {
     pub fn configure(&self, settings: Settings) {
         if self.offered.load().settings != settings {
             self.offered.store(Arc::new(Offered::new(settings, self.table)));
+            self.gateway.tell_of_tools();
         }
     }
 
@@ -344,25 +364,8 @@ async fn run_per_server(
     arguments: Option<&Json>,
     call: &Call<'_>,
 ) -> Result<Outcome, Failure> {
-    let arguments = arguments::check(given(arguments)?, &per_server::schema_of(&meant))?;
+    let arguments = per_server::takes(&meant).check(arguments::given(arguments)?)?;
     per_server::run(meant, arguments, call).await
-}
-
-/// The arguments as values.
-fn given(arguments: Option<&Json>) -> Result<Value, Failure> {
-    match arguments {
-        None => Ok(json!({})),
-        // Some clients send null for nothing.
-        Some(text) if text.as_str().trim() == "null" => Ok(json!({})),
-        Some(text) => {
-            let twice = text.object().and_then(|all| all.any_given_twice().map(str::to_owned));
-            if let Some(field) = twice {
-                let message = format!("`{field}` is given twice");
-                return Err(Failure::arguments(message).with("field", field));
-            }
-            text.to().map_err(|_| Failure::arguments("the arguments are not JSON"))
-        }
-    }
 }
 
 impl ToolBook for Tools {
@@ -394,6 +397,10 @@ impl ToolBook for Tools {
         let entries = self.of_servers();
         let entry = entries.iter().find(|entry| entry.get_str("name").as_deref() == Some(name));
         entry.and_then(per_server::document)
+    }
+
+    fn own(&self, servers: &[&SourceId]) -> OwnTools {
+        self.offered.load().own(self.has_guide(), servers)
     }
 
     fn offers(&self, toolset: &str) -> bool {
@@ -453,6 +460,24 @@ impl Offered {
         })
     }
 
+    /// What is offered beside these servers, to whoever needs all of it.
+    fn own(&self, has_guide: bool, servers: &[&SourceId]) -> OwnTools {
+        let is_left_out = self.leaves_out(has_guide);
+        let is_offered = |n: &usize| !is_left_out(self.tools[*n].spec.toolset);
+        let callable = self.by_name.iter().filter(|(_, n)| is_offered(n));
+        let mut names: HashSet<String> = callable.map(|(name, _)| name.clone()).collect();
+        let mut hasher = DefaultHasher::new();
+        for n in (0..self.tools.len()).filter(|n| is_offered(n)) {
+            self.tools[n].entry.as_bytes().hash(&mut hasher);
+        }
+        // It decides who is shown which of them.
+        self.settings.bridge.hash(&mut hasher);
+        if self.settings.toolsets.contains(&Toolset::PerServer) {
+            names.extend(per_server::names(servers));
+        }
+        OwnTools { names, print: hasher.finish() }
+    }
+
     /// Which groups are not offered though they are set: unless somebody wrote them down, those
     /// of the guide go with it.
     fn leaves_out(&self, has_guide: bool) -> impl Fn(Toolset) -> bool + use<> {
@@ -472,7 +497,8 @@ impl Offered {
             for alias in spec.aliases {
                 by_name.entry(finish(alias)).or_insert(tools.len());
             }
-            tools.push(OfferedTool { spec, name, schema, entry });
+            let takes = arguments::Shape::of(&schema);
+            tools.push(OfferedTool { spec, name, schema, takes, entry });
         }
         Offered { settings, tools, by_name }
     }

@@ -2,7 +2,7 @@
 //! person, the person's yes to exactly these arguments.
 
 use aws_lc_rs::digest::{SHA256, digest};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{
     ToolSpec,
@@ -18,7 +18,7 @@ use crate::{
 const QUESTION: &str = "consent";
 
 /// Refuses a call of a tool that destroys without its exact word.
-pub(super) fn expect_word(spec: &ToolSpec, arguments: &Value) -> Result<(), Failure> {
+pub(super) fn expect_word(spec: &ToolSpec, arguments: &Map<String, Value>) -> Result<(), Failure> {
     match spec.consent {
         Some(word) if arguments.get("explicit_action").and_then(Value::as_str) != Some(word) => {
             Err(refused(spec, word))

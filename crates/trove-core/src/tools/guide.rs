@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset};
+use super::{Advice, Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset};
 use crate::{
     knowledge::{Category, Content, Document, Knowledge, KnowledgeError, Piece},
     project::ProjectName,
@@ -227,7 +227,8 @@ fn fitting(mut content: Content, most: usize) -> Result<Content, Failure> {
     if fits == 0 {
         let size = next.body.len();
         let message = format!("{uri} has {size} bytes; one answer holds at most {most}");
-        let action = format!("Call get_resource with uri {uri}: it gives it part by part.");
+        let action = Advice::from("Call get_resource with uri ").telling(uri);
+        let action = action.and(": it gives it part by part.");
         return Err(Failure::new(Class::TooLarge, message, action).with("limit", most));
     }
     let note = format!(
@@ -247,7 +248,7 @@ fn notes(content: &Content) -> Option<String> {
 /// An error of local knowledge, in its class.
 pub(super) fn failure(error: KnowledgeError) -> Failure {
     let message = error.to_string();
-    let of = |class, action: &str| Failure::new(class, message.clone(), action);
+    let of = |class, action: &'static str| Failure::new(class, message.clone(), action);
     match &error {
         KnowledgeError::NotFound { near, .. } | KnowledgeError::ContextNotFound { near, .. } => {
             of(Class::NotFound, "Call category_list or collection_list to see what there is.")

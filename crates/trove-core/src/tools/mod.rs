@@ -4,6 +4,7 @@
 //! one `run`, and a row in [`TOOLS`]. Everything common, from finding it to writing its
 //! answer, happens once, in `call`.
 
+mod advice;
 mod any_json;
 mod arguments;
 mod call;
@@ -35,11 +36,12 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+pub use advice::Advice;
 pub use call::{Call, Settings, Tools, listed};
 pub use consent::{Question, can_be_asked};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
-pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, clients};
+pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, client, clients};
 pub use outcome::{Class, Failure, Outcome};
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::caller::Caller;
 
 /// When clients get tools that only repeat what resources give.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum BridgeMode {
     /// When their model cannot open resources by itself.
     #[default]
@@ -45,6 +45,16 @@ pub fn clients() -> &'static [Client] {
     &TABLE.clients
 }
 
+/// What is known of the client that gives itself this name.
+pub fn client(name: &str) -> Option<&'static Client> {
+    let is_it = |client: &&Client| {
+        let own = client.name.len();
+        name.get(..own).is_some_and(|start| start.eq_ignore_ascii_case(client.name))
+            && (name.len() == own || client.appends && name[own..].starts_with('-'))
+    };
+    TABLE.clients.iter().find(is_it)
+}
+
 #[derive(Deserialize)]
 struct Table {
     date: &'static str,
@@ -56,6 +66,9 @@ struct Table {
 pub struct Client {
     /// The name it gives itself.
     pub name: &'static str,
+    /// Some versions append the name of the server to it.
+    #[serde(default, skip_serializing)]
+    pub appends: bool,
     /// What people call it.
     pub title: &'static str,
     /// Its model lists and reads resources by itself.
@@ -92,8 +105,7 @@ pub(super) fn need(mode: BridgeMode, caller: &Caller) -> Need {
         BridgeMode::Never => Need::Nothing,
         BridgeMode::Auto => {
             let name = caller.client.as_deref().unwrap_or_default();
-            let known = TABLE.clients.iter().find(|client| client.name.eq_ignore_ascii_case(name));
-            match known {
+            match client(name) {
                 Some(Client { reads: true, templates: true, .. }) => Need::Nothing,
                 Some(Client { reads: true, templates: false, .. }) => Need::Templates,
                 Some(Client { reads: false, .. }) | None => Need::All,
@@ -119,6 +131,13 @@ mod tests {
         }
         assert_eq!(needs(BridgeMode::Auto, "claude-code"), Need::Templates);
         assert_eq!(needs(BridgeMode::Auto, "codex-mcp-client"), Need::Nothing);
+        for name in
+            ["gemini-cli-mcp-client", "gemini-cli-mcp-client-trove", "qwen-cli-mcp-client-x"]
+        {
+            assert_eq!(needs(BridgeMode::Auto, name), Need::Templates, "{name}");
+        }
+        assert_eq!(needs(BridgeMode::Auto, "codex-mcp-client-x"), Need::All);
+        assert_eq!(needs(BridgeMode::Auto, "gemini-cli-mcp-clients"), Need::All);
     }
 
     #[test]

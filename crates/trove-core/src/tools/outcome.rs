@@ -3,6 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::advice::{Advice, Mentioned, bounded};
 use crate::{
     content::escape_line,
     json::{Json, Object, push_escapes, quote},
@@ -183,14 +184,6 @@ impl Class {
     }
 }
 
-/// What a word is that may be the name of a tool.
-pub(super) enum Mentioned {
-    NoTool,
-    /// Under this name.
-    Offered(String),
-    NotOffered,
-}
-
 /// Why a tool gave nothing, and what to do about it.
 #[derive(Debug)]
 pub struct Failure(Box<Fault>);
@@ -200,7 +193,7 @@ struct Fault {
     class: Class,
     message: String,
     details: Option<Value>,
-    suggested_actions: Vec<String>,
+    suggested_actions: Vec<Advice>,
     exception: Option<(String, String)>,
     instruction: Option<String>,
     retryable: bool,
@@ -210,12 +203,12 @@ struct Fault {
 
 impl Failure {
     /// A failure; `action` says what to do about it.
-    pub fn new(class: Class, message: impl Into<String>, action: impl Into<String>) -> Failure {
+    pub fn new(class: Class, message: impl Into<String>, action: impl Into<Advice>) -> Failure {
         Failure(Box::new(Fault {
             class,
             message: bounded(message.into()),
             details: None,
-            suggested_actions: vec![bounded(action.into())],
+            suggested_actions: vec![action.into()],
             exception: None,
             instruction: None,
             retryable: false,
@@ -235,8 +228,8 @@ impl Failure {
     }
 
     /// What to do about it first.
-    pub(super) fn action(&self) -> &str {
-        self.0.suggested_actions.first().map_or("", String::as_str)
+    pub(super) fn action(&self) -> String {
+        self.0.suggested_actions.first().map(Advice::text).unwrap_or_default()
     }
 
     /// Its message.
@@ -253,29 +246,18 @@ impl Failure {
 
     /// One more thing to do about it.
     #[must_use]
-    pub fn suggest(mut self, action: impl Into<String>) -> Failure {
-        self.0.suggested_actions.push(bounded(action.into()));
+    pub fn suggest(mut self, action: impl Into<Advice>) -> Failure {
+        self.0.suggested_actions.push(action.into());
         self
     }
 
     /// Has the tools that are to be called named as they are offered; what takes one that is
     /// not is not advised.
     pub(super) fn name_tools(&mut self, offered: impl Fn(&str) -> Mentioned) {
-        let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
-        let named = |action: &String| {
-            let words = action.split_inclusive(is_end).map(|word| {
-                let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
-                match offered(name) {
-                    Mentioned::NoTool => Some(word.to_owned()),
-                    Mentioned::Offered(name) => Some(format!("{name}{rest}")),
-                    Mentioned::NotOffered => None,
-                }
-            });
-            words.collect::<Option<String>>()
-        };
-        let actions: Vec<String> = self.0.suggested_actions.iter().filter_map(named).collect();
+        let named = |advice: &Advice| advice.named(&offered).map(Advice::from);
+        let actions: Vec<Advice> = self.0.suggested_actions.iter().filter_map(named).collect();
         self.0.suggested_actions = match actions.is_empty() {
-            true => vec!["Tell the user what is missing.".to_owned()],
+            true => vec![Advice::from("Tell the user what is missing.")],
             false => actions,
         };
     }
@@ -343,7 +325,8 @@ impl Failure {
             let text = if masked { quote(WITHHELD) } else { details.to_string() };
             object.set("details", text);
         }
-        object.set("suggested_actions", Json::of(&self.0.suggested_actions).as_str().to_owned());
+        let actions: Vec<String> = self.0.suggested_actions.iter().map(Advice::text).collect();
+        object.set("suggested_actions", Json::of(&actions).as_str().to_owned());
         if let Some((kind, message)) = self.0.exception.as_ref().filter(|_| !masked) {
             object.set_str("exception_type", kind);
             object.set_str("exception_message", message);
@@ -362,17 +345,6 @@ impl Failure {
     pub(super) fn to_reply(&self, masked: bool) -> Reply {
         result(&[&self.to_object(masked).to_text()], &[], true)
     }
-}
-
-/// The most bytes of a sentence that may hold what somebody else wrote.
-const MAX_SENTENCE: usize = 2000;
-
-fn bounded(mut text: String) -> String {
-    if text.len() > MAX_SENTENCE {
-        text.truncate(text.floor_char_boundary(MAX_SENTENCE));
-        text.push('…');
-    }
-    text
 }
 
 /// A tool result: the object as text first, then other blocks, and as structured content. Its

@@ -1,21 +1,20 @@
 //! Tools of their own for each server, for those who rely on them: a list and a read.
 //!
-//! They are made from the catalogue, so they are no rows of the table.
+//! They are made from the catalogue, so they are no rows of the table; what they do is what
+//! `get_resource` does for one server.
+
+use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::{Call, Class, Effect, Example, Failure, Outcome, TOOLS, Toolset, describe, schema};
-use crate::{
-    about::Item,
-    catalogue::Snapshot,
-    json::{Json, Object},
-    source::SourceId,
+use super::{
+    Call, Effect, Example, Failure, Outcome, Tool as _, Toolset, arguments::Shape, describe,
+    get_resource::GetResource, offer::Need, schema,
 };
+use crate::{about::Item, catalogue::Snapshot, json::Json, source::SourceId};
 
 const LIST: &str = "_list_resources";
 const READ: &str = "_read_resource";
-/// How many resources one answer lists.
-const PAGE: usize = 200;
 const LISTING: &[Example] = &[Example { says: "The first of them", arguments: "{}" }];
 const READING: &[Example] =
     &[Example { says: "One of them", arguments: r#"{"uri": "file:///notes/today.md"}"# }];
@@ -46,6 +45,12 @@ fn prefix_of(id: &SourceId) -> String {
     id.as_str().replace('-', "_")
 }
 
+/// The names of the tools of these servers.
+pub(super) fn names(servers: &[&SourceId]) -> impl Iterator<Item = String> {
+    let prefixes = servers.iter().map(|id| prefix_of(id));
+    prefixes.flat_map(|prefix| [LIST, READ].map(|name| format!("{prefix}{name}")))
+}
+
 /// The entries of all servers' tools.
 pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
     let upstreams = snapshot.members().iter().filter(|member| !member.source.is_builtin());
@@ -59,16 +64,13 @@ pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
             json!({
                 "name": format!("{prefix}{LIST}"),
                 "description": format!("List the resources of the server {id}."),
-                "inputSchema": { "type": "object", "additionalProperties": false, "properties": {
-                    "cursor": { "type": "string", "description": "Go on with a list." } } },
+                "inputSchema": &*LIST_TAKES,
                 "annotations": annotations,
             }),
             json!({
                 "name": format!("{prefix}{READ}"),
                 "description": format!("Read one resource of the server {id}."),
-                "inputSchema": { "type": "object", "additionalProperties": false, "properties": {
-                    "uri": { "type": "string", "description": "Its URI, as the server lists it." } },
-                    "required": ["uri"] },
+                "inputSchema": &*READ_TAKES,
                 "annotations": annotations,
             }),
         ]
@@ -97,58 +99,56 @@ pub(super) fn document(entry: &Json) -> Option<String> {
     Some(describe::written(name, (Toolset::PerServer, Effect::Reads), &schema, examples))
 }
 
+/// What the tools take: arguments of `get_resource`.
+static LIST_TAKES: LazyLock<Value> = LazyLock::new(|| {
+    let mut properties = bridge_properties(&["cursor", "maxSize"]);
+    // A list has more room than a text unless it is to have less.
+    properties["maxSize"].as_object_mut().map(|size| size.remove("default"));
+    json!({ "type": "object", "properties": properties, "additionalProperties": false })
+});
+static READ_TAKES: LazyLock<Value> = LazyLock::new(|| {
+    let mut properties = bridge_properties(&["uri", "maxSize", "offset"]);
+    properties["uri"] =
+        json!({ "type": "string", "description": "Its URI, as the server lists it." });
+    json!({
+        "type": "object", "properties": properties, "required": ["uri"],
+        "additionalProperties": false,
+    })
+});
+
+fn bridge_properties(names: &[&str]) -> Value {
+    let all = schema::of::<GetResource>();
+    names.iter().map(|name| ((*name).to_owned(), all["properties"][*name].clone())).collect()
+}
+
 /// Does what is meant.
 pub(super) async fn run(
     meant: Meant,
-    arguments: Value,
+    mut arguments: Value,
     call: &Call<'_>,
 ) -> Result<Outcome, Failure> {
-    match meant {
-        Meant::List(id) => list(&id, &arguments, call).await,
+    let id = match &meant {
+        Meant::List(id) => id,
         Meant::Read(id) => {
             let uri = arguments.get("uri").and_then(Value::as_str).unwrap_or_default().trim();
             if uri.is_empty() {
-                return Err(Failure::arguments(
-                    "`uri` is missing: its URI, as the server lists it",
-                ));
+                let message = "`uri` is missing: its URI, as the server lists it";
+                return Err(Failure::arguments(message).with("field", "uri"));
             }
-            let asked = json!({ "uri": uri, "server": id.as_str() });
-            let read = TOOLS.iter().find(|spec| spec.name == "get_resource");
-            let read = read.ok_or_else(|| {
-                Failure::new(Class::InternalError, "get_resource is gone", "Report it.")
-            })?;
-            (read.run)(asked, call).await
+            id
         }
-    }
+    };
+    arguments["server"] = id.as_str().into();
+    let asked: GetResource =
+        serde_json::from_value(arguments).map_err(|error| Failure::arguments(error.to_string()))?;
+    // Whoever asks for the list of one server is to have all of it.
+    asked.run(&call.needing(Need::All)).await
 }
 
-async fn list(id: &SourceId, arguments: &Value, call: &Call<'_>) -> Result<Outcome, Failure> {
-    let view = call.gateway.view(call.caller).await;
-    let snapshot = view.snapshot();
-    let skip: usize = match arguments.get("cursor").and_then(Value::as_str) {
-        None | Some("") => 0,
-        Some(cursor) => cursor
-            .parse()
-            .map_err(|_| Failure::arguments("`cursor` is not one that was given out here"))?,
-    };
-    let own = view.resources().filter(|(r, _)| snapshot.owner(r.member).id() == id);
-    let mut rest = own.skip(skip);
-    let page: Vec<&str> = rest.by_ref().take(PAGE).map(|(r, _)| r.entry.as_str()).collect();
-    let mut out = Object::new();
-    out.set("success", "true");
-    out.set_str("server", id.as_str());
-    out.set("resources", format!("[{}]", page.join(",")));
-    if rest.next().is_some() {
-        out.set_str("cursor", &(skip + page.len()).to_string());
-    }
-    Ok(Outcome::flat(out))
-}
-
-/// The schema of arguments, for the check.
-pub(super) fn schema_of(meant: &Meant) -> Value {
-    let properties = match meant {
-        Meant::List(_) => json!({ "cursor": { "type": "string" } }),
-        Meant::Read(_) => json!({ "uri": { "type": "string" } }),
-    };
-    schema::published(&json!({ "type": "object", "properties": properties }))
+/// What its arguments may be.
+pub(super) fn takes(meant: &Meant) -> Shape {
+    Shape::of(match meant {
+        Meant::List(_) => &LIST_TAKES,
+        Meant::Read(_) => &READ_TAKES,
+    })
 }

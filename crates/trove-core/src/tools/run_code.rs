@@ -231,7 +231,8 @@ impl Functions<'_> {
         let limits = self.call.settings.patterns;
         let found = aside(move || {
             let mut entries = Entries::within(room.saturating_sub(text.len()));
-            for (line, text) in matching(&text, &pattern, limits)? {
+            for found in matching(&text, &pattern, limits)? {
+                let (line, text) = found?;
                 if !entries.push(&json!({ "line": line, "text": text }).to_string()) {
                     break;
                 }

@@ -88,7 +88,7 @@ fn metadata(out: &mut Writer, shown: &Shown<'_>, listed: &Listed, reading: &Read
     if shown.reported_failure {
         out.flag("reported_failure", true);
     }
-    if let Some(note) = shown.note {
+    if let Some(note) = &shown.note {
         out.text("note", note);
     }
     out.text("nonce", nonce);

@@ -14,6 +14,9 @@ const ODD: &str = "neither text nor base64; shown as the server wrote it";
 const GARBLED: &str =
     "some bytes are not text and show as \u{fffd}; ask with format \"binary\" for them";
 
+/// A text that says nothing.
+const EMPTY: &str = "\"\"";
+
 /// One of the contents of a read.
 pub(super) struct Content<'a> {
     pub(super) uri: Cow<'a, str>,
@@ -159,13 +162,16 @@ fn content<'a>(body: &Json, item: &'a str, object: Option<Object<'a>>) -> Conten
     let Some(object) = object else { return odd };
     let text_of = |key: &str| object.get_original(key).and_then(json::string);
     let text = object.get_original("text").map(str::trim).filter(|text| text.starts_with('"'));
+    let blob = || text_of("blob").and_then(|blob| content::decode_blob(&blob));
     let payload = match text {
-        Some(literal) => Words::of_literal(body, literal).map_or(Payload::Odd(item), Payload::Text),
-        None => match text_of("blob").and_then(|blob| content::decode_blob(&blob)) {
-            Some(bytes) => Payload::Blob(bytes),
-            None => Payload::Odd(item),
-        },
+        // Some servers fill in every member.
+        Some(EMPTY) if let Some(bytes) = blob().filter(|bytes| !bytes.is_empty()) => {
+            Some(Payload::Blob(bytes))
+        }
+        Some(literal) => Words::of_literal(body, literal).map(Payload::Text),
+        None => blob().map(Payload::Blob),
     };
+    let payload = payload.unwrap_or(Payload::Odd(item));
     Content { uri: text_of("uri").unwrap_or_default(), mime: text_of("mimeType"), payload }
 }
 

@@ -70,8 +70,9 @@ struct Place {
 
 /// Answers a call without `uri`.
 pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome, Failure> {
+    call.gateway.look_again().await;
     let view = call.gateway.view(call.caller).await;
-    let server = asked.server(&view)?;
+    let server = asked.server(call, &view)?;
     let discovery = match &server {
         None => call.tools.discoveries.of(&view, call.need),
         // Few ask for one server's part alone, so it is not kept.
@@ -135,8 +136,7 @@ fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Fa
     if list == server.map(SourceId::as_str) {
         return Ok(place);
     }
-    let message =
-        "`cursor` belongs to another list: give it with the `server` it was given out for";
+    let message = "`cursor` belongs to another list: give it with the `server`, or to the tool, it was given out for";
     Err(Failure::arguments(message).with("field", "cursor"))
 }
 

@@ -11,8 +11,9 @@ use crate::{
         SourceError, SourceId,
         meaning::{self, Meaning},
     },
+    status::State,
     template::Bindings,
-    tools::{Call, Class, Failure},
+    tools::{Advice, Call, Class, Failure},
     uri::PublicUri,
 };
 
@@ -28,6 +29,8 @@ const DISCOVER: &str = "Call get_resource without `uri` to list what there is.";
 const UNLISTED: &str =
     "Not every server has been listed yet: try again in a few seconds; health_check names them.";
 const RETRY: &str = "Try again in a few seconds; health_check tells how the server is.";
+const NOT_IN_USE: &str =
+    "Call health_check to see what the server waits for, and tell the user if it waits for him.";
 const NO_RETRY: &str =
     "Call health_check to see what is wrong with the server; asking again will not help.";
 
@@ -71,8 +74,8 @@ pub(super) fn malformed(view: &View, uri: &str, what: &str) -> Failure {
 /// A wrong URI, and which might have been meant.
 fn wrong(view: &View, message: String, near: Vec<String>) -> Failure {
     let action = match near.first() {
-        Some(nearest) => format!("Did you mean {}?", shown(nearest)),
-        None => "No server lists anything yet; call health_check to see why.".to_owned(),
+        Some(nearest) => format!("Did you mean {}?", shown(nearest)).into(),
+        None => Advice::from("No server lists anything yet; call health_check to see why."),
     };
     Failure::new(Class::InvalidUri, message, action)
         .suggest(DISCOVER)
@@ -116,9 +119,11 @@ fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
         return failure.suggest(UNLISTED).retryable(true);
     }
     match call.gateway.down(call.caller).first() {
-        Some((id, _)) => failure.suggest(format!(
-            "It may be of a server that does not answer now, such as {id}; health_check names them."
-        )),
+        Some((id, _)) => failure.suggest(
+            Advice::from("It may be of a server that does not answer now, such as ")
+                .telling(id.as_str())
+                .and("; health_check names them."),
+        ),
         None => failure,
     }
 }
@@ -140,8 +145,18 @@ fn valid(view: &View, near: Vec<String>) -> Vec<String> {
     names.into_iter().filter(fits).collect()
 }
 
-/// A server was named that does not exist.
-pub(super) fn unknown_server(view: &View, server: &str) -> Failure {
+/// A server was named that the catalogue does not have: one that is not in use yet, or none at
+/// all.
+pub(super) fn absent_server(call: &Call<'_>, view: &View, server: &str) -> Failure {
+    let down = call.gateway.down(call.caller);
+    if let Some((id, why)) = down.iter().find(|(id, _)| id.as_str() == server) {
+        let status = call.gateway.board().of(id);
+        let is_starting = status.is_some_and(|status| status.state == State::Connecting);
+        let message = format!("the server {id} is not in use yet: {}", shown(why));
+        return Failure::new(Class::ResourceExecutionError, message, NOT_IN_USE)
+            .with("field", "server")
+            .retryable(is_starting);
+    }
     let known: Vec<&str> =
         view.snapshot().members().iter().map(|member| member.source.id().as_str()).collect();
     let message = format!("`server`: there is no server {:?}", shown(server));
@@ -157,7 +172,7 @@ pub(super) async fn of_source(
     error: &SourceError,
 ) -> Failure {
     let name = shown(uri.as_str());
-    match meaning::of(error) {
+    match meaning::of_read(error, Some(&local_name(uri, source))) {
         Meaning::NotFound => not_found(call, view, uri, source, error).await,
         Meaning::Forbidden => Failure::new(
             Class::Unauthorized,
@@ -225,6 +240,16 @@ pub(super) fn failed(uri: &PublicUri, source: &SourceId, error: &SourceError) ->
     .details(details(source, error))
     .caused_by(error)
     .retryable(retryable)
+}
+
+/// The Source asks something first, and the client's era has no words for that.
+pub(super) fn asks(uri: &PublicUri, source: &SourceId) -> Failure {
+    let name = shown(uri.as_str());
+    let message = format!(
+        "{source} asks a question before it gives {name}, and this client's version of the protocol cannot pass it on."
+    );
+    let action = "Tell the user that this resource can be read with a client of 2026-07-28 only.";
+    Failure::new(Class::ResourceExecutionError, message, action).suggest(DISCOVER)
 }
 
 fn details(source: &SourceId, error: &SourceError) -> Value {

@@ -21,6 +21,8 @@ use crate::{
 const MAX_VALUES: usize = 20;
 /// How many of those that a server offers are looked at.
 const MAX_OFFERED: usize = 100;
+/// How many servers with one template are named.
+const MAX_TWINS: usize = 20;
 /// How long a server may take to offer values: the answer is an error, and nobody waits
 /// long for one.
 const MAX_COMPLETING: Duration = Duration::from_secs(2);
@@ -34,6 +36,7 @@ pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<F
         Fit::InvalidVariable { name, rule } => invalid(call, &misfit, name, *rule).await,
         Fit::Match(_) | Fit::No => return None,
     };
+    let failure = naming_twins(failure, view, uri, &misfit);
     // It may also be a listed resource, misspelt.
     Some(match nearest::very_near(view, uri) {
         Some(near) => failure.suggest(format!("Or did you mean {}?", shown(&near))),
@@ -52,10 +55,25 @@ pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<
     let misfit = misfit(view, uri)?;
     match &misfit.fit {
         Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
-            Some(invalid(call, &misfit, name, *rule).await)
+            let failure = invalid(call, &misfit, name, *rule).await;
+            Some(naming_twins(failure, view, uri, &misfit))
         }
         _ => None,
     }
+}
+
+/// Says so where several servers have the template, and the URI does not say whose is meant.
+fn naming_twins(failure: Failure, view: &View, uri: &str, misfit: &Misfit<'_>) -> Failure {
+    let text = &misfit.entry.template.text;
+    let twins = view.templates().map(|(entry, _)| entry).filter(|it| it.template.text == *text);
+    let names: Vec<String> =
+        twins.take(MAX_TWINS).map(|entry| bounded(entry.public.as_str())).collect();
+    if names.len() < 2 || view.split(uri).0.is_some() {
+        return failure;
+    }
+    failure
+        .suggest("Several servers have this template: fill one of `candidates`.")
+        .with("candidates", names)
 }
 
 /// A template as it is listed whose braces we cannot read: whoever asks must fill them.

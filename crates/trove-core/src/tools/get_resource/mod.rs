@@ -7,9 +7,11 @@ mod answer;
 mod contents;
 mod discovery;
 mod failures;
+mod images;
 mod misfits;
 mod nearest;
 mod show;
+mod turns;
 mod whole;
 
 use schemars::JsonSchema;
@@ -18,13 +20,14 @@ use tokio::time::Instant;
 use tracing::debug;
 
 pub(super) use discovery::Discoveries;
+pub(super) use turns::Turns;
 pub(super) use whole::{Whole, whole};
 
 use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     catalogue::naming,
     gateway::{Reading, View, absence::reported_as_text},
-    source::{SourceError, SourceId},
+    source::{SourceError, SourceId, meaning::RESOURCE_NOT_FOUND},
     uri::PublicUri,
 };
 
@@ -108,12 +111,18 @@ impl Tool for GetResource {
             self.check_lists()?;
             return discovery::list(call, &self).await;
         }
-        if self.grep.is_some() && self.offset > 0 {
-            let message = "`offset` cannot be used with `grep`; narrow the pattern instead";
-            return Err(Failure::arguments(message).with("field", "offset"));
-        }
+        self.check_reads()?;
+        let can_pass_on = call.passes_questions_on();
         match self.ask(call).await? {
-            (_, reading) if reading.reply.needs_input => Ok(Outcome::needs_input(reading.reply)),
+            (_, reading) if reading.reply.needs_input && can_pass_on => {
+                Ok(Outcome::needs_input(reading.reply))
+            }
+            (uri, reading) if reading.reply.needs_input => {
+                Err(failures::asks(&uri, &reading.source))
+            }
+            (uri, reading) if self.grep.is_some() => {
+                call.tools.turns.take(|| answer::give(call, &self, &uri, &reading)).await
+            }
             (uri, reading) => answer::give(call, &self, &uri, &reading),
         }
     }
@@ -124,7 +133,7 @@ impl GetResource {
     async fn ask(&self, call: &Call<'_>) -> Result<(PublicUri, Reading), Failure> {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
-        let uri = self.resolve(&view)?;
+        let uri = self.resolve(call, &view)?;
         if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
             return Err(failure);
         }
@@ -138,15 +147,16 @@ impl GetResource {
         if !reading.reply.needs_input
             && let Some(said) = reported_as_text(view.snapshot(), &reading)
         {
-            let error = SourceError::Refused { code: 0, message: said, data: None };
+            let error =
+                SourceError::Refused { code: RESOURCE_NOT_FOUND, message: said, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
         }
         Ok((uri, reading))
     }
 
     /// The public name that is meant.
-    fn resolve(&self, view: &View) -> Result<PublicUri, Failure> {
-        let id = self.server(view)?;
+    fn resolve(&self, call: &Call<'_>, view: &View) -> Result<PublicUri, Failure> {
+        let id = self.server(call, view)?;
         // A name may be odd: as it is listed it is meant.
         let trimmed = self.uri.trim();
         let is_odd = trimmed.len() != self.uri.len() && is_listed(view, id.as_ref(), &self.uri);
@@ -169,10 +179,10 @@ impl GetResource {
     }
 
     /// The server that is to be asked, if one was named.
-    fn server(&self, view: &View) -> Result<Option<SourceId>, Failure> {
+    fn server(&self, call: &Call<'_>, view: &View) -> Result<Option<SourceId>, Failure> {
         let Some(server) = &self.server else { return Ok(None) };
         let id = SourceId::of_anyone(server).filter(|id| view.snapshot().member(id).is_some());
-        id.map(Some).ok_or_else(|| failures::unknown_server(view, server))
+        id.map(Some).ok_or_else(|| failures::absent_server(call, view, server))
     }
 
     /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
@@ -186,6 +196,20 @@ impl GetResource {
         let message = format!("`{field}` needs a `uri`: it is about the text of one resource");
         let failure = Failure::arguments(message).with("field", field);
         Err(failure.suggest("To look for resources, search; to go on in the list, give `cursor`."))
+    }
+
+    /// Refuses what says nothing of a read.
+    fn check_reads(&self) -> Result<(), Failure> {
+        let (field, message) = match self {
+            GetResource { cursor: Some(cursor), .. } if !cursor.trim().is_empty() => {
+                ("cursor", "`cursor` goes on in the list; with a `uri` it is `offset` that goes on")
+            }
+            GetResource { grep: Some(_), offset: 1.., .. } => {
+                ("offset", "`offset` cannot be used with `grep`; narrow the pattern instead")
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::arguments(message).with("field", field))
     }
 
     /// How many bytes of entries a list may have: more than of one text, unless it is to be less.

@@ -6,21 +6,19 @@
 use std::borrow::Cow;
 
 use aws_lc_rs::digest::{SHA256, digest};
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
     Call, Failure, Format, GetResource,
     contents::{Content, Form, Text, Words},
+    images::Images,
 };
 use crate::{
-    content::{self, GrepLimits, Kind, PatternLimits},
+    content::{self, GrepLimits, Kind},
     hex::hex,
     json::{Json, Object, is_deeper, is_portable, quote},
 };
 
-/// The most images that travel with one answer.
-const MAX_IMAGES: usize = 8;
 /// The most of a part's URI and type that is repeated.
 const MAX_URI: usize = 4096;
 const MAX_MIME: usize = 256;
@@ -48,16 +46,18 @@ pub(super) struct Shown<'a> {
     /// Of a line that is shown, some matches are not.
     pub(super) leaves_out: bool,
     pub(super) reported_failure: bool,
-    pub(super) note: Option<&'static str>,
+    pub(super) note: Option<Cow<'static, str>>,
     /// Content blocks.
     pub(super) images: Vec<String>,
+    /// Images are not among them.
+    pub(super) leaves_out_images: bool,
 }
 
 impl Shown<'_> {
     /// Whether there is more than is shown.
     pub(super) fn is_cut(&self) -> bool {
         let leaves_out_lines = self.matched.is_some_and(|(all, given)| given < all);
-        self.next_offset.is_some() || leaves_out_lines || self.leaves_out
+        self.next_offset.is_some() || leaves_out_lines || self.leaves_out || self.leaves_out_images
     }
 }
 
@@ -73,7 +73,8 @@ pub(super) fn show<'a>(
         several => show_several(call, asked, several)?,
     };
     if shown.matched.is_some() && shown.is_cut() {
-        shown.note = Some("more matches than are shown; narrow the pattern or raise `maxSize`");
+        let note = "more matches than are shown; narrow the pattern or raise `maxSize`";
+        shown.note = Some(note.into());
     }
     if let Some(mime) = &mut shown.mime {
         cut(mime, MAX_MIME);
@@ -102,11 +103,14 @@ fn show_one<'a>(
             return Err(is_binary(&kind, asked));
         }
         Form::Described(bytes, kind) => {
-            let image = image_block(bytes, &kind, asked.image_room(call));
+            let mut images = Images::within(asked.image_room(call));
+            images.add(bytes, &kind, 0);
             Shown {
                 data: described(bytes, &kind, max).into(),
                 size: bytes.len(),
-                images: image.into_iter().collect(),
+                note: images.note().map(Cow::Owned),
+                leaves_out_images: images.left_out > 0,
+                images: images.blocks,
                 mime: Some(kind.mime.into_owned()),
                 ..Shown::default()
             }
@@ -125,12 +129,13 @@ fn show_text<'a>(
         size: words.len(),
         mime: text.mime.as_ref().map(|mime| mime.clone().into_owned()),
         encoding: text.encoding,
-        note: text.note,
+        note: text.note.map(Cow::Borrowed),
         reported_failure: reports_failure(text),
         ..Shown::default()
     };
     if let Some(pattern) = &asked.grep {
-        let found = grep(&words.text(), pattern, max, call.settings.patterns)?;
+        let limits = GrepLimits { pattern: call.settings.patterns, ..GrepLimits::within(max) };
+        let found = grep(&words.text(), pattern, limits)?;
         let matched = Some((found.matched, found.shown));
         let leaves_out = found.is_partial;
         return Ok(Shown { data: quote(&found.text).into(), matched, leaves_out, ..shown });
@@ -153,23 +158,20 @@ fn show_text<'a>(
     }
     // Most texts are given whole, in the words they came in.
     if let Some(literal) = words.literal().filter(|_| is_whole) {
-        return Ok(Shown { data: Cow::Borrowed(literal), note: note.or(shown.note), ..shown });
+        let note = note.map(Cow::Borrowed).or(shown.note);
+        return Ok(Shown { data: Cow::Borrowed(literal), note, ..shown });
     }
     let window = words.window(asked.offset, max);
     // Whoever put the parts together can see that they are of one whole.
     let is_last = asked.offset > 0 && window.next_offset.is_none();
     let sha256 = is_last.then(|| sha256(words.text().as_bytes()));
     let (data, next_offset) = (window.data.into(), window.next_offset);
-    Ok(Shown { data, next_offset, sha256, note: note.or(shown.note), ..shown })
+    let note = note.map(Cow::Borrowed).or(shown.note);
+    Ok(Shown { data, next_offset, sha256, note, ..shown })
 }
 
-fn grep(
-    text: &str,
-    pattern: &str,
-    max: usize,
-    limits: PatternLimits,
-) -> Result<content::GrepResult, Failure> {
-    content::grep(text, pattern, GrepLimits { pattern: limits, ..GrepLimits::within(max) })
+fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<content::GrepResult, Failure> {
+    content::grep(text, pattern, limits)
         .map_err(|error| Failure::arguments(format!("`grep`: {error}")).with("field", "grep"))
 }
 
@@ -243,17 +245,6 @@ fn described(bytes: &[u8], kind: &Kind, max: usize) -> String {
     text
 }
 
-/// An image that clients can show, if it is not too large to travel.
-fn image_block(bytes: &[u8], kind: &Kind, max: usize) -> Option<String> {
-    let content::Form::Image(format) = kind.form else { return None };
-    // One that is broken so early would only make a client stumble.
-    if bytes.len() > max || content::image_size(format, bytes).is_none() {
-        return None;
-    }
-    let base64 = STANDARD.encode(bytes);
-    Some(format!(r#"{{"type":"image","data":"{base64}","mimeType":"{}"}}"#, format.mime()))
-}
-
 fn show_bytes(bytes: &[u8], offset: usize, max: usize) -> Shown<'static> {
     let window = content::base64_window(bytes, offset, max);
     Shown {
@@ -286,10 +277,12 @@ fn show_several(
         reported_failure: all.reported_failure,
         leaves_out: all.leaves_out,
         note: match contents.is_empty() {
-            true => Some("the server gave no contents for it"),
-            false => (asked.grep.is_some() && !all.has_text).then_some(NO_TEXT),
+            true => Some("the server gave no contents for it".into()),
+            false if asked.grep.is_some() && !all.has_text => Some(NO_TEXT.into()),
+            false => all.images.note().map(Cow::Owned),
         },
-        images: all.images,
+        leaves_out_images: all.images.left_out > 0,
+        images: all.images.blocks,
         ..Shown::default()
     })
 }
@@ -298,9 +291,9 @@ fn show_several(
 struct Several<'a> {
     asked: &'a GetResource,
     max: usize,
-    patterns: PatternLimits,
-    /// The room for images, and for everything else.
-    image_room: usize,
+    /// What holds for the search of each content; all of them share its time.
+    search: GrepLimits,
+    /// The room for everything but images.
     room: usize,
     /// The offset at which the next content begins.
     at: usize,
@@ -312,7 +305,7 @@ struct Several<'a> {
     has_text: bool,
     reported_failure: bool,
     parts: Vec<String>,
-    images: Vec<String>,
+    images: Images,
 }
 
 impl Several<'_> {
@@ -321,8 +314,7 @@ impl Several<'_> {
         Several {
             asked,
             max,
-            patterns: call.settings.patterns,
-            image_room: asked.image_room(call),
+            search: GrepLimits { pattern: call.settings.patterns, ..GrepLimits::within(max) },
             room: max,
             at: 0,
             size: 0,
@@ -332,7 +324,7 @@ impl Several<'_> {
             has_text: false,
             reported_failure: false,
             parts: Vec::new(),
-            images: Vec::new(),
+            images: Images::within(asked.image_room(call)),
         }
     }
 
@@ -375,7 +367,7 @@ impl Several<'_> {
                     self.next_offset = Some(begin);
                     return Ok(());
                 }
-                self.add_image(bytes, kind);
+                self.images.add(bytes, kind, begin);
                 Piece { key: "data", cost: data.len(), data, next: None }
             }
         };
@@ -401,7 +393,8 @@ impl Several<'_> {
         let Form::Text(text) = form else { return Ok(()) };
         self.has_text = true;
         let left = self.room_beside(content);
-        let found = grep(&text.words.text(), pattern, left, self.patterns)?;
+        let limits = GrepLimits { max_bytes: left, ..self.search };
+        let found = grep(&text.words.text(), pattern, limits)?;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }
@@ -412,15 +405,6 @@ impl Several<'_> {
             self.parts.push(part(content, form, piece));
         }
         Ok(())
-    }
-
-    fn add_image(&mut self, bytes: &[u8], kind: &Kind) {
-        if self.images.len() < MAX_IMAGES
-            && let Some(block) = image_block(bytes, kind, self.image_room)
-        {
-            self.image_room -= bytes.len();
-            self.images.push(block);
-        }
     }
 }
 

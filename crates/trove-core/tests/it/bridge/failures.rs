@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, access::Access, gateway::AskError, source::Ask};
+use trove_core::{Json, SourceError, SourceId, access::Access, gateway::AskError, source::Ask};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, somebody, source, suggests, text_of};
@@ -32,6 +32,69 @@ async fn an_unknown_uri_names_all_that_are_valid_and_the_nearest() {
 }
 
 #[tokio::test]
+async fn a_uri_that_holds_the_name_of_a_tool_is_suggested_as_it_is() {
+    let srv = source("srv", &["docs://tools/get_content", "docs://tools/set_feature_flag"]);
+    srv.fail_others(refused(-32002, "Resource not found"));
+    let bridge = Bridge::over(&[&srv]).await;
+    for (uri, meant) in [
+        ("docs://tools/get_contnt", "docs://tools/get_content"),
+        ("docs://tools/set_feature_fla", "docs://tools/set_feature_flag"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert!(suggests(&failure, &format!("Did you mean {meant}?")), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_lacks_something_of_its_own_has_failed() {
+    let srv = source("srv", &["x://report"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    for (message, class) in [
+        ("dial tcp: lookup api.example: no such host", "ResourceExecutionError"),
+        ("OperationalError: no such column: owner", "ResourceExecutionError"),
+        ("config file /etc/x not found", "ResourceExecutionError"),
+        ("no such file or directory: /srv/report", "NotFound"),
+    ] {
+        srv.fail("x://report", refused(-32603, message));
+        let failure = bridge.failure(json!({ "uri": "x://report" })).await;
+        assert_eq!(failure["error"], class, "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_question_that_the_client_cannot_be_asked_is_a_failure_like_any_other() {
+    let srv = source("srv", &["q://ask"]);
+    let asks = json!({ "resultType": "input_required", "inputRequests": {}, "requestState": "s" });
+    srv.give("q://ask", asks.to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    let failure = bridge.failure(json!({ "uri": "q://ask" })).await;
+    assert_eq!(failure["error"], "ResourceExecutionError", "{failure}");
+    assert!(text_of(&failure["message"]).contains("srv asks a question"), "{failure}");
+    let ask = Ask { capabilities: Some(Json::empty_object()), ..Ask::default() };
+    let arguments = Json::of(&json!({ "uri": "q://ask" }));
+    let reply = bridge.tools.call(&nobody(), "get_resource", Some(&arguments), ask).await;
+    assert!(reply.is_some_and(|reply| reply.needs_input), "who can be asked is asked");
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_in_use_yet_is_not_said_to_be_none() {
+    let bridge = Bridge::over(&[&source("srv", &["x://a"])]).await;
+    let waiting = SourceId::new("waiting").unwrap();
+    let board = bridge.gateway.gateway.board();
+    board.add(&waiting, "stdio");
+    let why = "it waits for approval: trove approve waiting";
+    board.update(&waiting, |status| status.last_error = Some(why.to_owned()));
+    for asked in [json!({ "server": "waiting" }), json!({ "server": "waiting", "uri": "x://a" })] {
+        let failure = bridge.failure(asked).await;
+        assert_eq!(failure["error"], "ResourceExecutionError", "{failure}");
+        assert!(text_of(&failure["message"]).ends_with(why), "{failure}");
+    }
+    let failure = bridge.failure(json!({ "server": "nobody" })).await;
+    assert_eq!(failure["error"], "InvalidArguments", "{failure}");
+    assert!(failure["allowed"].as_array().unwrap().contains(&json!("srv")), "{failure}");
+}
+
+#[tokio::test]
 async fn in_a_large_catalogue_the_ten_nearest_are_named() {
     let srv = source("srv", &[]);
     for n in 0..10_000 {
@@ -47,6 +110,25 @@ async fn in_a_large_catalogue_the_ten_nearest_are_named() {
         assert!(failure["total"].as_u64().unwrap() > 10_000);
         assert!(suggests(&failure, "docs://chapter/index"), "{failure}");
     }
+}
+
+#[tokio::test]
+async fn a_template_of_several_servers_is_explained_with_all_its_names() {
+    let having_it = |id: &str| {
+        let source = FakeSource::new(id, &[]).with_templates(&["note://{id}"]);
+        source.fail_others(refused(-32002, "Resource not found"));
+        Arc::new(source)
+    };
+    let (one, two) = (having_it("one"), having_it("two"));
+    let bridge = Bridge::over(&[&one, &two]).await;
+    let candidates = json!(["one+note://{id}", "two+note://{id}"]);
+    for uri in ["note://", "note://{id}", "note://a b"] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["candidates"], candidates, "{uri}: {failure}");
+        assert!(suggests(&failure, "Several servers have this template"), "{failure}");
+    }
+    let named = bridge.failure(json!({ "uri": "two+note://" })).await;
+    assert_eq!((&named["template"], named.get("candidates")), (&candidates[1], None));
 }
 
 #[tokio::test]

@@ -15,6 +15,35 @@ async fn within<T>(work: impl Future<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, work).await.expect("the work is bounded")
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_search_that_takes_long_holds_up_nobody_and_comes_to_an_end() {
+    let srv = source("srv", &["docs://log"]);
+    let line = format!("{}\n", "ab".repeat(200));
+    srv.give_text("docs://log", "text/plain", &line.repeat(25_000));
+    let bridge = Arc::new(Bridge::over(&[&srv]).await);
+    // On a worker, as the requests of a door are.
+    let searcher = bridge.clone();
+    let search = tokio::spawn(async move {
+        let pattern = "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}";
+        searcher.failure(json!({ "uri": "docs://log", "grep": pattern })).await
+    });
+    let other = bridge.clone();
+    let others = tokio::spawn(async move {
+        for _ in 0..20 {
+            other.ok(json!({})).await;
+            tokio::task::yield_now().await;
+        }
+    });
+    within(others).await.expect("it ends");
+    assert!(!search.is_finished(), "the others waited for the search");
+    let failure = within(search).await.expect("it ends");
+    assert_eq!(
+        (&failure["error"], &failure["field"]),
+        (&json!("InvalidArguments"), &json!("grep"))
+    );
+    assert!(text_of(&failure["message"]).contains("takes too long"), "{failure}");
+}
+
 #[tokio::test]
 async fn a_uri_that_cannot_be_one_is_refused_in_few_words() {
     let srv = FakeSource::new("srv", &["docs://a"]).with_templates(&["docs://{id}/{+path}"]);

@@ -1,12 +1,14 @@
 //! Names and contents that are odd and still right.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use trove_core::{
     Caller, Json,
+    catalogue::Change,
+    resource::ListsChanged,
     source::Ask,
-    tools::{Settings, Toolset},
+    tools::{BridgeMode, Settings, Toolset},
 };
 use trove_testkit::fake_source::FakeSource;
 
@@ -111,6 +113,13 @@ async fn a_size_that_is_asked_for_is_kept_to_by_lists_and_images() {
     };
     assert_eq!(images(json!({ "uri": "x://0" })).await, 1);
     assert_eq!(images(json!({ "uri": "x://0", "maxSize": 1000 })).await, 0);
+    let whole = bridge.ok(json!({ "uri": "x://0" })).await;
+    let small = bridge.ok(json!({ "uri": "x://0", "maxSize": 1000 })).await;
+    for (answer, note) in [(whole, None), (small, Some("an image is not shown: one answer"))] {
+        let (said, truncated) = (&answer["metadata"]["note"], &answer["metadata"]["truncated"]);
+        assert_eq!(*truncated, note.is_some(), "{answer}");
+        assert_eq!(said.as_str().map(|said| &said[..33]), note, "{answer}");
+    }
 }
 
 #[tokio::test]
@@ -165,4 +174,60 @@ async fn a_tool_of_ours_that_is_left_out_gives_way_to_that_of_a_server() {
     assert!(bridge.tools.has("get_resource"));
     bridge.tools.configure(Settings { follows_guide: false, ..settings });
     assert!(bridge.tools.has("srv_get_content"));
+}
+
+/// The names of all tools that are offered, ours and those of servers.
+fn tool_names(bridge: &Bridge) -> Vec<String> {
+    let ours = bridge.tools.list(&nobody());
+    let current = bridge.gateway.gateway.current();
+    let ours = ours.iter().filter_map(|entry| entry.get_str("name"));
+    ours.chain(current.tools().iter().map(|tool| tool.public.to_string())).collect()
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_is_under_another_name_where_ours_is_offered() {
+    let srv = FakeSource::new("srv", &["x://a"]);
+    let srv = Arc::new(srv.with_tools(&["list_resources", "read_resource", "get_content"]));
+    let settings = Settings { follows_guide: false, ..Settings::default() };
+    let bridge = Bridge::with(&[&srv], settings.clone()).await;
+    let toolsets = vec![Toolset::Resources, Toolset::PerServer, Toolset::Guide];
+    bridge.tools.configure(Settings { toolsets, prefix: "srv".to_owned(), ..settings });
+    let longer = ["srv_srv_list_resources", "srv_srv_read_resource", "srv_srv_get_content"];
+    let route = |name: &str| {
+        let current = bridge.gateway.gateway.current();
+        current.route_tool(name).map(|(_, local)| local.to_owned())
+    };
+    while route(longer[0]).is_none() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let names = tool_names(&bridge);
+    let unique: HashSet<&String> = names.iter().collect();
+    assert_eq!(unique.len(), names.len(), "{names:?}");
+    for name in longer {
+        assert_eq!(route(name).as_deref(), name.strip_prefix("srv_srv_"), "{names:?}");
+        assert!(bridge.tools.has(&name["srv_".len()..]) && !bridge.tools.has(name));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn listeners_hear_when_other_tools_of_ours_are_offered() {
+    let bridge = Bridge::with(&[&source("srv", &["x://a"])], Settings::default()).await;
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let mut changes = bridge.gateway.gateway.changes();
+    let toolsets = vec![Toolset::Resources, Toolset::PerServer];
+    let per_server = Settings { toolsets, ..Settings::default() };
+    let always = Settings { bridge: BridgeMode::Always, ..per_server.clone() };
+    let mut hears = async || {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        matches!(changes.try_recv(), Ok(Change::Lists(ListsChanged { tools: true, .. })))
+    };
+    assert!(!hears().await, "nothing has changed");
+    bridge.tools.configure(per_server.clone());
+    assert!(hears().await, "tools of the server have come");
+    bridge.tools.configure(Settings { max_answer: 1, ..per_server });
+    assert!(!hears().await, "the same tools are offered");
+    bridge.tools.configure(always);
+    assert!(hears().await, "other clients are shown the bridge");
+    bridge.gateway.attach(&source("other", &["y://a"])).await;
+    assert!(hears().await, "the tools of another server have come");
 }

@@ -154,6 +154,38 @@ async fn t40_images_that_clients_can_show_travel_as_images() {
 }
 
 #[tokio::test]
+async fn images_that_do_not_travel_are_mentioned_and_can_be_had() {
+    let srv = source("srv", &["many://ten"]);
+    let image = |n: usize| json!({ "uri": format!("many://{n}"), "blob": STANDARD.encode(PNG) });
+    let contents: Vec<Value> = (0..10).map(image).collect();
+    srv.give("many://ten", json!({ "contents": contents }).to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    let read = async |arguments: Value| {
+        let result = bridge.result(&nobody(), arguments).await;
+        let blocks = result["content"].as_array().expect("blocks").clone();
+        let images = blocks.iter().filter(|block| block["type"] == "image").count();
+        (images, result["structuredContent"]["metadata"].clone())
+    };
+    let (images, told) = read(json!({ "uri": "many://ten" })).await;
+    assert_eq!((images, &told["truncated"]), (8, &json!(true)), "{told}");
+    assert!(text_of(&told["note"]).starts_with("2 images are not shown"), "{told}");
+    assert!(text_of(&told["note"]).ends_with("go on with `offset` 8"), "{told}");
+    let (images, told) = read(json!({ "uri": "many://ten", "offset": 8 })).await;
+    assert_eq!((images, &told["truncated"], &told["note"]), (2, &json!(false), &Value::Null));
+}
+
+#[tokio::test]
+async fn a_blob_beside_an_empty_text_is_what_is_given() {
+    let srv = source("srv", &["x://tb"]);
+    let content = json!({ "uri": "x://tb", "text": "", "blob": STANDARD.encode(PNG) });
+    srv.give("x://tb", json!({ "contents": [content] }).to_string());
+    let bridge = Bridge::over(&[&srv]).await;
+    assert_eq!(bridge.data(json!({ "uri": "x://tb" })).await["kind"], "image");
+    let binary = bridge.data(json!({ "uri": "x://tb", "format": "binary" })).await;
+    assert_eq!(binary, STANDARD.encode(PNG));
+}
+
+#[tokio::test]
 async fn several_contents_are_all_given_in_order() {
     let srv = source("srv", &["many://a", "many://none"]);
     let contents = json!([
@@ -253,6 +285,11 @@ async fn grep_gives_matching_lines_with_numbers_of_every_text() {
         );
         assert!(text_of(&failure["message"]).contains(says), "{failure}");
     }
+    let failure = bridge.failure(json!({ "uri": "log://a", "cursor": "o1" })).await;
+    assert_eq!(
+        (&failure["error"], &failure["field"]),
+        (&json!("InvalidArguments"), &json!("cursor"))
+    );
     let failure = bridge.failure(json!({ "uri": "log://a", "grep": "e", "offset": 3 })).await;
     assert_eq!(failure["field"], "offset");
 }

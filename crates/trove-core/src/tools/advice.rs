@@ -1,0 +1,95 @@
+//! What to do about a failure, in sentences that name tools of ours as they are offered.
+//!
+//! A name is looked for in what stands in the program alone: what others wrote is repeated
+//! as it is.
+
+/// A sentence.
+#[derive(Debug)]
+pub struct Advice(Vec<Part>);
+
+#[derive(Debug)]
+enum Part {
+    /// Words of the program, which may name tools.
+    Ours(&'static str),
+    /// Words that may hold what somebody else wrote.
+    Told(String),
+}
+
+/// What a word is that may be the name of a tool.
+pub(super) enum Mentioned {
+    NoTool,
+    /// Under this name.
+    Offered(String),
+    NotOffered,
+}
+
+impl From<&'static str> for Advice {
+    fn from(words: &'static str) -> Advice {
+        Advice(vec![Part::Ours(words)])
+    }
+}
+
+impl From<String> for Advice {
+    fn from(words: String) -> Advice {
+        Advice(vec![Part::Told(bounded(words))])
+    }
+}
+
+impl Advice {
+    /// Goes on with words of the program.
+    #[must_use]
+    pub(super) fn and(mut self, words: &'static str) -> Advice {
+        self.0.push(Part::Ours(words));
+        self
+    }
+
+    /// Goes on with words that somebody else may have written.
+    #[must_use]
+    pub(super) fn telling(mut self, words: impl Into<String>) -> Advice {
+        self.0.push(Part::Told(bounded(words.into())));
+        self
+    }
+
+    /// The sentence with every tool under its bare name.
+    pub(super) fn text(&self) -> String {
+        let words = self.0.iter().map(|part| match part {
+            Part::Ours(words) => words,
+            Part::Told(words) => words.as_str(),
+        });
+        words.collect()
+    }
+
+    /// The sentence with every tool under the name it is offered by; nothing where it takes one
+    /// that is not.
+    pub(super) fn named(&self, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
+        let parts = self.0.iter().map(|part| match part {
+            Part::Ours(words) => named(words, offered),
+            Part::Told(words) => Some(words.clone()),
+        });
+        parts.collect()
+    }
+}
+
+fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
+    let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
+    let words = words.split_inclusive(is_end).map(|word| {
+        let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
+        match offered(name) {
+            Mentioned::NoTool => Some(word.to_owned()),
+            Mentioned::Offered(name) => Some(format!("{name}{rest}")),
+            Mentioned::NotOffered => None,
+        }
+    });
+    words.collect()
+}
+
+/// The most bytes of a sentence that may hold what somebody else wrote.
+const MAX_SENTENCE: usize = 2000;
+
+pub(super) fn bounded(mut text: String) -> String {
+    if text.len() > MAX_SENTENCE {
+        text.truncate(text.floor_char_boundary(MAX_SENTENCE));
+        text.push('…');
+    }
+    text
+}
