@@ -6,6 +6,8 @@ use bytes::{Buf, Bytes, BytesMut};
 
 /// The longest id of an event that is sent back.
 const MAX_ID: usize = 1024;
+/// What some writers begin every text with.
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub(crate) struct Parser {
     has_data: bool,
     /// The last line ended with `\r`: a `\n` that comes next belongs to it.
     after_cr: bool,
+    /// Nothing of the stream was looked at, so a byte order mark may come.
+    is_new: bool,
     limit: usize,
     /// The id of the last event that had one, to go on after it.
     pub(crate) last_id: Option<String>,
@@ -45,6 +49,7 @@ impl Parser {
             data: BytesMut::new(),
             has_data: false,
             after_cr: false,
+            is_new: true,
             limit,
             last_id: None,
             retry: None,
@@ -77,6 +82,9 @@ impl Parser {
         {
             self.buffer.advance(1);
         }
+        if self.is_new && !self.skip_mark() {
+            return None;
+        }
         let at = memchr::memchr2(b'\n', b'\r', &self.buffer[self.searched..]);
         let Some(end) = at.map(|at| at + self.searched) else {
             self.searched = self.buffer.len();
@@ -88,6 +96,17 @@ impl Parser {
         self.buffer.advance(1);
         self.searched = 0;
         Some(line)
+    }
+
+    /// Passes over a byte order mark; false as long as there is only a part of one.
+    fn skip_mark(&mut self) -> bool {
+        if self.buffer.starts_with(MARK) {
+            self.buffer.advance(MARK.len());
+        } else if MARK.starts_with(&self.buffer) {
+            return false;
+        }
+        self.is_new = false;
+        true
     }
 
     fn take_line(&mut self, line: &[u8]) -> Option<Event> {
@@ -180,6 +199,14 @@ mod tests {
             let chunks: Vec<&[u8]> = cuts.windows(2).map(|w| &STREAM[w[0]..w[1]]).collect();
             prop_assert_eq!(events(&chunks), expected());
         }
+    }
+
+    #[test]
+    fn a_byte_order_mark_at_the_beginning_is_no_part_of_the_first_line() {
+        let expect = [("message".to_owned(), "\u{feff}a".to_owned())];
+        assert_eq!(events(&["\u{feff}data: \u{feff}a\n\n".as_bytes()]), expect);
+        assert_eq!(events(&[b"\xef", b"\xbb", b"\xbfdata: \xef\xbb\xbfa\n\n"]), expect);
+        assert_eq!(events(&["data: a\n\n\u{feff}data: b\n\n".as_bytes()]).len(), 1);
     }
 
     #[test]

@@ -3,7 +3,12 @@
 //! Variables stay unexpanded until the moment of connecting, so a secret lives in
 //! memory no longer than it must and a changed environment is seen at restart.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{
+    collections::BTreeMap,
+    hash::{DefaultHasher, Hash, Hasher},
+    path::PathBuf,
+    time::Duration,
+};
 
 use trove_core::{SourceId, source::Indexing};
 
@@ -28,6 +33,8 @@ pub struct UpstreamConfig {
     pub watch: Watch,
     /// How long one request may take.
     pub timeout: Duration,
+    /// Whether the schemas of its tools are written out for simple clients.
+    pub has_flat_schemas: bool,
     /// What stands before `_` in its tools' names; `None`: the id; empty: nothing.
     pub tool_prefix: Option<String>,
 }
@@ -50,6 +57,40 @@ pub enum Reach {
     Http(Remote),
     /// The legacy HTTP+SSE transport of 2024-11-05.
     Sse(Remote),
+}
+
+impl Reach {
+    /// What tells one server from another: which program, or which address. The same after a
+    /// restart, so its keys are fixed.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match self {
+            Reach::Stdio { command, args, .. } => {
+                command.written().hash(&mut hasher);
+                args.iter().for_each(|arg| arg.written().hash(&mut hasher));
+            }
+            Reach::Http(remote) | Reach::Sse(remote) => remote.url.written().hash(&mut hasher),
+        }
+        hasher.finish()
+    }
+}
+
+impl UpstreamConfig {
+    /// The same of what it lists, which depends on what is shown of it too. The options of a
+    /// program may change: until it answers, what it listed with others is better than nothing.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        match &self.reach {
+            Reach::Stdio { command, args, .. } => {
+                command.written().hash(&mut hasher);
+                // Run by another, as by `npx -y`, its first argument says which it is.
+                args.iter().map(Text::written).find(|arg| !arg.starts_with('-')).hash(&mut hasher);
+            }
+            Reach::Http(_) | Reach::Sse(_) => self.reach.fingerprint().hash(&mut hasher),
+        }
+        (self.expose == Expose::All, self.has_flat_schemas).hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// A server behind a URL.

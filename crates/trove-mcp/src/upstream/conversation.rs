@@ -48,6 +48,8 @@ pub(crate) struct Offers {
     pub(crate) resources: bool,
     pub(crate) subscribe: bool,
     pub(crate) list_changed: bool,
+    /// It tells of changes of each of its lists.
+    pub(crate) announces_all: bool,
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) completions: bool,
@@ -71,7 +73,10 @@ impl Offers {
         let has = |key: &str| all.get(key).is_some_and(|value| value != "null");
         let extensions = all.get("extensions").and_then(Object::parse);
         let resources = flags("resources").unwrap_or_default();
+        let lists = ["resources", "tools", "prompts"];
+        let mut offered = lists.into_iter().filter(|list| has(list));
         Offers {
+            announces_all: offered.all(|list| flags(list).is_some_and(|f| f.list_changed)),
             resources: has("resources"),
             subscribe: resources.subscribe,
             list_changed: resources.list_changed

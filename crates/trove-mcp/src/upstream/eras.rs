@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeMap,
-    hash::{DefaultHasher, Hash, Hasher},
     path::PathBuf,
     sync::{Mutex, PoisonError},
 };
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use tracing::debug;
 use trove_core::{SourceId, json::Json};
 
-use super::config::{Protocol, Reach, UpstreamConfig};
+use super::config::{Protocol, UpstreamConfig};
 use crate::era::Version;
 
 /// The eras learnt so far, kept in a file where there is one.
@@ -24,7 +23,7 @@ pub struct Eras {
 /// What was learnt of one server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
-    /// The digest of its entry: behind another entry is another server.
+    /// The fingerprint of its entry: behind another entry is another server.
     entry: u64,
     is_modern: bool,
 }
@@ -42,7 +41,7 @@ impl Eras {
         if config.protocol != Protocol::Auto {
             return config.protocol;
         }
-        let entry = digest(&config.reach);
+        let entry = config.reach.fingerprint();
         let known = self.known().get(config.id.as_str()).copied();
         match known.filter(|known| known.entry == entry) {
             Some(Known { is_modern: true, .. }) => Protocol::Modern,
@@ -52,7 +51,7 @@ impl Eras {
     }
 
     pub(crate) fn remember(&self, config: &UpstreamConfig, version: Version) {
-        let now = Known { entry: digest(&config.reach), is_modern: version.is_modern() };
+        let now = Known { entry: config.reach.fingerprint(), is_modern: version.is_modern() };
         let mut known = self.known();
         if known.insert(config.id.to_string(), now) != Some(now) {
             self.save(&known);
@@ -80,18 +79,4 @@ impl Eras {
     fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Known>> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// What tells one entry from another: which program, or which address.
-fn digest(reach: &Reach) -> u64 {
-    // Fixed keys: it must be the same after a restart.
-    let mut hasher = DefaultHasher::new();
-    match reach {
-        Reach::Stdio { command, args, .. } => {
-            command.written().hash(&mut hasher);
-            args.iter().for_each(|arg| arg.written().hash(&mut hasher));
-        }
-        Reach::Http(remote) | Reach::Sse(remote) => remote.url.written().hash(&mut hasher),
-    }
-    hasher.finish()
 }

@@ -24,14 +24,16 @@ use crate::{
 /// in the old way: some old servers ignore what they do not know.
 const PROBE: Duration = Duration::from_secs(4);
 
-/// Meets the server behind `link`; how long that may take is for the caller to say.
+/// Meets the server behind `link`. The caller sees to it that this takes no more than `most`.
 pub(crate) async fn meet(
     link: Arc<dyn Link>,
-    protocol: Protocol,
+    (protocol, most): (Protocol, Duration),
     (source, kin): (&SourceId, &Arc<Kin>),
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
-    let (hello, said) = greet(&*link, &tickets, protocol).await?;
+    // Whoever gives servers little time leaves some of it for the old way.
+    let probe = PROBE.min(most / 2);
+    let (hello, said) = greet(&*link, &tickets, (protocol, probe)).await?;
     let is_line = said.object().is_none_or(|said| kin.learn(source, &said));
     if !is_line {
         return Err(LinkError::Unreachable(CIRCLE.to_owned()));
@@ -47,18 +49,28 @@ pub(crate) async fn meet(
 /// What a server said of itself, and all of its answer.
 type Met = (Hello, Json);
 
-async fn greet(link: &dyn Link, tickets: &Tickets, protocol: Protocol) -> Result<Met, LinkError> {
+async fn greet(
+    link: &dyn Link,
+    tickets: &Tickets,
+    (protocol, probe): (Protocol, Duration),
+) -> Result<Met, LinkError> {
     match protocol {
         Protocol::Legacy => initialize(link, tickets).await,
         Protocol::Modern => discover(link, tickets).await?.ok_or_else(no_modern_version),
         Protocol::Auto => {
             let mut modern = std::pin::pin!(discover(link, tickets));
-            match tokio::time::timeout(PROBE, &mut modern).await {
+            match tokio::time::timeout(probe, &mut modern).await {
                 Ok(Ok(Some(hello))) => Ok(hello),
                 Ok(
                     Ok(None)
                     | Err(LinkError::Rpc(_) | LinkError::Status(..) | LinkError::Malformed(_)),
                 ) => initialize(link, tickets).await,
+                // Some hang up on what they do not know, and are there all the same.
+                Ok(Err(LinkError::Lost | LinkError::Unreachable(_)))
+                    if !link.closed().is_cancelled() =>
+                {
+                    initialize(link, tickets).await
+                }
                 Ok(Err(error)) => Err(error),
                 Err(_) => either(link, tickets, modern).await,
             }
@@ -99,17 +111,25 @@ async fn request(
         .await
 }
 
-/// Asks a stateless server what it is; nothing if it is one but not of our version.
-async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, LinkError> {
+/// What `server/discover` is asked with.
+pub(super) fn discover_params() -> String {
     let mut meta = Object::new();
     dress_modern(&mut meta, None);
-    let params = format!("{{\"_meta\":{}}}", meta.to_text());
-    let result = request(link, tickets, "server/discover", params).await?;
+    format!("{{\"_meta\":{}}}", meta.to_text())
+}
+
+/// Whether an answer to `server/discover` names the version that we speak.
+pub(super) fn is_of_our_era(said: &Object<'_>) -> bool {
+    let versions = said.get("supportedVersions").and_then(items).unwrap_or_default();
+    versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()))
+}
+
+/// Asks a stateless server what it is; nothing if it is one but not of our version.
+async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, LinkError> {
+    let result = request(link, tickets, "server/discover", discover_params()).await?;
     let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());
     let object = result.object().ok_or_else(malformed)?;
-    let versions = object.get("supportedVersions").and_then(items).unwrap_or_default();
-    let is_ours = versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()));
-    if !is_ours {
+    if !is_of_our_era(&object) {
         return Ok(None);
     }
     let info = object
@@ -157,4 +177,43 @@ fn server_name(info: &str) -> Option<String> {
         Some(version) => format!("{name} {version}"),
         None => name,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::{
+        http::peer::{Asked, Peer, link_to},
+        link::Link,
+    };
+
+    async fn met(link: impl Link, protocol: Protocol) -> Result<Conversation, LinkError> {
+        let source = SourceId::new("one").expect("a valid id");
+        let greeting = (protocol, Duration::from_secs(10));
+        meet(Arc::new(link), greeting, (&source, &Arc::default())).await
+    }
+
+    fn old(asked: &Asked) -> Option<String> {
+        match asked.method.as_str() {
+            "initialize" => asked.result(r#"{"protocolVersion":"2025-06-18","capabilities":{}}"#),
+            "notifications/initialized" => crate::upstream::http::peer::json(202, ""),
+            _ => None,
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_hangs_up_on_a_new_greeting_is_greeted_in_the_old_way() {
+        let peer = Peer::start(old).await;
+        let conversation = met(peer.link().await, Protocol::Auto).await.expect("it is met");
+        assert!(!conversation.hello.version.is_modern());
+        let greetings = ["server/discover", "initialize", "notifications/initialized"];
+        assert_eq!(peer.methods()[..3], greetings);
+    }
+
+    #[tokio::test]
+    async fn where_nobody_listens_nobody_is_greeted_twice() {
+        let link = link_to("http://127.0.0.1:1/mcp").await;
+        let refused = met(link, Protocol::Auto).await.err().expect("nobody is there");
+        assert!(matches!(refused, LinkError::Unreachable(_)), "{refused}");
+    }
 }

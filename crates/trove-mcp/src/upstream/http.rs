@@ -1,5 +1,8 @@
 //! Streamable HTTP: a POST for each request, answered by JSON or by a stream of events.
 
+mod dialect;
+mod refusal;
+
 use std::{
     collections::HashMap,
     sync::{
@@ -24,12 +27,19 @@ use tracing::debug;
 use trove_core::{
     SourceId,
     json::{Json, Object},
-    source::Notice,
+    source::{
+        Notice,
+        meaning::{ASKS_WHO, NOT_BELIEVED},
+    },
 };
 
+use self::{
+    dialect::Dialect,
+    refusal::{is_expiry, refusal},
+};
 use super::{
     broken::{BROKEN, broken_answer},
-    link::{Call, Inbox, Link, LinkError, notice_of},
+    link::{Call, Inbox, Link, LinkError, notice_of, own_id},
     mux::refuse_or_pong,
     oauth::Bearer,
 };
@@ -63,6 +73,7 @@ const MAX_REFUSAL_BYTES: usize = 4096;
 /// How long telling a server may take that something is over.
 const MAX_FAREWELL: Duration = Duration::from_secs(1);
 const CANCELLED: &str = "notifications/cancelled";
+const DISCOVER: &str = "server/discover";
 
 pub(crate) struct HttpLink {
     shared: Arc<Shared>,
@@ -79,8 +90,9 @@ struct Shared {
     version: OnceLock<&'static str>,
     inbox: Arc<Inbox>,
     closed: CancellationToken,
-    /// The server has forgotten the session.
+    /// The server has forgotten us.
     has_expired: AtomicBool,
+    dialect: Dialect,
     places: Semaphore,
     most: usize,
     longest: usize,
@@ -109,6 +121,7 @@ impl HttpLink {
             inbox,
             closed: CancellationToken::new(),
             has_expired: AtomicBool::new(false),
+            dialect: Dialect::default(),
             places: Semaphore::new(bounds.waiting),
             most: bounds.waiting,
             longest: bounds.message_bytes,
@@ -164,7 +177,11 @@ impl Link for HttpLink {
     }
 
     fn has_expired(&self) -> Option<bool> {
-        self.shared.session().map(|_| self.shared.has_expired.load(Ordering::Acquire))
+        Some(self.shared.has_expired.load(Ordering::Acquire))
+    }
+
+    fn speaks_otherwise(&self) -> bool {
+        self.shared.dialect.has_changed()
     }
 
     fn close<'a>(&'a self) -> BoxFuture<'a, ()> {
@@ -251,7 +268,12 @@ impl Shared {
         let mut headers = self.common_headers().await;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        if self.is_modern() && method != "initialize" {
+        if method == DISCOVER {
+            // Asked of a server that was met in the old way, it says nothing of that.
+            headers.remove(SESSION);
+            headers.remove(VERSION);
+        }
+        if method == DISCOVER || self.is_modern() && method != "initialize" {
             headers.entry(VERSION).or_insert(HeaderValue::from_static(Version::MODERN.as_str()));
             headers.insert(METHOD, HeaderValue::from_static(method));
             for (header, text) in repeated {
@@ -296,6 +318,22 @@ impl Shared {
     }
 
     async fn request(&self, call: Call) -> Result<Json, LinkError> {
+        let method = call.method;
+        match self.exchange(call).await {
+            Err(error) if self.has_changed_era(method, &error).await => Err(self.forgotten()),
+            outcome => outcome,
+        }
+    }
+
+    /// The server does not know us any more, in whatever words: its life begins anew.
+    fn forgotten(&self) -> LinkError {
+        self.has_expired.store(true, Ordering::Release);
+        self.closed.cancel();
+        LinkError::Forgotten
+    }
+
+    /// Sends one request and takes in its answer.
+    async fn exchange(&self, call: Call) -> Result<Json, LinkError> {
         let body = wire::request(call.id, call.method, &call.params);
         // Streams of changes stay open for ever and wait for nothing.
         let _place = match call.method {
@@ -314,18 +352,14 @@ impl Shared {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
-        if self.session().is_some() && is_expiry(status, &body, call.id) {
-            // The server forgot the session, in whatever words: connect anew.
-            self.has_expired.store(true, Ordering::Release);
-            self.closed.cancel();
-            return Err(LinkError::Lost);
+        let is_of_session = self.session().is_some() && call.method != DISCOVER;
+        if is_of_session && is_expiry(status, &body, call.id) {
+            return Err(self.forgotten());
         }
         match self.answer_among(&body, &call).await {
             // A refusal may have no id to repeat; an answer must repeat ours.
             Ok(Message::Response { outcome: Err(error), .. }) => Err(LinkError::Rpc(error)),
-            Ok(Message::Response { id, outcome: Ok(result) })
-                if id.as_str().parse() == Ok(call.id) =>
-            {
+            Ok(Message::Response { id, outcome: Ok(result) }) if own_id(&id) == Some(call.id) => {
                 Ok(result)
             }
             Ok(_) | Err(_) if status.is_success() => Err(LinkError::Malformed(BROKEN.to_owned())),
@@ -368,7 +402,7 @@ impl Shared {
             }
             while let Some(event) = parser.next() {
                 match self.answer_among(&event.data, call).await {
-                    Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
+                    Ok(Message::Response { id, outcome }) if own_id(&id) == Some(call.id) => {
                         return Some(outcome.map_err(LinkError::Rpc));
                     }
                     Ok(message) => self.take(message, Some(call)).await,
@@ -399,7 +433,7 @@ impl Shared {
         let mut answer = Err(BadMessage::NotRpc { id: None });
         for part in batch {
             match wire::parse(&part) {
-                Ok(Message::Response { id, outcome }) if id.as_str().parse() == Ok(call.id) => {
+                Ok(Message::Response { id, outcome }) if own_id(&id) == Some(call.id) => {
                     answer = Ok(Message::Response { id, outcome });
                 }
                 Ok(message) => self.take(message, Some(call)).await,
@@ -488,41 +522,10 @@ impl Shared {
 /// What to do about a server that does not know us.
 pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
     LinkError::Unauthorized(if has_header {
-        format!(
-            "the server does not take the `Authorization` header of [servers.{source}]; correct it"
-        )
+        format!("{NOT_BELIEVED} of [servers.{source}]; correct it")
     } else {
-        format!("the server asks who you are: run `trove auth login {source}`")
+        format!("{ASKS_WHO}: run `trove auth login {source}`")
     })
-}
-
-/// Whether a refusal says that a session is known no more. By the protocol that is 404; some say
-/// it by 400, but not in an answer to the request.
-fn is_expiry(status: StatusCode, body: &Bytes, id: u64) -> bool {
-    let speaks_of_it = || String::from_utf8_lossy(body).to_ascii_lowercase().contains("session");
-    let is_answer = || {
-        let answer = wire::parse(body);
-        matches!(answer, Ok(Message::Response { id: to, .. }) if to.as_str().parse() == Ok(id))
-    };
-    let is_bad = status == StatusCode::BAD_REQUEST;
-    status == StatusCode::NOT_FOUND || is_bad && speaks_of_it() && !is_answer()
-}
-
-/// What a status says, with what may be wrong where that is well known.
-fn refusal(status: StatusCode, moved_to: Option<&HeaderValue>, body: &[u8]) -> LinkError {
-    let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
-    let moved_to = moved_to.and_then(|place| place.to_str().ok());
-    let text = match (status, moved_to) {
-        (status, Some(place)) if status.is_redirection() => {
-            let place: String = place.chars().take(200).collect();
-            format!("the server is at {place}; write that as its `url`")
-        }
-        (StatusCode::METHOD_NOT_ALLOWED, _) if text.is_empty() => {
-            "it takes no POST there; if it is an SSE server, set transport = \"sse\"".to_owned()
-        }
-        _ => text,
-    };
-    LinkError::Status(status.as_u16(), text)
 }
 
 /// Reads a whole body, no longer than the limit.
@@ -572,5 +575,7 @@ fn repeated_of(call: &Call) -> Vec<(HeaderName, String)> {
     all
 }
 
+#[cfg(test)]
+pub(crate) mod peer;
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use reqwest::{
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::{Semaphore, mpsc, oneshot},
     task::JoinSet,
 };
 use tracing::{debug, warn};
@@ -18,7 +18,7 @@ use trove_core::SourceId;
 
 use super::{
     http::{is_event_stream, read_body, unauthorized, unreachable},
-    link::{Inbox, LinkError},
+    link::{Inbox, LinkError, own_id},
     mux::{Mux, MuxLink},
     oauth::Bearer,
 };
@@ -30,10 +30,12 @@ use crate::{
 
 /// How long the server may take to name the address for requests.
 const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
-/// How long the server may take to take a request.
+/// How long the server may take to take what nobody waits for an answer to.
 const MAX_POST: Duration = Duration::from_secs(30);
-/// How many requests are posted at once.
+/// How many messages are posted at once.
 const MAX_POSTS: usize = 16;
+/// Some servers take a request only when its work is done; after so long the next has its place.
+const SLOW_POST: Duration = Duration::from_millis(250);
 
 /// Opens the stream and learns where requests go.
 pub(crate) async fn connect(
@@ -73,8 +75,8 @@ pub(crate) async fn connect(
     let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
     let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
     let target = same_origin(&base, &endpoint)?;
-    let posts = Posts { client, target, headers, mux: mux.clone() };
-    tasks.spawn(posts.run(out));
+    let posts = Arc::new(Posts { client, target, headers, mux: mux.clone() });
+    tasks.spawn(posts.run(out, bounds.waiting));
     Ok(MuxLink::new(mux, tasks, None))
 }
 
@@ -122,40 +124,159 @@ struct Posts {
 }
 
 impl Posts {
-    async fn run(self, mut out: mpsc::Receiver<Bytes>) {
+    /// Posts what comes, no more than `most` messages at a time.
+    async fn run(self: Arc<Self>, mut out: mpsc::Receiver<Bytes>, most: usize) {
+        let places = Arc::new(Semaphore::new(MAX_POSTS));
         let mut under_way = JoinSet::new();
         while let Some(message) = out.recv().await {
-            while under_way.len() >= MAX_POSTS {
+            while under_way.try_join_next().is_some() {}
+            while under_way.len() >= most {
                 under_way.join_next().await;
             }
-            let id = match wire::parse(&message) {
-                Ok(Message::Request(request)) => request.id.as_str().parse().ok(),
-                Ok(_) | Err(_) => None,
-            };
-            let request = self
-                .client
-                .post(self.target.clone())
-                .headers(self.headers.clone())
-                .header(CONTENT_TYPE, "application/json")
-                .body(message)
-                .send();
-            let mux = self.mux.clone();
+            let Ok(place) = places.clone().acquire_owned().await else { return };
+            let posts = self.clone();
             under_way.spawn(async move {
-                match tokio::time::timeout(MAX_POST, request).await {
-                    Ok(Ok(response)) if response.status().is_success() => {}
-                    // This one was not wanted; the connection is as good as before.
-                    Ok(Ok(response)) if !is_end(response.status()) => {
-                        let text = "the server refused the request".to_owned();
-                        mux.fail(id, LinkError::Status(response.status().as_u16(), text));
-                    }
-                    Ok(Ok(_) | Err(_)) | Err(_) => mux.close(),
+                let mut post = std::pin::pin!(posts.post(message));
+                let is_slow = tokio::time::timeout(SLOW_POST, &mut post).await.is_err();
+                drop(place);
+                if is_slow {
+                    post.await;
                 }
             });
+        }
+    }
+
+    /// Posts one message. If that fails, so does its request; the connection is as good as before,
+    /// unless it is said to be gone.
+    async fn post(&self, message: Bytes) {
+        let id = match wire::parse(&message) {
+            Ok(Message::Request(request)) => own_id(&request.id),
+            Ok(_) | Err(_) => None,
+        };
+        let request = self
+            .client
+            .post(self.target.clone())
+            .headers(self.headers.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .body(message)
+            .send();
+        match self.while_wanted(request, id).await {
+            Some(Ok(response)) if response.status().is_success() => {}
+            Some(Ok(response)) if is_end(response.status()) => self.mux.close(),
+            Some(Ok(response)) => {
+                let text = "the server refused the request".to_owned();
+                self.mux.fail(id, LinkError::Status(response.status().as_u16(), text));
+            }
+            Some(Err(error)) if error.is_connect() => self.mux.close(),
+            Some(Err(error)) => self.mux.fail(id, unreachable(&error)),
+            None => debug!("the server never took a message"),
+        }
+    }
+
+    /// Waits for as long as the request waits for its answer, and a while beyond.
+    async fn while_wanted<T>(&self, sent: impl Future<Output = T>, id: Option<u64>) -> Option<T> {
+        let mut sent = std::pin::pin!(sent);
+        loop {
+            match tokio::time::timeout(MAX_POST, &mut sent).await {
+                Ok(sent) => return Some(sent),
+                Err(_) if id.is_some_and(|id| self.mux.waits_for(id)) => {}
+                Err(_) => return None,
+            }
         }
     }
 }
 
 /// Whether a status says that the connection itself is gone.
 fn is_end(status: StatusCode) -> bool {
-    matches!(status, StatusCode::NOT_FOUND | StatusCode::GONE) || status.is_server_error()
+    matches!(
+        status,
+        StatusCode::NOT_FOUND
+            | StatusCode::GONE
+            | StatusCode::BAD_GATEWAY
+            | StatusCode::SERVICE_UNAVAILABLE
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::{io::AsyncWriteExt as _, net::TcpListener, sync::watch};
+    use trove_core::Gateway;
+
+    use super::*;
+    use crate::upstream::{
+        http::peer::{json, next},
+        link::{Call, Link as _},
+    };
+
+    /// A server that takes a request only when it is done with it: at once with the even ones,
+    /// with the others when it is told to go on. It loses every seventh.
+    async fn serve(listener: TcpListener, go_on: watch::Receiver<bool>) {
+        let (events, told) = mpsc::channel::<String>(64);
+        let mut told = Some(told);
+        let mut connections = JoinSet::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (events, mut go_on) = (events.clone(), go_on.clone());
+            let mut told = told.take();
+            connections.spawn(async move {
+                while let Some(asked) = next(&mut stream).await {
+                    if let Some(mut told) = told.take() {
+                        let head = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\n\r\n";
+                        let first = format!("{head}event: endpoint\ndata: /post\n\n");
+                        stream.write_all(first.as_bytes()).await.expect("we listen");
+                        while let Some(event) = told.recv().await {
+                            let event = format!("data: {event}\n\n");
+                            stream.write_all(event.as_bytes()).await.expect("we listen");
+                        }
+                    }
+                    let id: u64 = asked.id.parse().expect("a request");
+                    if id.is_multiple_of(7) {
+                        return;
+                    }
+                    if id % 2 == 1 {
+                        go_on.wait_for(|go_on| *go_on).await.expect("the test lives");
+                    }
+                    let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{id}}}"#);
+                    events.send(answer).await.expect("the stream is open");
+                    let taken = json(202, "").expect("a response");
+                    stream.write_all(taken.as_bytes()).await.expect("we listen");
+                }
+            });
+        }
+    }
+
+    fn call(id: u64) -> Call {
+        let params = "{}".to_owned();
+        Call { id, method: "tools/call", params, repeated: Vec::new(), notices: None }
+    }
+
+    #[tokio::test]
+    async fn a_request_that_is_taken_late_or_never_harms_no_other() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/sse", listener.local_addr().expect("bound"));
+        let (go_on, told) = watch::channel(false);
+        let _server = tokio::spawn(serve(listener, told));
+        let gateway = Gateway::start("test", None).await;
+        let source = SourceId::new("one").expect("a valid id");
+        let (inbox, bounds) = (Inbox::new(source.clone(), gateway.feed()), Bounds::default());
+        let (client, headers) = (Client::new(), HeaderMap::new());
+        let link = connect(&source, client, &url, headers, inbox, &bounds, None).await;
+        let link = link.expect("it is there");
+        tokio::time::pause();
+
+        let odd = (0..).map(|n| 2 * n + 1).filter(|id| id % 7 != 0).take(2 * MAX_POSTS);
+        let slow = futures_util::future::join_all(odd.map(|id| link.request(call(id))));
+        let mut slow = std::pin::pin!(slow);
+        tokio::select! {
+            _ = &mut slow => panic!("they wait"),
+            () = tokio::time::sleep(MAX_POST * 3) => {}
+        }
+        assert_eq!(link.request(call(100)).await.expect("an answer").as_str(), "100");
+        let lost = link.request(call(70)).await.expect_err("it is lost");
+        assert!(matches!(lost, LinkError::Unreachable(_)), "{lost}");
+        assert_eq!(link.request(call(102)).await.expect("an answer").as_str(), "102");
+        go_on.send_replace(true);
+        assert!(slow.await.iter().all(Result::is_ok));
+        assert!(!link.closed().is_cancelled());
+        link.close().await;
+    }
 }

@@ -53,6 +53,9 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
             Ok(conversation) => {
                 let (began, link) = (Instant::now(), conversation.link.clone());
                 serve(&upstream, conversation, inbox, &stop).await;
+                if link.speaks_otherwise() {
+                    upstream.shared.eras.forget(id);
+                }
                 if began.elapsed() >= backoff::STABLE_AFTER {
                     failures = 0;
                 }
@@ -180,7 +183,8 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
     let (config, shared) = (&upstream.config, &upstream.shared);
     let protocol = shared.eras.choose(config);
     let link = reach(upstream, inbox).await?;
-    match handshake::meet(link.clone(), protocol, (&config.id, &shared.kin)).await {
+    let greeting = (protocol, shared.bounds.startup_time);
+    match handshake::meet(link.clone(), greeting, (&config.id, &shared.kin)).await {
         Ok(conversation) => {
             shared.eras.remember(config, conversation.hello.version);
             Ok(conversation)
@@ -192,7 +196,7 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
                     shared.eras.remember(config, Version::NEWEST_LEGACY);
                 }
                 // One that is not there at all has not changed its era.
-                (LinkError::Unreachable(_), _) => {}
+                (LinkError::Unreachable(_), _) if link.closed().is_cancelled() => {}
                 _ => shared.eras.forget(&config.id),
             }
             link.close().await;

@@ -44,10 +44,14 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// Cancelled when the connection is gone.
     fn closed(&self) -> &CancellationToken;
 
-    /// Whether the server has forgotten us, so that what it was asked last it has not done;
-    /// nothing where it remembers nobody.
+    /// Whether the server does not know us any more; nothing where it cannot forget us.
     fn has_expired(&self) -> Option<bool> {
         None
+    }
+
+    /// Whether the server turned out to speak another era by now than was agreed on.
+    fn speaks_otherwise(&self) -> bool {
+        false
     }
 
     /// The process behind it, if there is one.
@@ -87,6 +91,17 @@ impl Tickets {
     }
 }
 
+/// The id of one of our requests: a number, which the same digits as a string are not.
+pub(crate) fn own_id(id: &Json) -> Option<u64> {
+    whole_number(id.as_str())
+}
+
+/// Where all numbers are fractions, ours come back as ones that end in nothing.
+fn whole_number(text: &str) -> Option<u64> {
+    let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
+    fraction.bytes().all(|digit| digit == b'0').then(|| whole.parse().ok()).flatten()
+}
+
 /// Why a request got no result.
 #[derive(Debug, Clone)]
 pub(crate) enum LinkError {
@@ -94,6 +109,8 @@ pub(crate) enum LinkError {
     Rpc(RpcError),
     /// The connection is gone.
     Lost,
+    /// The server does not know us any more, and has done nothing of what it was asked.
+    Forgotten,
     /// The transport said no before any JSON-RPC: an HTTP status.
     Status(u16, String),
     /// The server wants to know who asks; what to do about it.
@@ -114,6 +131,7 @@ impl fmt::Display for LinkError {
                 write!(f, "{message} (code {})", error.code)
             }
             LinkError::Lost => f.write_str("the connection was lost"),
+            LinkError::Forgotten => f.write_str("it does not know us any more; ask again"),
             LinkError::Status(status, text) if text.is_empty() => write!(f, "HTTP status {status}"),
             LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
             LinkError::Unreachable(why)
@@ -140,7 +158,9 @@ impl From<LinkError> for SourceError {
             LinkError::Unreachable(state) | LinkError::Unauthorized(state) => {
                 SourceError::Unavailable { state }
             }
-            LinkError::Status(..) => SourceError::Unavailable { state: error.to_string() },
+            LinkError::Status(..) | LinkError::Forgotten => {
+                SourceError::Unavailable { state: error.to_string() }
+            }
         }
     }
 }
@@ -245,7 +265,7 @@ fn lists_changed(which: impl FnOnce(&mut ListsChanged)) -> SourceEvent {
 
 fn subscription_id(params: &Json) -> Option<u64> {
     let id = params.get("_meta")?.get(meta::SUBSCRIPTION_ID)?;
-    id.as_str().trim_matches('"').parse().ok()
+    whole_number(id.as_str().trim_matches('"'))
 }
 
 /// A notice about one request: the id it belongs to, and what it says.
@@ -254,7 +274,7 @@ pub(crate) fn notice_of(method: &str, params: &Json) -> Option<(Option<u64>, Not
         "notifications/progress" => {
             let mut object = params.object()?;
             let token = object.remove("progressToken")?;
-            let id = token.trim_matches('"').parse().ok()?;
+            let id = whole_number(token.trim_matches('"'))?;
             Some((Some(id), Notice::Progress(object.to_json())))
         }
         "notifications/message" => Some((None, Notice::Log(params.clone()))),

@@ -10,7 +10,11 @@ use trove_core::{
     source::Ask,
 };
 
-use super::{config::Expose, conversation::Conversation, mend::mended};
+use super::{
+    config::Expose,
+    conversation::Conversation,
+    mend::{Entries, mended},
+};
 use crate::{bounds::Bounds, kin::CIRCLE, wire::code};
 
 /// Lists what our clients are to see of a server.
@@ -29,6 +33,7 @@ pub(crate) async fn list(
     if offers.resources {
         // Without this list there is nothing to show: its failure is the listing's.
         let pages = unknown_is_empty(pager("resources/list", "resources").run().await)?;
+        unread.resources = pages.broke_off;
         listing.resources = gathered.take("resources", pages, Resource::new, |r| r.uri.shared());
         gathered.shorten("resources", &mut listing.resources, bounds, |r| r.uri.as_str());
         let pages = pager("resources/templates/list", "resourceTemplates").run().await;
@@ -50,7 +55,7 @@ pub(crate) async fn list(
     if expose == Expose::All && offers.prompts {
         let pages =
             gathered.excuse(pager("prompts/list", "prompts").run().await, &mut unread.prompts)?;
-        listing.prompts = gathered.take("prompts", pages, named("name"), |p| p.name.clone());
+        listing.prompts = gathered.take(PROMPTS, pages, named("name"), |p| p.name.clone());
     }
     limit_templates(&mut listing.templates, bounds, &mut gathered.omissions);
     listing.freshness = gathered.freshness.unwrap_or_default();
@@ -58,8 +63,9 @@ pub(crate) async fn list(
     Ok(listing)
 }
 
-/// What the list of tools is called.
+/// What the lists are called whose entries are like no others.
 const TOOLS: &str = "tools";
+const PROMPTS: &str = "prompts";
 
 /// What is said of several lists put together.
 #[derive(Default)]
@@ -88,7 +94,10 @@ impl Gathered {
                     .push(format!("a list could not be read, the last one stands: {error}"));
                 Ok(Pages::default())
             }
-            other => other,
+            other => {
+                *unread = other.as_ref().is_ok_and(|pages| pages.broke_off);
+                other
+            }
         }
     }
 
@@ -104,7 +113,12 @@ impl Gathered {
         self.freshness = Some(self.freshness.map_or(pages.freshness, |f| f.and(pages.freshness)));
         let total = pages.entries.len();
         let mut mended_count = 0;
-        let whole = |entry: Json| match mended(&entry, what == TOOLS) {
+        let of = match what {
+            TOOLS => Entries::Tools,
+            PROMPTS => Entries::Prompts,
+            _ => Entries::Resources,
+        };
+        let whole = |entry: Json| match mended(&entry, of) {
             Some(mended) => {
                 mended_count += 1;
                 mended
@@ -181,6 +195,8 @@ struct Pages {
     entries: Vec<Json>,
     freshness: Freshness,
     omissions: Vec<String>,
+    /// A page after the first could not be read.
+    broke_off: bool,
 }
 
 struct Pager<'a> {
@@ -201,7 +217,7 @@ struct PageHead {
 
 impl Pager<'_> {
     /// Follows the cursors to the end, or to a bound. What was read before a later page
-    /// failed is kept, and the rest is reported as missing.
+    /// failed is given, and that there is more.
     async fn run(self) -> Result<Pages, SourceError> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();
@@ -213,6 +229,7 @@ impl Pager<'_> {
                 Ok(page) => page,
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
+                    pages.broke_off = true;
                     return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1)));
                 }
             };

@@ -5,9 +5,11 @@ mod broken;
 mod config;
 mod conversation;
 mod eras;
+mod flat;
 mod guardian;
 mod handshake;
 mod http;
+mod interpreter;
 mod legacy_sse;
 mod life;
 mod link;
@@ -15,10 +17,12 @@ mod listing;
 mod mend;
 mod mux;
 pub mod oauth;
+mod polling;
 mod process;
 mod secrets;
 mod source;
 mod stdio;
+mod subscriptions;
 mod variables;
 mod watching;
 
@@ -39,6 +43,7 @@ pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
 pub use config::{Expose, Index, OauthClient, Protocol, Reach, Remote, UpstreamConfig, Watch};
 pub use eras::Eras;
 pub use guardian::{GuardianCommand, MARKER, watch_over};
+pub use interpreter::missing_interpreter;
 pub use process::ENV_ALLOW_LIST;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
@@ -126,31 +131,49 @@ impl Upstreams {
     }
 
     /// Makes the running servers those of `configs`: what did not change is left alone,
-    /// what changed is restarted, what is gone is stopped. Waits for no server to answer.
+    /// what is new is started, what changed is restarted, what is gone is stopped, all at once.
+    /// Waits for no server to answer.
     pub async fn replace(&self, configs: Vec<UpstreamConfig>) {
         let mut running = self.running.lock().await;
-        let wanted: BTreeMap<SourceId, UpstreamConfig> =
+        let mut wanted: BTreeMap<SourceId, UpstreamConfig> =
             configs.into_iter().map(|config| (config.id.clone(), config)).collect();
         let unwanted: Vec<SourceId> = running
             .iter()
             .filter(|(id, one)| wanted.get(*id) != Some(&one.upstream.config))
             .map(|(id, _)| id.clone())
             .collect();
-        for id in unwanted {
-            if let Some(one) = running.remove(&id) {
-                info!(source = %id, "stopping");
-                one.end().await;
-                if !wanted.contains_key(&id) {
-                    self.shared.feed.detach(id.clone()).await;
-                    self.shared.board.remove(&id);
-                }
-            }
-        }
+        let ends: Vec<_> = unwanted
+            .into_iter()
+            .filter_map(|id| {
+                let (one, next) = (running.remove(&id)?, wanted.remove(&id));
+                one.stop.cancel();
+                Some(self.succeed(id, one, next))
+            })
+            .collect();
+        // A new one waits for the end of none but its own predecessor.
         for (id, config) in wanted {
             if let btree_map::Entry::Vacant(place) = running.entry(id) {
                 place.insert(self.start(config).await);
             }
         }
+        running.extend(futures_util::future::join_all(ends).await.into_iter().flatten());
+    }
+
+    /// Stops a server, and starts what its entry is now, if there is one.
+    async fn succeed(
+        &self,
+        id: SourceId,
+        one: Running,
+        next: Option<UpstreamConfig>,
+    ) -> Option<(SourceId, Running)> {
+        info!(source = %id, "stopping");
+        one.end().await;
+        if let Some(config) = next {
+            return Some((id, self.start(config).await));
+        }
+        self.shared.feed.detach(id.clone()).await;
+        self.shared.board.remove(&id);
+        None
     }
 
     async fn start(&self, config: UpstreamConfig) -> Running {

@@ -23,7 +23,7 @@ use trove_core::{SourceId, json::Json, source::Notice};
 
 use super::{
     broken::{BROKEN, broken_answer},
-    link::{Call, Inbox, Link, LinkError, notice_of},
+    link::{Call, Inbox, Link, LinkError, notice_of, own_id},
     process::{Ending, Process},
 };
 use crate::{
@@ -123,6 +123,11 @@ impl Mux {
         true
     }
 
+    /// Whether a request has no answer yet, and somebody wants it.
+    pub(crate) fn waits_for(&self, id: u64) -> bool {
+        self.pending().contains_key(&id)
+    }
+
     /// Fails one request, if it can be told which.
     pub(crate) fn fail(&self, id: Option<u64>, error: LinkError) {
         if let Some(pending) = id.and_then(|id| self.pending().remove(&id)) {
@@ -137,9 +142,7 @@ impl Mux {
     }
 
     fn answer(&self, id: &Json, outcome: Result<Json, RpcError>) {
-        // Our ids are numbers: the same digits as a string are another id.
-        let number = id.as_str().parse::<u64>().ok();
-        let Some(pending) = number.and_then(|id| self.pending().remove(&id)) else {
+        let Some(pending) = own_id(id).and_then(|id| self.pending().remove(&id)) else {
             debug!(source = %self.source, "answer to a request nobody is waiting for");
             return;
         };

@@ -4,7 +4,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::Stdio,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
@@ -23,7 +23,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::SourceId;
 
-use super::{secrets::Secrets, source::Shared};
+use super::{
+    interpreter::{missing_interpreter, places},
+    secrets::Secrets,
+    source::Shared,
+};
 use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
 
 /// What a child inherits of our environment; the rest is what its entry declares.
@@ -70,6 +74,10 @@ pub(crate) enum SpawnError {
     NotFound(String),
     #[error("there is no program {0}; install it, or correct `command`")]
     NoSuchProgram(String),
+    #[error(
+        "`{command}` is run by {interpreter:?}, which is not there; install that, or correct the first line of the file"
+    )]
+    NoInterpreter { command: String, interpreter: String },
     #[error("`{command}` may not be run: {error}; check its permissions")]
     Denied { command: String, error: io::Error },
     #[error("the working directory {0} does not exist; correct `cwd`")]
@@ -129,11 +137,20 @@ impl Spawn {
     fn explain(&self, error: io::Error) -> SpawnError {
         let command = self.command.clone();
         match error.kind() {
-            io::ErrorKind::NotFound if command.contains('/') => SpawnError::NoSuchProgram(command),
-            io::ErrorKind::NotFound => SpawnError::NotFound(command),
+            io::ErrorKind::NotFound => match self.missing_interpreter() {
+                Some(interpreter) => SpawnError::NoInterpreter { command, interpreter },
+                None if command.contains('/') => SpawnError::NoSuchProgram(command),
+                None => SpawnError::NotFound(command),
+            },
             io::ErrorKind::PermissionDenied => SpawnError::Denied { command, error },
             _ => SpawnError::Other { command, error },
         }
+    }
+
+    fn missing_interpreter(&self) -> Option<String> {
+        let here = self.cwd.as_deref().unwrap_or(Path::new("."));
+        let path = self.env.get("PATH").map(String::as_str);
+        places(&self.command, here, path).iter().find_map(|place| missing_interpreter(place))
     }
 }
 

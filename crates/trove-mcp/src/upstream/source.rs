@@ -30,6 +30,7 @@ use super::{
     config::{Expose, Reach, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
+    flat::flat,
     guardian::{Guardian, GuardianCommand},
     link::LinkError,
     listing,
@@ -214,8 +215,9 @@ impl Upstream {
         let conversation = self.ready().await?;
         let spare = conversation.link.has_expired().map(|_| ask.clone());
         match (self.ask_in(&conversation, &operation, ask).await, spare) {
-            // Whoever does not know us has done nothing for us: asked again it may.
-            (Err(SourceError::Lost), Some(ask))
+            // Whoever does not know us has done nothing for us: asked again it may. What was under
+            // way meanwhile and is lost may have been done.
+            (Err(SourceError::Unavailable { .. }), Some(ask))
                 if conversation.link.has_expired() == Some(true) =>
             {
                 let anew = self.ready().await?;
@@ -283,12 +285,10 @@ impl Upstream {
         if self.conversation().is_some() {
             // The client may change the resource right after our answer, so the server
             // must know first. One that never confirms is believed all the same.
-            let known = in_force.wait_for(|known| known.revision >= revision);
+            let known = in_force.wait_for(|known| known.outcome(uri, revision).is_some());
             let known = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, known).await;
-            let refusal = known.ok().and_then(|known| known.ok()?.refused.get(uri).cloned());
-            if let Some(refusal) = refusal {
-                return Err(refusal);
-            }
+            let outcome = known.ok().and_then(|known| known.ok()?.outcome(uri, revision));
+            return outcome.unwrap_or(Ok(()));
         }
         Ok(())
     }
@@ -311,6 +311,14 @@ impl Source for Upstream {
         self.config.tool_prefix.as_deref().unwrap_or(self.config.id.as_str())
     }
 
+    fn fingerprint(&self) -> u64 {
+        self.config.fingerprint()
+    }
+
+    fn announces_lists(&self) -> bool {
+        self.conversation().is_none_or(|conversation| conversation.hello.offers.announces_all)
+    }
+
     fn abilities(&self) -> Abilities {
         let shows_all = self.config.expose == Expose::All;
         let offers = self.conversation().map(|c| c.hello.offers).unwrap_or_default();
@@ -329,7 +337,13 @@ impl Source for Upstream {
             let conversation = self.ready().await?;
             let (config, bounds) = (&self.config, &self.shared.bounds);
             let listed = listing::list(&conversation, config.expose, config.timeout, bounds).await;
-            listed.map_err(|error| self.without_secrets(error))
+            let mut listing = listed.map_err(|error| self.without_secrets(error))?;
+            if config.has_flat_schemas {
+                for tool in &mut listing.tools {
+                    tool.entry = flat(&tool.entry).unwrap_or_else(|| tool.entry.clone());
+                }
+            }
+            Ok(listing)
         })
     }
 

@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{sync::watch, task::JoinSet, time::Instant};
 use tracing::debug;
 use trove_core::{
@@ -26,14 +27,16 @@ use super::{
     config::Watch,
     conversation::{Conversation, dress_modern},
     link::{Acknowledged, Call, Inbox, LinkError},
+    polling::Polled,
+    subscriptions::{Step, Subscriptions},
 };
 
 /// How long a server may take to acknowledge a subscription.
 pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
 
-/// A refusal to report is no emergency: the first attempts come as late as later ones of a
-/// connection.
-const QUICK_ATTEMPTS: u32 = 3;
+/// How often we read what a server turns out not to report on after that was promised: while it
+/// was away nobody could know.
+const KEEP_PROMISES_EVERY: Duration = Duration::from_secs(5);
 
 /// Stands for the contents of what is not there.
 const ABSENT: &str = "absent";
@@ -41,16 +44,21 @@ const ABSENT: &str = "absent";
 /// The URIs that somebody watches.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
-    uris: BTreeSet<LocalUri>,
+    /// Each with the revision in which it was wanted last.
+    pub(super) uris: BTreeMap<LocalUri, u64>,
     /// Grows with every change: a URI that goes and comes back is not the one that is known.
-    revision: u64,
+    pub(super) revision: u64,
 }
 
 impl Wanted {
+    fn uris(&self) -> BTreeSet<LocalUri> {
+        self.uris.keys().cloned().collect()
+    }
+
     /// Adds a URI; the server knows of it once the revision returned is in force.
     pub(crate) fn insert(&mut self, uri: LocalUri) -> u64 {
-        self.uris.insert(uri);
         self.revision += 1;
+        self.uris.insert(uri, self.revision);
         self.revision
     }
 
@@ -63,13 +71,26 @@ impl Wanted {
 /// What the server knows of the URIs that are wanted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InForce {
-    /// The newest revision it was told of.
-    pub(crate) revision: u64,
+    /// The newest revision it is told of.
+    pub(super) revision: u64,
     /// What it would not report on, and why.
-    pub(crate) refused: BTreeMap<LocalUri, SourceError>,
+    pub(super) refused: BTreeMap<LocalUri, SourceError>,
+    /// What it has not answered yet.
+    pub(super) open: BTreeSet<LocalUri>,
+}
+
+impl InForce {
+    /// What became of a wish; nothing as long as that is open.
+    pub(crate) fn outcome(&self, uri: &LocalUri, revision: u64) -> Option<Result<(), SourceError>> {
+        if self.revision < revision || self.open.contains(uri) {
+            return None;
+        }
+        Some(self.refused.get(uri).cloned().map_or(Ok(()), Err))
+    }
 }
 
 /// What is needed to keep one connection's subscriptions.
+#[derive(Clone)]
 pub(crate) struct Watching {
     pub(crate) source: SourceId,
     pub(crate) conversation: Arc<Conversation>,
@@ -85,14 +106,30 @@ pub(crate) struct Watching {
 impl Watching {
     /// Runs until dropped.
     pub(crate) async fn run(mut self) {
-        let had = self.wanted.borrow().uris.clone();
-        let is_modern = self.conversation.hello.version.is_modern();
-        if let Watch::Poll { every } = self.mode
-            && !self.conversation.hello.offers.subscribe
-        {
-            return self.poll(every, had).await;
+        let had = self.wanted.borrow().uris();
+        let can_notify = self.conversation.hello.offers.subscribe;
+        let every = match self.mode {
+            Watch::Poll { every } => every,
+            Watch::Notify if can_notify => return self.hear(had).await,
+            Watch::Notify => KEEP_PROMISES_EVERY,
+        };
+        // What it says by itself is heard as well, of its lists above all.
+        let (nobody, nothing) = watch::channel(Wanted::default());
+        let mut said = self.clone();
+        said.in_force = Arc::default();
+        if !can_notify {
+            said.wanted = nothing;
         }
-        if is_modern {
+        tokio::select! {
+            () = self.poll(every, had) => {}
+            () = said.hear(BTreeSet::new()) => {}
+        }
+        drop(nobody);
+    }
+
+    /// Has the server report.
+    async fn hear(&mut self, had: BTreeSet<LocalUri>) {
+        if self.conversation.hello.version.is_modern() {
             self.listen(had).await;
         } else {
             self.subscribe(had).await;
@@ -102,54 +139,49 @@ impl Watching {
     /// Whoever watched across a restart may have missed a change.
     async fn report_missed(&self, had: &BTreeSet<LocalUri>) {
         for uri in had {
-            self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
+            self.report(uri).await;
         }
+    }
+
+    async fn report(&self, uri: &LocalUri) {
+        self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
     }
 
     async fn subscribe(&mut self, had: BTreeSet<LocalUri>) {
-        let mut told = BTreeSet::new();
-        let mut is_first = true;
         let mut gaps = self.inbox.gaps();
-        let mut refused = BTreeMap::new();
-        let mut attempts = 0;
+        let mut known = Subscriptions::new(had);
+        let mut under_way = FuturesUnordered::new();
+        self.take_over(|wanted, now| known.take_over(wanted, now));
         loop {
-            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
-            let refused_before = std::mem::take(&mut refused);
-            for uri in wanted.difference(&told) {
-                match self.ask("resources/subscribe", uri).await {
-                    Err(error) => drop(refused.insert(uri.clone(), error)),
-                    // What changed until now was reported to nobody.
-                    Ok(()) if refused_before.contains_key(uri) => {
-                        self.report_missed(&BTreeSet::from([uri.clone()])).await;
-                    }
-                    Ok(()) => {}
-                }
+            while let Some((uri, step)) = known.next(Instant::now()) {
+                under_way.push(tell(self.conversation.clone(), uri, step, self.timeout));
             }
-            for uri in told.difference(&wanted) {
-                // One that goes on reporting is not listened to.
-                let _ = self.ask("resources/unsubscribe", uri).await;
-            }
-            told = wanted;
-            told.retain(|uri| !refused.contains_key(uri));
-            self.in_force.send_replace(InForce { revision, refused: refused.clone() });
-            // Whoever still wants it after a refusal, such as one after a restart, is not given up.
-            attempts = if refused.is_empty() { 0 } else { attempts + 1 };
-            let again = backoff::delay(attempts + QUICK_ATTEMPTS);
-            if std::mem::take(&mut is_first) {
-                self.report_missed(&had).await;
-            }
+            let wakes_at = known.wakes_at();
             tokio::select! {
-                changed = self.wanted.changed() => if changed.is_err() { return },
-                Ok(()) = gaps.changed() => self.report_missed(&told).await,
-                () = tokio::time::sleep(again), if attempts > 0 => {}
+                changed = self.wanted.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    self.take_over(|wanted, now| known.take_over(wanted, now));
+                }
+                Some((uri, step, outcome)) = under_way.next() => {
+                    let (mut is_missed, now) = (false, Instant::now());
+                    self.in_force.send_modify(|in_force| {
+                        is_missed = known.note(&uri, (step, outcome), in_force, now);
+                    });
+                    if is_missed {
+                        self.report(&uri).await;
+                    }
+                }
+                Ok(()) = gaps.changed() => self.report_missed(&known.heard_of()).await,
+                () = sleep_until(wakes_at), if wakes_at.is_some() => {}
             }
         }
     }
 
-    async fn ask(&self, method: &'static str, uri: &LocalUri) -> Result<(), SourceError> {
-        let mut params = Object::new();
-        params.set_str("uri", uri.as_str());
-        self.conversation.ask(method, params, Ask::default(), self.timeout).await.map(|_| ())
+    fn take_over(&mut self, take_over: impl FnOnce(Wanted, Instant) -> InForce) {
+        let wanted = self.wanted.borrow_and_update().clone();
+        self.in_force.send_replace(take_over(wanted, Instant::now()));
     }
 
     /// One stream for everything; a new one replaces it when the set changes, and the
@@ -160,7 +192,10 @@ impl Watching {
         let mut missed = Some(had);
         let mut ended_early = 0;
         loop {
-            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
+            let (wanted, revision) = {
+                let wanted = self.wanted.borrow_and_update();
+                (wanted.uris(), wanted.revision)
+            };
             let id = self.conversation.tickets.next();
             let began = Instant::now();
             let mut fresh = JoinSet::new();
@@ -170,7 +205,7 @@ impl Watching {
             let refuse = |uri| (uri, SourceError::NotOffered { what: "notice of its changes" });
             let refused = left_out.into_iter().flatten().map(refuse).collect();
             let streams = current.insert(fresh);
-            self.in_force.send_replace(InForce { revision, refused });
+            self.in_force.send_replace(InForce { revision, refused, ..InForce::default() });
             if let Some(missed) = missed.take() {
                 self.report_missed(&missed).await;
             }
@@ -188,7 +223,7 @@ impl Watching {
                     if opened {
                         // The lists, too, may have changed while nobody listened.
                         self.feed.report(&self.source, SourceEvent::Ready).await;
-                        missed = Some(self.wanted.borrow().uris.clone());
+                        missed = Some(self.wanted.borrow().uris());
                     }
                 }
             }
@@ -205,7 +240,7 @@ impl Watching {
             }
             let (is_same, revision) = {
                 let wanted = self.wanted.borrow_and_update();
-                (wanted.uris == *known, wanted.revision)
+                (wanted.uris.keys().eq(known), wanted.revision)
             };
             if !is_same || !is_whole {
                 // Seen here, it must be seen once more by whoever acts on it.
@@ -218,54 +253,80 @@ impl Watching {
 
     /// Reads every watched resource now and then, and reports those that differ.
     async fn poll(&mut self, every: Duration, had: BTreeSet<LocalUri>) {
-        let mut seen: BTreeMap<LocalUri, u64> = BTreeMap::new();
-        let mut missed = Some(had);
-        let mut round = Instant::now();
+        let mut known = Polled::new(had);
+        let mut under_way = FuturesUnordered::new();
+        let mut round = Instant::now() + every;
+        self.take_over(|wanted, now| known.take_over(wanted, now));
         loop {
-            let Wanted { uris: wanted, revision } = self.wanted.borrow_and_update().clone();
-            seen.retain(|uri, _| wanted.contains(uri));
-            let is_due = Instant::now() >= round;
-            if is_due {
-                round = Instant::now() + every;
-            }
-            // Whoever begins to watch is not kept waiting for all that others watch.
-            for uri in &wanted {
-                if !is_due && seen.contains_key(uri) {
-                    continue;
-                }
-                let digest = self.digest(uri).await;
-                // One that cannot be read for another reason than its absence has not changed.
-                let Some(digest) = digest else { continue };
-                let before = seen.insert(uri.clone(), digest);
-                if before.is_some_and(|before| before != digest) {
-                    self.feed.report(&self.source, SourceEvent::Updated(uri.clone())).await;
-                }
-            }
-            self.in_force.send_replace(InForce { revision, ..InForce::default() });
-            if let Some(missed) = missed.take() {
-                self.report_missed(&missed).await;
+            while let Some(uri) = known.next() {
+                under_way.push(digest(self.conversation.clone(), uri, self.timeout));
             }
             tokio::select! {
-                changed = self.wanted.changed() => if changed.is_err() { return },
-                () = tokio::time::sleep_until(round) => {}
+                changed = self.wanted.changed() => {
+                    if changed.is_err() {
+                        return;
+                    }
+                    self.take_over(|wanted, now| known.take_over(wanted, now));
+                }
+                Some((uri, digest)) = under_way.next() => {
+                    let (mut is_changed, now) = (false, Instant::now());
+                    self.in_force.send_modify(|in_force| {
+                        is_changed = known.note(&uri, digest, in_force, now);
+                    });
+                    if is_changed {
+                        self.report(&uri).await;
+                    }
+                }
+                () = tokio::time::sleep_until(round), if known.is_through() => {
+                    known.begin_round();
+                    round = Instant::now() + every;
+                }
             }
         }
     }
+}
 
-    async fn digest(&self, uri: &LocalUri) -> Option<u64> {
-        let mut params = Object::new();
-        params.set_str("uri", uri.as_str());
-        let read =
-            self.conversation.ask("resources/read", params, Ask::default(), self.timeout).await;
-        let mut hasher = DefaultHasher::new();
-        match read {
-            Ok(result) => result.get("contents")?.as_bytes().hash(&mut hasher),
-            // That it is gone is a change too.
-            Err(error) if error.means_not_found() => ABSENT.hash(&mut hasher),
-            Err(_) => return None,
-        }
-        Some(hasher.finish())
+async fn sleep_until(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
     }
+}
+
+fn params_of(uri: &LocalUri) -> Object<'static> {
+    let mut params = Object::new();
+    params.set_str("uri", uri.as_str());
+    params
+}
+
+async fn tell(
+    conversation: Arc<Conversation>,
+    uri: LocalUri,
+    step: Step,
+    timeout: Duration,
+) -> (LocalUri, Step, Result<(), SourceError>) {
+    let told = conversation.ask(step.method(), params_of(&uri), Ask::default(), timeout).await;
+    (uri, step, told.map(|_| ()))
+}
+
+/// What a resource is at this moment; nothing if that cannot be told.
+async fn digest(
+    conversation: Arc<Conversation>,
+    uri: LocalUri,
+    timeout: Duration,
+) -> (LocalUri, Option<u64>) {
+    let read = conversation.ask("resources/read", params_of(&uri), Ask::default(), timeout).await;
+    let mut hasher = DefaultHasher::new();
+    match read {
+        Ok(result) => match result.get("contents") {
+            Some(contents) => contents.as_bytes().hash(&mut hasher),
+            None => return (uri, None),
+        },
+        // That it is gone is a change too.
+        Err(error) if error.means_absence_of(uri.as_str()) => ABSENT.hash(&mut hasher),
+        Err(_) => return (uri, None),
+    }
+    (uri, Some(hasher.finish()))
 }
 
 /// Waits until a stream is acknowledged, for a while, and says what of it is not.

@@ -1,8 +1,9 @@
 //! Parts of the HTTP transport that need no server.
 
-use trove_core::Gateway;
-
-use super::*;
+use super::{
+    peer::{Asked, Peer, json, link_to},
+    *,
+};
 
 #[test]
 fn a_session_has_ended_unless_the_refusal_answers_the_request() {
@@ -24,6 +25,95 @@ fn a_session_has_ended_unless_the_refusal_answers_the_request() {
     assert!(!says(500, "session"));
 }
 
+fn call(id: u64) -> Call {
+    Call { id, method: "tools/list", params: "{}".to_owned(), repeated: Vec::new(), notices: None }
+}
+
+#[tokio::test]
+async fn an_answer_is_known_where_all_numbers_are_fractions() {
+    let peer = Peer::start(|asked| {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{}.0,"result":{{}}}}"#, asked.id);
+        match asked.id.as_str() {
+            "1" => json(200, &answer),
+            "2" => json(200, &format!("[{answer}]")),
+            "3" => Some(format!(
+                "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\n\r\ndata: {answer}\n\n"
+            )),
+            _ => json(200, &answer.replace(".0", ".5")),
+        }
+    })
+    .await;
+    let link = peer.link().await;
+    for id in 1..=3 {
+        assert_eq!(link.request(call(id)).await.expect("an answer").as_str(), "{}", "{id}");
+    }
+    link.request(call(4)).await.expect_err("it answers nobody");
+}
+
+/// A server of the new era, and one of the old one that remembers nobody.
+fn modern(asked: &Asked) -> Option<String> {
+    if !asked.body.contains("io.modelcontextprotocol/protocolVersion") {
+        return asked.error(400, -32602, "_meta is missing");
+    }
+    match asked.method.as_str() {
+        "server/discover" => asked.result(r#"{"supportedVersions":["2026-07-28"]}"#),
+        "tools/list" => asked.error(400, -32602, "no such cursor in this session"),
+        _ => asked.error(404, -32601, "no such method"),
+    }
+}
+
+fn legacy(asked: &Asked) -> Option<String> {
+    if asked.head.contains("mcp-protocol-version: 2026-07-28") {
+        return json(400, "Unsupported protocol version");
+    }
+    match asked.method.as_str() {
+        "ping" => asked.result("{}"),
+        "tools/list" => asked.error(200, -32602, "no such cursor in this session"),
+        _ => asked.error(200, -32601, "no such method"),
+    }
+}
+
+fn dressed(id: u64) -> Call {
+    let mut call = call(id);
+    if id > 100 {
+        call.params = crate::upstream::handshake::discover_params();
+    }
+    call
+}
+
+/// A server that was met in one era; says how often it was asked, and whether it is given up.
+async fn refused(
+    version: &'static str,
+    answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static,
+) -> (usize, bool) {
+    let peer = Peer::start(answer).await;
+    let link = peer.link().await;
+    let _ = link.shared.version.set(version);
+    let first = if version == Version::MODERN.as_str() { 101 } else { 1 };
+    for id in first..first + 5 {
+        link.request(dressed(id)).await.expect_err("it is refused");
+    }
+    assert_eq!(link.speaks_otherwise(), link.closed().is_cancelled());
+    assert_eq!(link.has_expired(), Some(link.speaks_otherwise()));
+    (peer.methods().len(), link.speaks_otherwise())
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_another_era_by_now_is_met_anew() {
+    assert!(refused("2026-07-28", legacy).await.1);
+    assert!(refused("2025-06-18", modern).await.1);
+}
+
+#[tokio::test]
+async fn a_usual_refusal_ends_no_conversation_and_is_looked_into_once_in_a_while() {
+    assert_eq!(refused("2026-07-28", modern).await, (6, false));
+    assert_eq!(refused("2025-06-18", legacy).await, (6, false));
+    // One of both eras speaks the old one as it did.
+    let both =
+        |asked: &Asked| if asked.method == "server/discover" { modern } else { legacy }(asked);
+    assert_eq!(refused("2025-06-18", both).await, (6, false));
+}
+
 /// A notice of progress of a request, as a server writes it.
 fn progress(of: u64) -> Message {
     let text = format!(
@@ -34,12 +124,7 @@ fn progress(of: u64) -> Message {
 
 #[tokio::test]
 async fn progress_goes_to_whoever_asked_on_whatever_stream_it_comes() {
-    let gateway = Gateway::start("test", None).await;
-    let source = SourceId::new("one").expect("a valid id");
-    let inbox = Inbox::new(source.clone(), gateway.feed());
-    let (client, headers) = (Client::new(), HeaderMap::new());
-    let url = "http://127.0.0.1:9/mcp".to_owned();
-    let link = HttpLink::new(&source, client, url, headers, inbox, &Bounds::default(), None);
+    let link = link_to("http://127.0.0.1:9/mcp").await;
     let call = |id| {
         let (notices, heard) = mpsc::channel(4);
         link.shared.notices().insert(id, notices.clone());

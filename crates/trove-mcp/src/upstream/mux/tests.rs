@@ -104,3 +104,20 @@ async fn t02_a_thousand_connections_lost_in_the_middle_of_a_read_fail_it_once_ea
         assert!(mux.pending().is_empty(), "nothing is left of it");
     }
 }
+
+#[tokio::test]
+async fn an_id_that_comes_back_as_a_fraction_of_nothing_is_known_and_no_other() {
+    let gateway = Gateway::start("test", None).await;
+    let (mux, mut out) = connection(&gateway);
+    let waiting = tokio::spawn({
+        let mux = mux.clone();
+        async move { mux.request(read(7, 1)).await }
+    });
+    out.recv().await.expect("the request");
+    for (id, answer) in [("\"7\"", 1), ("7.5", 2), ("70", 3), ("7.0", 4)] {
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"owner":{answer}}}}}"#);
+        mux.deliver(answer.into()).await;
+    }
+    let answer = waiting.await.expect("no panic").expect("an answer");
+    assert_eq!(answer.as_str(), r#"{"owner":4}"#);
+}

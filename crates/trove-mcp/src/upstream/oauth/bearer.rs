@@ -3,9 +3,13 @@
 //! Whoever finds it too old renews it; the others wait for that one renewal. A token that
 //! the server refuses is renewed once, and then a person must log in again.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use reqwest::{Client, header::HeaderValue};
+use tokio::time::Instant;
 use tracing::{debug, warn};
 use trove_core::SourceId;
 
@@ -14,6 +18,9 @@ use crate::server::identity::fetch;
 
 /// How long before its end a token is renewed, in seconds.
 const RENEW_BEFORE: u64 = 30;
+/// How long a file without a token is not looked into again. A server that asks who we are has
+/// it looked into at once.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
 pub(crate) struct Bearer {
     server: SourceId,
@@ -21,6 +28,8 @@ pub(crate) struct Bearer {
     credentials: Credentials,
     client: Client,
     held: Mutex<Option<Grant>>,
+    /// When the file was last seen to have none.
+    missed: Mutex<Option<Instant>>,
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -33,6 +42,7 @@ impl Bearer {
             credentials,
             client: fetch::client().ok()?,
             held: Mutex::default(),
+            missed: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
         })
     }
@@ -41,6 +51,7 @@ impl Bearer {
     pub(crate) async fn header(&self) -> Option<HeaderValue> {
         let grant = match self.held() {
             Some(grant) => grant,
+            None if self.has_just_missed() => return None,
             None => self.load().await?,
         };
         let is_ending = grant.expires_at.is_some_and(|end| end <= now() + RENEW_BEFORE);
@@ -69,17 +80,24 @@ impl Bearer {
         grant
     }
 
+    fn has_just_missed(&self) -> bool {
+        let missed = *self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.is_some_and(|missed| missed.elapsed() < LOOK_AGAIN)
+    }
+
     async fn load(&self) -> Option<Grant> {
         let (file, id, url) =
             (self.credentials.clone(), self.server.to_string(), self.resource.clone());
         let found = tokio::task::spawn_blocking(move || file.find(&id, &url)).await.ok()?;
         match found {
-            Ok(found) => found.map(|grant| self.hold(grant)),
+            Ok(Some(grant)) => return Some(self.hold(grant)),
+            Ok(None) => {}
             Err(error) => {
                 warn!(source = %self.server, %error, "the credentials cannot be read");
-                None
             }
         }
+        *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        None
     }
 
     /// Another grant than the one with this token: somebody else's new one, or our own.
@@ -127,4 +145,38 @@ fn written(grant: &Grant) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {}", grant.access_token)).ok()?;
     value.set_sensitive(true);
     Some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_login_is_seen_a_moment_later_and_at_once_where_a_token_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let credentials = Credentials::in_folder(folder.path());
+        let (server, url) = (SourceId::new("a").unwrap(), "http://a.test/mcp");
+        let bearer = || Bearer::new(&server, url, credentials.clone()).unwrap();
+        let (unasked, asked) = (bearer(), bearer());
+        assert!(unasked.header().await.is_none() && asked.header().await.is_none());
+
+        let text = |text: &str| text.to_owned();
+        let grant = Grant {
+            server: server.to_string(),
+            resource: text(url),
+            issuer: text("http://i.test"),
+            token_endpoint: text("http://i.test/token"),
+            client_id: text("c"),
+            client_secret: None,
+            access_token: text("t"),
+            refresh_token: None,
+            expires_at: None,
+            scope: None,
+        };
+        credentials.keep(grant).unwrap();
+        assert!(unasked.header().await.is_none(), "the file is not read for every request");
+        assert_eq!(asked.after_refusal(None).await.unwrap(), "Bearer t");
+        tokio::time::advance(LOOK_AGAIN).await;
+        assert_eq!(unasked.header().await.unwrap(), "Bearer t");
+    }
 }
