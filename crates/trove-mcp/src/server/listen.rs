@@ -13,8 +13,8 @@ use std::{
 };
 
 use bytes::Bytes;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::{broadcast, mpsc};
-use tokio_util::sync::CancellationToken;
 use trove_core::{
     Caller, Gateway, Json, LocalUri, PublicUri, SourceId,
     catalogue::Change,
@@ -23,11 +23,18 @@ use trove_core::{
     resource::ListsChanged,
 };
 
-use super::{Server, asking::level};
+use super::{
+    Server,
+    asking::level,
+    early::{Early, Wishes},
+};
 use crate::{
     era::meta,
     wire::{self, Request},
 };
+
+/// How many servers are asked at a time to tell of what one stream wants to hear of.
+const WATCHES_AT_ONCE: usize = 16;
 
 /// No log messages are wanted.
 pub(crate) const NO_LOGS: u8 = u8::MAX;
@@ -39,6 +46,8 @@ pub(crate) struct Interest {
     sight: Mutex<(Caller, Option<u64>)>,
     /// What it watches, under the names it used, and how it last was to the client.
     watched: Mutex<HashMap<Watched, (Vec<PublicUri>, News)>>,
+    /// What it is about to watch.
+    wishes: Wishes,
     /// The client is gone: nothing is watched for it any more.
     is_over: AtomicBool,
     /// The least grave log message it wants.
@@ -61,6 +70,7 @@ impl Interest {
             lists,
             sight: Mutex::new((caller, seen)),
             watched: Mutex::default(),
+            wishes: Wishes::default(),
             is_over: AtomicBool::new(false),
             log_level: Arc::new(AtomicU8::new(NO_LOGS)),
             stream,
@@ -87,6 +97,7 @@ impl Interest {
         if self.watched().values().map(|(names, _)| names.len()).sum::<usize>() >= self.most {
             return Err(gateway.refuse_watch(caller, uri, self.most));
         }
+        let _wish = self.wishes.begin();
         let watched = gateway.watch(caller, uri).await?;
         let news = gateway.news(caller, &watched.0, &watched.1);
         let is_repeat = {
@@ -105,6 +116,34 @@ impl Interest {
             self.release(gateway).await;
         }
         Ok(())
+    }
+
+    /// Begins to watch what a list of names says, and tells which of them it does.
+    async fn watch_all(&self, gateway: &Gateway, caller: &Caller, uris: &[&str]) -> Vec<String> {
+        let uris = uris.iter().filter_map(|text| string(text));
+        let uris: Vec<_> = uris.map(|uri| PublicUri::new(&*uri)).collect();
+        let watch = |uri| async move {
+            let watched = self.watch(gateway, caller, uri).await;
+            watched.is_ok().then(|| quote(uri.as_str()))
+        };
+        // What is too much is known to be only once the rest is watched.
+        let mut first: Vec<_> = uris.iter().map(watch).collect();
+        let rest = first.split_off(first.len().min(self.most));
+        let first = stream::iter(first).buffered(WATCHES_AT_ONCE);
+        let rest = stream::iter(rest).buffered(1);
+        let kept = first.chain(rest).filter_map(std::future::ready).collect().await;
+        self.put_in_order(&uris);
+        kept
+    }
+
+    /// Names of one resource are told in the order they were given, whichever was first
+    /// to be watched.
+    fn put_in_order(&self, uris: &[PublicUri]) {
+        let places = uris.iter().enumerate().rev().map(|(place, uri)| (uri, place));
+        let places: HashMap<_, _> = places.collect();
+        for (names, _) in self.watched().values_mut() {
+            names.sort_by_key(|name| places.get(name));
+        }
     }
 
     pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
@@ -139,14 +178,21 @@ impl Interest {
         mut changes: broadcast::Receiver<Change>,
         out: &mpsc::Sender<Bytes>,
     ) {
+        let mut early = Early::default();
         loop {
-            let messages = match changes.recv().await {
-                Ok(change) => match self.as_seen(gateway, change) {
-                    Some(change) => self.messages(&change),
-                    None => continue,
+            let messages = tokio::select! {
+                change = changes.recv() => match change {
+                    Ok(change) => self.told(gateway, change, &mut early),
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.everything_seen(gateway),
+                    Err(broadcast::error::RecvError::Closed) => return,
                 },
-                Err(broadcast::error::RecvError::Lagged(_)) => self.everything_seen(gateway),
-                Err(broadcast::error::RecvError::Closed) => return,
+                () = self.wishes.settled(), if !early.is_empty() => match early.take() {
+                    Some(kept) => kept
+                        .into_iter()
+                        .flat_map(|change| self.told(gateway, change, &mut early))
+                        .collect(),
+                    None => self.everything_seen(gateway),
+                },
             };
             let has_missed = messages.into_iter().any(|message| {
                 matches!(out.try_send(message), Err(mpsc::error::TrySendError::Full(_)))
@@ -164,6 +210,18 @@ impl Interest {
                 return;
             }
         }
+    }
+
+    /// What to say of a change. One that may be wanted in a moment is kept.
+    fn told(&self, gateway: &Gateway, change: Change, early: &mut Early) -> Vec<Bytes> {
+        // Asked before it is looked who watches: a wish may be settled in between.
+        let may_be_wanted = self.wishes.are_under_way();
+        let Some(change) = self.as_seen(gateway, change) else { return Vec::new() };
+        let messages = self.messages(&change);
+        if messages.is_empty() && may_be_wanted {
+            early.keep(change);
+        }
+        messages
     }
 
     /// A change as the client may know of it; nothing if it is none to him.
@@ -283,6 +341,14 @@ impl Interest {
         wire::notification("notifications/resources/updated", self.tagged(params).as_deref())
     }
 
+    /// The answer to the request that opened the stream: we have ended it.
+    fn farewell(&self, request: &Json) -> Bytes {
+        let mut result = Object::new();
+        result.set_str("resultType", "complete");
+        let result = self.tagged(result).and_then(|text| Json::parse(text).ok());
+        wire::response(request, &Ok(result.unwrap_or_else(Json::empty_object).into()))
+    }
+
     fn tagged(&self, mut params: Object<'_>) -> Option<String> {
         if let Some(stream) = &self.stream {
             params.set("_meta", format!("{{\"{}\":{}}}", meta::SUBSCRIPTION_ID, stream.as_str()));
@@ -299,19 +365,27 @@ impl Interest {
     }
 }
 
-/// Runs one `subscriptions/listen` until it is stopped or the client is gone. Not to be
-/// dropped before its end: it lets go of what it watches there.
+/// Who ended a stream of changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    /// The client, which expects nothing more.
+    ByClient,
+    /// We, which is said as the answer to the request.
+    ByUs,
+}
+
+/// Runs one `subscriptions/listen` until its end or until the client is gone. Not to be
+/// dropped before that: it lets go of what it watches there.
 pub(crate) async fn listen(
     server: &Server,
     caller: &Caller,
     request: &Request,
     out: mpsc::Sender<Bytes>,
-    stop: &CancellationToken,
+    end: impl Future<Output = Ended>,
 ) {
     let gateway = &*server.gateway;
-    let params = request.params.as_ref();
     let changes = gateway.listen(caller);
-    let filter = params.and_then(|params| params.get("notifications"));
+    let filter = request.params.as_ref().and_then(|params| params.get("notifications"));
     let filter = filter.as_ref().and_then(|filter| filter.object()).unwrap_or_default();
     let wants = |key: &str| filter.get(key) == Some("true");
     let lists = ListsChanged {
@@ -321,26 +395,33 @@ pub(crate) async fn listen(
     };
     let most = server.bounds.watches_per_client;
     let interest = Interest::new((gateway, caller.clone()), lists, Some(request.id.clone()), most);
-    let uris = filter.get("resourceSubscriptions").and_then(items).unwrap_or_default();
-    let mut accepted = Vec::new();
-    for uri in uris.iter().filter_map(|text| string(text)) {
-        if interest.watch(gateway, caller, &PublicUri::new(&*uri)).await.is_ok() {
-            accepted.push(quote(&uri));
+    let wanted = filter.get("resourceSubscriptions").and_then(items);
+    let wanted = wanted.filter(|wanted| !wanted.is_empty());
+    let conversation = async {
+        let accepted = match &wanted {
+            Some(wanted) => Some(interest.watch_all(gateway, caller, wanted).await),
+            None => None,
+        };
+        if out.send(acknowledge(&interest, accepted.as_deref())).await.is_ok() {
+            interest.pump(gateway, changes, &out).await;
         }
+        Ended::ByClient
+    };
+    let ended = tokio::select! {
+        ended = conversation => ended,
+        () = out.closed() => Ended::ByClient,
+        ended = end => ended,
+    };
+    if ended == Ended::ByUs {
+        // A client that does not keep up hears of the end by the end of its connection.
+        let _ = out.try_send(interest.farewell(&request.id));
     }
-    let acknowledged = acknowledge(&interest, &accepted, !uris.is_empty());
-    if out.send(acknowledged).await.is_ok() {
-        tokio::select! {
-            () = interest.pump(gateway, changes, &out) => {}
-            () = out.closed() => {}
-            () = stop.cancelled() => {}
-        }
-    }
+    drop(out);
     interest.release(gateway).await;
 }
 
 /// Says which part of the filter is honoured.
-fn acknowledge(interest: &Interest, accepted: &[String], asked_for_resources: bool) -> Bytes {
+fn acknowledge(interest: &Interest, accepted: Option<&[String]>) -> Bytes {
     let mut filter = Object::new();
     for (wanted, key) in [
         (interest.lists.resources, "resourcesListChanged"),
@@ -351,7 +432,7 @@ fn acknowledge(interest: &Interest, accepted: &[String], asked_for_resources: bo
             filter.set(key, "true");
         }
     }
-    if asked_for_resources {
+    if let Some(accepted) = accepted {
         filter.set("resourceSubscriptions", format!("[{}]", accepted.join(",")));
     }
     let mut params = Object::new();
@@ -369,6 +450,7 @@ mod tests {
             lists,
             sight: Mutex::new((Caller::local(), None)),
             watched: Mutex::default(),
+            wishes: Wishes::default(),
             is_over: AtomicBool::new(false),
             log_level: Arc::new(AtomicU8::new(NO_LOGS)),
             stream,

@@ -8,6 +8,7 @@ mod body;
 mod browser;
 mod connections;
 mod dispatch;
+mod early;
 mod elsewhere;
 mod encode;
 mod gather;

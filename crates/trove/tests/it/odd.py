@@ -5,7 +5,11 @@ import time
 
 MODE, LOG = sys.argv[1], open(sys.argv[2], "a")
 MODERN = MODE == "ends-listening"
-PAGES = 4
+PAGES = 4 if MODE == "counts-pages" else 2
+CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
+MUTE = MODE == "comes-late-and-mute"
+BROKEN = (1, 3)
+calls = lists = reads = 0
 refusals = {"refuses-once": 1, "refuses-slowly": 10**6}.get(MODE, 0)
 
 
@@ -15,11 +19,13 @@ def send(message):
 
 
 def listen(asked, params):
-    """Acknowledges, and ends what reports on nothing at once."""
+    """Acknowledges, reports a change of each resource, and ends what reports on nothing at once."""
     uris = params["notifications"].get("resourceSubscriptions", [])
     meta = {"io.modelcontextprotocol/subscriptionId": asked}
     told = {"notifications": {"resourceSubscriptions": uris} if uris else {}, "_meta": meta}
     send({"method": "notifications/subscriptions/acknowledged", "params": told})
+    for uri in uris:
+        send({"method": "notifications/resources/updated", "params": {"uri": uri, "_meta": meta}})
     return None if uris else {"_meta": meta}
 
 
@@ -32,35 +38,57 @@ def subscribe():
 
 
 def answer(asked, method, params):
+    global calls, lists, reads
     if method == "server/discover" and MODERN:
         return {"supportedVersions": ["2026-07-28"], "capabilities": {"resources": {"subscribe": True}}}
     if method == "initialize":
-        able = {"resources": {"subscribe": True}, "logging": {}}
+        announces = {"listChanged": True} if MODE == "breaks-off" else {}
+        able = {"resources": {"subscribe": not MUTE, **announces}, "logging": {}}
+        able.update({"tools": {}} if MODE == "grows" else {})
         return {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": {"name": "odd", "version": "1"}}
     if method == "resources/list":
         page = params.get("cursor", 0)
-        more = {"nextCursor": page + 1} if MODE == "counts-pages" and page + 1 < PAGES else {}
+        more = {"nextCursor": page + 1} if page + 1 < PAGES else {}
+        if MODE == "breaks-off":
+            lists += page == 0
+            if page == 1 and lists in BROKEN:
+                return None
+        if MODE == "grows":
+            return {"resources": [{"uri": f"odd://{n}", "name": "odd"} for n in range(1 + calls)]}
         return {"resources": [{"uri": f"odd://{page}", "name": "odd"}], **more}
+    if method == "tools/list":
+        by = {"$defs": {"n": {"type": "integer"}}, "properties": {"by": {"$ref": "#/$defs/n"}}}
+        return {"tools": [{"name": "grow", "inputSchema": {"type": "object", **by}}]}
+    if method == "tools/call":
+        calls += 1
+        return {"content": []}
     if method == "logging/setLevel":
         return {}
     if method == "resources/templates/list":
         return {"resourceTemplates": []}
     if method == "resources/read":
-        return {"contents": [{"uri": params["uri"], "text": "odd"}]}
+        reads += 1
+        if MODE == "breaks-off":
+            send({"method": "notifications/resources/list_changed"})
+        text = f"odd {reads}" if MODE in CHANGING else "odd"
+        return {"contents": [{"uri": params["uri"], "text": text}]}
     return None
 
 
-if MODE == "comes-late":
+if MODE.startswith("comes-late"):
     time.sleep(0.7)
 for line in sys.stdin:
     message = json.loads(line)
     asked, method, params = message.get("id"), message.get("method"), message.get("params") or {}
     LOG.write(f"{method} {json.dumps(params)}\n")
     LOG.flush()
-    if asked is None:
+    if asked is None or MODE == "leaves-one-unanswered" and params.get("uri") == "odd://0":
         continue
     if method == "resources/subscribe":
         send({"id": asked, **subscribe()})
+        if MODE == "leaves-one-unanswered":
+            time.sleep(0.3)
+            send({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
         continue
     listens = method == "subscriptions/listen"
     result = listen(asked, params) if listens else answer(asked, method, params)
