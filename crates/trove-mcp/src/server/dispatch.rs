@@ -177,6 +177,10 @@ impl Server {
         let ask = asking.ask(params.as_ref(), notices);
         let arguments = arguments(params.as_ref());
         let answer = self.gateway.act(&asking.caller, action, &arguments, ask).await;
+        let answer = match action {
+            Action::CallTool if !asking.version.is_modern() => answer.map(encode::legacy_result),
+            _ => answer,
+        };
         let keeping = match action {
             Action::CallTool | Action::GetPrompt => Keeping::OnceOnly,
             Action::GetSkill | Action::ReadDirectory => Keeping::Cacheable,
@@ -233,7 +237,7 @@ impl Server {
         let AskError::Source { source_id, uri, error: cause } = error else {
             return encode::error(error, asking.version);
         };
-        let withheld = cause.without_cause();
+        let withheld = cause.without_cause(uri.as_ref().map(|uri| uri.as_str()));
         let is_masked = || self.gateway.access().withholds_causes_from(&asking.caller);
         let told = match withheld.filter(|_| is_masked()) {
             Some(told) => {
@@ -329,12 +333,9 @@ pub(super) struct ToolCall {
 
 impl ToolCall {
     pub(super) fn of(server: &Server, params: Option<&Json>) -> Result<ToolCall, RpcError> {
-        let object = params.and_then(|params| Some((params, params.object()?)));
-        let name = object.as_ref().and_then(|(_, object)| object.get_str("name"));
-        let name = name.ok_or_else(|| missing("name"))?.into_owned();
-        let arguments = object.and_then(|(params, object)| {
-            object.get_original("arguments").map(|it| params.part(it))
-        });
+        let name = params.and_then(|params| params.get_str("name"));
+        let name = name.ok_or_else(|| missing("name"))?;
+        let arguments = params.and_then(|params| params.get("arguments"));
         Ok(ToolCall { is_ours: server.tools.has(&name), name, arguments })
     }
 

@@ -38,7 +38,8 @@ pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> 
         if n > 0 {
             array.push(',');
         }
-        array.push_str(entry.as_str());
+        let changed = (key == "tools" && !version.is_modern()).then(|| legacy_tool(entry));
+        array.push_str(changed.flatten().as_ref().unwrap_or(entry).as_str());
     }
     array.push(']');
     let mut object = Object::new();
@@ -55,6 +56,30 @@ pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> 
         modernise(&mut object, Keeping::Cacheable, Some(answer.snapshot.freshness()));
     }
     object.to_json()
+}
+
+/// A tool as clients of older eras can read it, if it is not that already: what it gives is an
+/// object to them, or they are not told.
+fn legacy_tool(entry: &Json) -> Option<Json> {
+    let schema = entry.get("outputSchema")?;
+    if schema.get_str("type").as_deref() == Some("object") {
+        return None;
+    }
+    let mut entry = entry.object()?;
+    entry.remove("outputSchema");
+    Some(entry.to_json())
+}
+
+/// The result of a tool for the same: without what no such client takes for structured.
+pub(crate) fn legacy_result(reply: Reply) -> Reply {
+    let given = reply.body.get("structuredContent");
+    if given.is_none_or(|given| given.as_str().starts_with('{')) {
+        return reply;
+    }
+    let Some(mut object) = reply.body.object() else { return reply };
+    object.remove("structuredContent");
+    let body = object.to_json();
+    Reply { body, ..reply }
 }
 
 /// A Source's answer.
@@ -206,6 +231,26 @@ mod tests {
     use trove_core::{PublicUri, SourceId};
 
     use super::*;
+
+    #[test]
+    fn older_clients_are_told_of_structured_objects_only() {
+        let json = |text: &str| Json::parse(text.to_owned()).expect("as the test made it");
+        let tool = |more: &str| json(&format!(r#"{{"name":"t","inputSchema":{{}}{more}}}"#));
+        for fine in [r#""#, r#","outputSchema":{"type":"object"}"#] {
+            assert!(legacy_tool(&tool(fine)).is_none(), "{fine}");
+        }
+        for new in [r#","outputSchema":{"type":"array"}"#, r#","outputSchema":{}"#] {
+            assert_eq!(legacy_tool(&tool(new)), Some(tool("")), "{new}");
+        }
+        let result = |more: &str| Reply::plain(json(&format!(r#"{{"content":[]{more}}}"#)));
+        for (given, left) in [
+            (r#","structuredContent":{"a":1}"#, r#","structuredContent":{"a":1}"#),
+            (r#","structuredContent":[1,2]"#, ""),
+            ("", ""),
+        ] {
+            assert_eq!(legacy_result(result(given)).body, result(left).body, "{given}");
+        }
+    }
 
     #[test]
     fn a_read_that_failed_names_what_was_asked_for() {

@@ -30,7 +30,7 @@ use super::{
     identity::METADATA_PATH,
     legacy::Session,
     limits::{Limits, Place, TooMuch},
-    listen::listen,
+    listen::{Ended, listen},
     refusing::{bad_request, refuse, respond, slow_down, too_much_error, turn_away},
     sessions::{self, HttpSession, Sessions},
     stdio::client_name,
@@ -451,17 +451,21 @@ impl HttpDoor {
             }
         };
         let (out, messages) = mpsc::channel(MAX_UNHEARD);
-        let stop = self.stop.clone();
         // The task ends when the client hangs up, which closes the channel, or with us.
-        let until = stop.clone();
         tokio::spawn(async move {
-            listen(&self.server, &asking.caller, &request, out, &until).await;
+            let end = async {
+                tokio::select! {
+                    () = self.stop.cancelled() => Ended::ByUs,
+                    () = over(token_ends) => Ended::ByUs,
+                }
+            };
+            listen(&self.server, &asking.caller, &request, out, end).await;
         });
         let messages = stream::unfold(messages, |mut messages| async move {
             Some((messages.recv().await?, messages))
         });
-        let messages = messages.take_until(over(token_ends));
-        events(messages.inspect(move |_| drop_later(&place)), stop)
+        // The last message is that we stop, so the stream ends by itself.
+        events(messages.inspect(move |_| drop_later(&place)), CancellationToken::new())
     }
 }
 

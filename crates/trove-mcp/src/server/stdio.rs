@@ -23,7 +23,7 @@ use super::{
     Server,
     asking::{Asking, claimed_version, meta_of},
     legacy::{CANCELLED, Session},
-    listen::listen,
+    listen::{Ended, listen},
 };
 use crate::{
     bounds::{MAX_BATCH, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
@@ -306,9 +306,15 @@ impl Client {
             Err(error) => return Some(wire::error_response(Some(&id), &error)),
         };
         if request.method == "subscriptions/listen" {
-            let stop = self.closing.child_token();
-            self.modern().insert(id.as_bytes().to_vec(), stop.clone());
-            listen(&self.server, &asking.caller, &request, self.out.clone(), &stop).await;
+            let taken_back = CancellationToken::new();
+            self.modern().insert(id.as_bytes().to_vec(), taken_back.clone());
+            let end = async {
+                tokio::select! {
+                    () = taken_back.cancelled() => Ended::ByClient,
+                    () = self.closing.cancelled() => Ended::ByUs,
+                }
+            };
+            listen(&self.server, &asking.caller, &request, self.out.clone(), end).await;
             self.modern().remove(&id.as_bytes().to_vec());
             return None;
         }
