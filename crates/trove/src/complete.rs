@@ -56,7 +56,8 @@ fn remembered(loaded: &Loaded, of: Names, start: &str) -> Vec<String> {
             // A name that two servers use must say which is meant.
             let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for id in servers {
-                for resource in shelf.load(id).into_iter().flat_map(|listing| listing.resources) {
+                let listed = shelf.load(id).into_iter();
+                for resource in listed.flat_map(|(_, listing)| listing.resources) {
                     owners.entry(resource.uri.to_string()).or_default().push(id.to_string());
                 }
             }

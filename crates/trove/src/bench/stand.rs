@@ -182,6 +182,7 @@ fn entry(address: SocketAddr, token: &str) -> UpstreamConfig {
         is_public: false,
         watch: Watch::Notify,
         timeout: LONGEST_ANSWER,
+        has_flat_schemas: false,
         tool_prefix: None,
     }
 }

@@ -148,6 +148,11 @@ pub(super) fn non_empty(env: &dyn EnvLookup, name: &str) -> Option<String> {
     env.get(name).filter(|value| !value.is_empty())
 }
 
+/// Whether a variable that switches something on does so.
+pub(super) fn says_yes(word: &str) -> bool {
+    ["1", "true", "yes"].iter().any(|yes| yes.eq_ignore_ascii_case(word.trim()))
+}
+
 /// The XDG rules: a relative path counts as unset.
 fn folder(env: &dyn EnvLookup, name: &str) -> Option<PathBuf> {
     non_empty(env, name).map(PathBuf::from).filter(|path| path.is_absolute())

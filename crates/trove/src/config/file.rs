@@ -82,6 +82,9 @@ section! {
         /// The time between two looks with `watch = "poll"`, in milliseconds.
         #[schemars(extend("default" = 5000, "minimum" = 1))]
         poll_interval_ms: Key<u64>,
+        /// How the schemas of its tools are given.
+        #[schemars(extend("default" = "as-is"))]
+        schemas: Key<SchemasWord>,
         /// What stands before `_` in the names of its tools; the id unless written.
         tool_prefix: Key<String>,
     }
@@ -462,6 +465,16 @@ choice! {
         Auto = "auto",
         /// For everybody who may ask, also where the server says nothing.
         Public = "public",
+    }
+}
+
+choice! {
+    /// How schemas of tools are given.
+    pub(super) SchemasWord {
+        /// As the server wrote them.
+        AsIs = "as-is",
+        /// Without `$ref`, `anyOf`, `oneOf` and `allOf`, which some clients do not understand.
+        Flat = "flat",
     }
 }
 

@@ -13,7 +13,7 @@ use super::{
     discovery::discovery,
     env::{
         EnvLookup, HostScope, MCP_INCLUDE_EXAMPLE_TOOLS, MCP_TOOL_PREFIX, TROVE_HOME, non_empty,
-        state_folder,
+        says_yes, state_folder,
     },
     file::{ConfigFile, Policy},
     guide, limits,
@@ -136,7 +136,7 @@ fn toolsets(
         }
     }
     let wants_example =
-        non_empty(around.env, MCP_INCLUDE_EXAMPLE_TOOLS).is_some_and(|word| word == "true");
+        non_empty(around.env, MCP_INCLUDE_EXAMPLE_TOOLS).is_some_and(|it| says_yes(&it));
     if wants_example && !toolsets.value.contains(&Toolset::Example) {
         toolsets.value.push(Toolset::Example);
     }

@@ -9,7 +9,7 @@ use trove_mcp::upstream::{self, Dialect, OauthClient, Reach, Remote, Text, Upstr
 
 use super::{
     env::EnvLookup,
-    file::{CacheWord, Server, ServerOauth, Transport, Watch},
+    file::{CacheWord, SchemasWord, Server, ServerOauth, Transport, Watch},
     problem::Problems,
     read::{Key, Spot, Table},
     resolve::Surroundings,
@@ -60,6 +60,7 @@ fn upstream(
         is_public: server.cache.take().is_some_and(|word| word == CacheWord::Public),
         watch,
         timeout,
+        has_flat_schemas: server.schemas.take().is_some_and(|word| word == SchemasWord::Flat),
         tool_prefix: server.tool_prefix.take(),
     })
 }

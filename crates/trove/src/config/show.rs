@@ -174,6 +174,7 @@ fn server(upstream: &UpstreamConfig) -> Value {
     add("expose", json!(file::Expose::from(upstream.expose).as_str()));
     add("index", json!(file::Index::from(upstream.index).as_str()));
     add("cache", json!(if upstream.is_public { "public" } else { "auto" }));
+    add("schemas", json!(if upstream.has_flat_schemas { "flat" } else { "as-is" }));
     add("timeout_ms", millis(upstream.timeout));
     match upstream.watch {
         Watch::Notify => add("watch", json!("notify")),

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig};
+use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, missing_interpreter};
 
 use super::{Finding, Level};
 use crate::config::{Config, EnvLookup, HostScope};
@@ -88,8 +88,11 @@ fn program(
         true => vec![here.join(&command)],
         false => std::env::split_paths(path).map(|folder| folder.join(&command)).collect(),
     };
-    if candidates.iter().any(|file| is_program(file)) {
-        return None;
+    if let Some(file) = candidates.iter().find(|file| is_program(file)) {
+        let interpreter = missing_interpreter(file)?;
+        let message = format!("`{command}` is run by {interpreter:?}, which is not there");
+        let fix = "install that, or correct the first line of the file".to_owned();
+        return Some(of(server, Level::Error, message, fix));
     }
     if candidates.iter().any(|file| file.is_file()) {
         let message = format!("`{command}` may not be executed");

@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, content::escape_line, gateway::AskError};
+use trove_core::{Json, PublicUri, SourceError, content::escape_line, gateway::AskError};
 
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;
@@ -71,7 +71,7 @@ pub(super) fn explain(error: &AskError) -> Response {
         AskError::TooManyWatches { .. } => {
             (StatusCode::TOO_MANY_REQUESTS, "TooManyWatches", vec!["Close other pages."])
         }
-        AskError::Source { error, .. } => of_source(error),
+        AskError::Source { error, uri, .. } => of_source(error, uri.as_ref()),
     };
     let candidates = match error {
         AskError::Ambiguous { candidates, .. } => {
@@ -82,8 +82,12 @@ pub(super) fn explain(error: &AskError) -> Response {
     fail(status, class, &message, json!(next), candidates)
 }
 
-fn of_source(error: &SourceError) -> (StatusCode, &'static str, Vec<&'static str>) {
-    if error.means_not_found() {
+fn of_source(
+    error: &SourceError,
+    uri: Option<&PublicUri>,
+) -> (StatusCode, &'static str, Vec<&'static str>) {
+    let is_absent = |uri: &PublicUri| error.means_absence_of(uri.as_str());
+    if uri.map_or_else(|| error.means_not_found(), is_absent) {
         let next = "The server lists it no longer, or never did; look at what it lists now.";
         return (StatusCode::NOT_FOUND, "NotFound", vec![next]);
     }

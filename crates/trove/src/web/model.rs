@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use trove_core::{
     Json,
     json::items,
-    tools::{CLIENTS_DATE, Client, Takes, clients},
+    tools::{CLIENTS_DATE, Client, Takes, client, clients},
 };
 use trove_mcp::{protocol_versions, server::Pretend};
 
@@ -75,7 +75,7 @@ pub(super) async fn one(State(web): State<Arc<Web>>, request: Request) -> Answer
             "answer": answer.as_str(),
         }));
     }
-    let known = clients().iter().find(|client| client.name == name);
+    let known = client(name);
     Ok(json_of(&json!({ "name": name, "client": known, "version": version, "messages": messages })))
 }
 
@@ -85,7 +85,7 @@ pub(super) async fn sees(State(web): State<Arc<Web>>, request: Request) -> Answe
     let uri = query.get("uri").ok_or_else(|| missing("uri"))?;
     let name = query.get("client").unwrap_or("claude-ai");
     let version = query.get("version").unwrap_or(protocol_versions()[0]);
-    let known = clients().iter().find(|client| client.name == name);
+    let known = client(name);
     let (method, params) = match known {
         Some(Client { reads: true, .. }) => ("resources/read", json!({ "uri": uri })),
         Some(_) | None => {

@@ -151,6 +151,7 @@ impl Reader<'_> {
             is_public: false,
             watch: Watch::Notify,
             timeout,
+            has_flat_schemas: false,
             tool_prefix: None,
         })
     }

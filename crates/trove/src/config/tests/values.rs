@@ -138,6 +138,7 @@ protocol = "auto"
 expose = "resources"
 index = "content"
 cache = "auto"
+schemas = "as-is"
 timeout_ms = 30000
 watch = "notify"
 
@@ -151,6 +152,7 @@ protocol = "legacy"
 expose = "all"
 index = "metadata"
 cache = "auto"
+schemas = "as-is"
 timeout_ms = 1500
 watch = "poll"
 poll_interval_ms = 250
@@ -166,6 +168,7 @@ protocol = "auto"
 expose = "resources"
 index = "content"
 cache = "auto"
+schemas = "as-is"
 timeout_ms = 30000
 watch = "notify"
 
