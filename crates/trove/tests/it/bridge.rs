@@ -195,8 +195,9 @@ async fn the_environment_names_the_prefix_and_adds_the_examples() {
     let (prefix, examples) = ("MCP_TOOL_PREFIX", "MCP_INCLUDE_EXAMPLE_TOOLS");
     for (env, echo) in [
         (&[(examples, "true")][..], Some("guide_example_echo")),
-        (&[(examples, "true"), (prefix, "team")], Some("team_example_echo")),
-        (&[(examples, "true"), (prefix, "")], Some("example_echo")),
+        (&[(examples, "YES"), (prefix, "team")], Some("team_example_echo")),
+        (&[(examples, "0")], None),
+        (&[(examples, "1"), (prefix, "")], Some("example_echo")),
         (&[(prefix, "team")], None),
     ] {
         let trove = Trove::start_as(&Folder::with(""), &serve, env).await;

@@ -84,12 +84,16 @@ async fn servers_that_cannot_start_are_told_apart() {
     let folder = with_free_port(
         "[servers.lost]\ncommand = \"no-such-program\"\n\
          [servers.lostpath]\ncommand = \"/nowhere/program\"\n\
+         [servers.script]\ncommand = \"./script\"\n\
          [servers.unset]\ncommand = \"sh\"\nargs = [\"${env:NOT_SET_ANYWHERE}\"]\n\
          [servers.homeless]\ncommand = \"sh\"\ncwd = \"/nowhere\"\n\
          [servers.away]\nurl = \"http://127.0.0.1:9/mcp\"\n\
          [servers.crash]\ncommand = \"sh\"\nargs = [\"-c\", \"echo boom $TOKEN >&2; exit 3\"]\n\
          env = { TOKEN = \"${env:SECRET_TOKEN}\" }\n",
     );
+    folder.put("script", "#!/nonexistent/sh\n");
+    let may_run = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(folder.path().join("script"), may_run).unwrap();
     let ran = doctor(&folder, &["--json"]).await;
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let report = ran.json();
@@ -97,6 +101,7 @@ async fn servers_that_cannot_start_are_told_apart() {
     for (server, says, fix) in [
         ("lost", "no program `no-such-program`", "PATH"),
         ("lostpath", "no program `/nowhere/program`", "correct the path"),
+        ("script", "run by \"/nonexistent/sh\"", "install that"),
         ("unset", "`NOT_SET_ANYWHERE` is not set", "set `NOT_SET_ANYWHERE`"),
         ("homeless", "/nowhere is not there", "cwd"),
         ("away", "", "URL"),

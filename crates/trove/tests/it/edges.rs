@@ -1,6 +1,8 @@
 //! Every bound at its edge and past it: at the edge all is served, past it the answer says so,
 //! and nobody else notices. (Those of the HTTP door: see `limits`.)
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use reqwest::Client as Http;
 use serde_json::{Value, json};
 
@@ -395,11 +397,20 @@ async fn lives(trove: &Trove, session: &str) -> bool {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_told_by_how_it_was_named() {
-    let config = "[servers.path]\ncommand = \"no-such-program\"\n\
-                  [servers.file]\ncommand = \"/nonexistent/program\"\n";
-    let trove = Trove::start(config).await;
-    for (id, says) in [("path", "is not on the PATH"), ("file", "no program /nonexistent/program")]
-    {
+    let folder = Folder::with(
+        "[servers.path]\ncommand = \"no-such-program\"\n\
+         [servers.file]\ncommand = \"/nonexistent/program\"\n\
+         [servers.script]\ncommand = \"./script\"\ncwd = \".\"\n",
+    );
+    folder.put("script", "#!/nonexistent/python3 -u\n");
+    let may_run = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(folder.path().join("script"), may_run).expect("it may be run");
+    let trove = Trove::start_in(&folder).await;
+    for (id, says) in [
+        ("path", "is not on the PATH"),
+        ("file", "no program /nonexistent/program"),
+        ("script", "which is not there; install that"),
+    ] {
         let says_so = |source: &Value| source["last_error"].to_string().contains(says);
         trove.source(id, says_so).await;
     }

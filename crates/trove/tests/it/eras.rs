@@ -209,6 +209,14 @@ async fn a_server_that_ignores_what_it_does_not_know_is_met_all_the_same() {
 }
 
 #[tokio::test]
+async fn one_that_ignores_the_first_greeting_is_met_though_it_is_given_little_time() {
+    let toys = [toy("stdio", "--era legacy --fault ignore-unknown")];
+    let trove = Trove::start(&format!("limits.startup_timeout_ms = 3000\n{}", config(&toys))).await;
+    trove.ready(&["stdio"]).await;
+    assert!(trove.any_client().await.text("stdio+toy://pid").await.starts_with("stdio|"));
+}
+
+#[tokio::test]
 async fn the_era_of_a_server_is_remembered_over_a_restart() {
     let toys = [toy("old", "--era legacy --scheme old"), toy("new", "--scheme new")];
     let folder = Folder::with(&config(&toys));

@@ -14,8 +14,13 @@ const UPDATED: &str = "notifications/resources/updated";
 
 /// Trove before the odd server.
 async fn begun(mode: &str) -> (Arc<Folder>, Trove) {
+    begun_with(mode, "").await
+}
+
+/// The same with more in its entry.
+async fn begun_with(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     let entry = format!(
-        "[servers.odd]\ncommand = \"python3\"\nargs = [\"odd.py\", \"{mode}\", \"asked.log\"]\ncwd = \".\"\n"
+        "[servers.odd]\ncommand = \"python3\"\nargs = [\"odd.py\", \"{mode}\", \"asked.log\"]\ncwd = \".\"\nexpose = \"all\"\n{more}"
     );
     let folder = Folder::with(&entry);
     folder.put("odd.py", SERVER);
@@ -25,7 +30,12 @@ async fn begun(mode: &str) -> (Arc<Folder>, Trove) {
 
 /// The same, once its resources are there.
 async fn odd(mode: &str) -> (Arc<Folder>, Trove) {
-    let (folder, trove) = begun(mode).await;
+    odd_as(mode, "").await
+}
+
+/// The same with more in its entry.
+async fn odd_as(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
+    let (folder, trove) = begun_with(mode, more).await;
     trove.ready(&["odd"]).await;
     (folder, trove)
 }
@@ -75,6 +85,52 @@ async fn what_a_server_refused_for_a_while_can_be_watched_later() {
     subscribe(&client).await.expect("it is warm");
 }
 
+const POLL: &str = "watch = \"poll\"\npoll_interval_ms = 100\nindex = \"off\"\n";
+
+#[tokio::test]
+async fn a_resource_that_does_not_answer_holds_up_the_notice_of_no_other() {
+    for (more, method) in [("", "resources/subscribe"), (POLL, "resources/read")] {
+        let (folder, trove) = begun_with("leaves-one-unanswered", more).await;
+        trove.ready(&["odd"]).await;
+        let (first, second) =
+            (trove.client(Kind::HTTP_LEGACY).await, trove.client(Kind::HTTP_LEGACY).await);
+        let others = async {
+            let hangs = format!("{method} {{\"uri\": \"odd://0\"");
+            until("the first to wait", async || asked(&folder, &hangs) >= 1).await;
+            let watched = second.ask("resources/subscribe", json!({ "uri": "odd://1" })).await;
+            watched.expect("it is watched");
+            assert_eq!(second.hear(UPDATED).await["params"]["uri"], "odd://1");
+        };
+        tokio::select! {
+            _ = subscribe(&first) => panic!("the others were held up"),
+            () = others => {}
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_only_promises_to_report_is_read_now_and_then_if_told_so() {
+    let (folder, trove) = begun_with("says-nothing", POLL).await;
+    trove.ready(&["odd"]).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    subscribe(&client).await.expect("it is watched");
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "odd://0");
+    until("it to be asked too", async || asked(&folder, "resources/subscribe") == 1).await;
+}
+
+#[tokio::test]
+async fn what_was_promised_while_a_server_was_away_is_kept_though_it_cannot_report() {
+    let (folder, trove) = begun("comes-late-and-mute").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let watched = client.ask("resources/subscribe", json!({ "uri": "odd+odd://0" })).await;
+    watched.expect("it may be watched");
+    for _ in 0..2 {
+        assert_eq!(client.hear(UPDATED).await["params"]["uri"], "odd+odd://0");
+    }
+    assert_eq!(asked(&folder, "resources/subscribe"), 0);
+    client.ask("resources/subscribe", json!({ "uri": "odd://1" })).await.expect_err("it cannot");
+}
+
 #[tokio::test]
 async fn pages_that_are_counted_are_all_read() {
     let (folder, trove) = odd("counts-pages").await;
@@ -87,6 +143,44 @@ async fn pages_that_are_counted_are_all_read() {
 }
 
 #[tokio::test]
+async fn a_list_that_breaks_off_is_read_again_and_costs_nothing_that_is_known() {
+    let (folder, trove) = odd("breaks-off").await;
+    let client = trove.any_client().await;
+    let count = async || client.uris().await.iter().filter(|uri| uri.starts_with("odd:")).count();
+    let has_omission = |source: &Value| source["omissions"].to_string().contains("page 2 failed");
+    trove.source("odd", has_omission).await;
+    assert_eq!(count().await, 1, "what was read is there");
+    until("the whole list", async || count().await == 2).await;
+    // It says that its list changed, and then breaks off again.
+    client.text("odd://0").await;
+    trove.source("odd", has_omission).await;
+    assert_eq!(count().await, 2, "the last list stands");
+    until("another try", async || asked(&folder, "resources/list {}") >= 4).await;
+}
+
+#[tokio::test]
+async fn the_schema_of_a_tool_is_as_its_server_wrote_it_or_flat_where_asked_for() {
+    let schema = async |more: &str| {
+        let (_folder, trove) = odd_as("grows", more).await;
+        let client = trove.any_client().await;
+        let tools = client.list("tools/list", "tools").await;
+        let tool = tools.iter().find(|tool| tool["name"] == "odd_grow").expect("the tool");
+        tool["inputSchema"].clone()
+    };
+    assert_eq!(schema("").await["properties"]["by"]["$ref"], "#/$defs/n");
+    let flat = json!({ "type": "object", "properties": { "by": { "type": "integer" } } });
+    assert_eq!(schema("schemas = \"flat\"\n").await, flat);
+}
+
+#[tokio::test]
+async fn what_a_tool_adds_is_listed_though_its_server_says_nothing_of_it() {
+    let (_folder, trove) = odd("grows").await;
+    let client = trove.any_client().await;
+    client.call("odd_grow", json!({})).await;
+    until("what was added", async || client.uris().await.contains(&"odd://1".to_owned())).await;
+}
+
+#[tokio::test]
 async fn behind_another_entry_is_another_server_with_an_era_of_its_own() {
     let folder = Folder::with(&config(&[toy("one", "--era modern")]));
     let trove = Trove::start_in(&folder).await;
@@ -96,6 +190,25 @@ async fn behind_another_entry_is_another_server_with_an_era_of_its_own() {
     folder.write(&config(&[toy("one", "--era legacy --fault ignore-unknown")]));
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;
+}
+
+#[tokio::test]
+async fn nothing_that_one_server_gave_is_given_as_that_of_another() {
+    let folder = Folder::with(&config(&[toy("one", "--ttl-ms 3600000 --resources 3")]));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    assert!(client.uris().await.contains(&"toy://item/0".to_owned()));
+    client.text("toy://item/0").await;
+    // The other does not answer, while Trove runs and after a restart.
+    folder.write("[servers.one]\ncommand = \"sleep\"\nargs = [\"1000\"]\n");
+    let is_gone = async || !client.uris().await.iter().any(|uri| uri.starts_with("toy:"));
+    until("another list", is_gone).await;
+    client.read("toy://item/0").await.expect_err("it is not that of the other");
+    drop(trove);
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    assert!(!client.uris().await.iter().any(|uri| uri.starts_with("toy:")));
 }
 
 #[tokio::test]

@@ -70,6 +70,24 @@ async fn a_changed_server_is_restarted_and_only_that_one() {
 }
 
 #[tokio::test]
+async fn what_is_new_waits_for_the_end_of_no_other() {
+    let stubborn = |id: &str| toy(id, &format!("--scheme {id} --bare --fault ignore-sigterm"));
+    let ids = ["first", "second", "third"];
+    let folder = Folder::with(&config(&ids.map(stubborn)));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&ids).await;
+    folder.write(&config(&[server("new", 1)]));
+    trove.ready(&["new"]).await;
+    let left = async || {
+        let health = trove.health().await;
+        let sources = health["sources"].as_array().expect("sources").iter();
+        sources.filter(|one| ids.iter().any(|id| one["id"] == *id)).count()
+    };
+    assert_eq!(left().await, ids.len(), "they are still ending");
+    until("all to be gone", async || left().await == 0).await;
+}
+
+#[tokio::test]
 async fn a_broken_file_changes_nothing_and_a_mended_one_is_taken_over() {
     let folder = Folder::with(&config(&[server("kept", 1)]));
     let trove = Trove::start_in(&folder).await;

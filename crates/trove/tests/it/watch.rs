@@ -104,6 +104,43 @@ async fn what_a_server_leaves_out_of_its_acknowledgement_is_not_promised() {
 }
 
 #[tokio::test]
+async fn a_stream_that_ends_with_us_is_answered_and_one_that_is_taken_back_is_not() {
+    for kind in [Kind::STDIO_MODERN, Kind::HTTP_MODERN] {
+        let mut trove = Trove::with(&[whole("one", "")]).await;
+        let client = trove.client(kind).await;
+        let filter = json!({ "resourceSubscriptions": ["toy://counter"] });
+        let (taken_back, _) = client.listen(filter.clone()).await;
+        let (unwanted, from) = (taken_back.id, client.transcript.len());
+        client.cancel(taken_back).await;
+        let (stream, _) = client.listen(filter).await;
+        let id = stream.id;
+        trove.signal(Signal::TERM);
+        let end = client.answer(stream).await.expect("it ends well");
+        assert_eq!(end["resultType"], "complete", "{kind:?}: {end}");
+        assert_eq!(end["_meta"][SUBSCRIPTION], id, "{kind:?}: {end}");
+        assert!(trove.ended().await.success(), "{kind:?}");
+        let all = client.transcript.since(from);
+        assert!(all.iter().all(|heard| heard.json["id"] != unwanted), "{kind:?}: it was answered");
+    }
+}
+
+#[tokio::test]
+async fn one_stream_hears_of_many_resources_in_the_order_they_were_named() {
+    let trove = Trove::with(&[whole("one", "--era legacy"), whole("two", "--era modern")]).await;
+    let client = trove.client(Kind::HTTP_MODERN).await;
+    let uris = ["two+toy://counter", "nobody:knows", "one+toy://counter"];
+    let (call, first) = client.listen(json!({ "resourceSubscriptions": uris })).await;
+    let kept = &first["params"]["notifications"]["resourceSubscriptions"];
+    assert_eq!(kept, &json!(["two+toy://counter", "one+toy://counter"]), "{first}");
+    for id in ["one", "two"] {
+        client.call(&format!("{id}_bump"), json!({})).await;
+        let updated = client.hear(UPDATED).await;
+        assert_eq!(updated["params"]["uri"], format!("{id}+toy://counter"));
+    }
+    client.cancel(call).await;
+}
+
+#[tokio::test]
 async fn what_changes_while_a_server_cannot_be_heard_is_told_afterwards() {
     // It never says so itself, and its stream ends now and then.
     let args = "--era legacy --fault cut:unasked=300 --fault drop:updated --fault drop:listchanged";
