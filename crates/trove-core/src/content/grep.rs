@@ -1,12 +1,16 @@
 //! The lines of a text that match, with their neighbours.
 
+mod stepper;
+
 use std::{
     borrow::Cow,
+    cell::{Cell, OnceCell},
     fmt::Write as _,
     time::{Duration, Instant},
 };
 
 use regex::{Regex, RegexBuilder};
+use stepper::{Stepper, Stopped};
 
 /// The longest pattern that is tried, unless configured.
 pub const MAX_PATTERN_BYTES: usize = 1024;
@@ -27,9 +31,10 @@ const LEAD_BYTES: usize = 100;
 /// What stands around the parts of a long line.
 const SPARE_BYTES: usize = 32;
 
-/// How much of a long line is looked through at a time, and how much of it again with what comes
-/// next: a match that is longer than that may be missed where two such pieces meet.
+/// The longest line that is looked through in one go.
 const PIECE_BYTES: usize = 64 * 1024;
+/// Where a longer one can only be looked through in pieces: how much of each once more with the
+/// next. A match that is longer than that may be missed, which is said.
 const OVERLAP_BYTES: usize = 4 * 1024;
 
 /// How long a search may take.
@@ -82,7 +87,7 @@ pub struct GrepResult {
     pub shown: usize,
     /// How many lines the text has.
     pub lines: usize,
-    /// Whether a long line that is shown has matches that are not.
+    /// Whether a long line that is shown has matches that are not, or any may have been missed.
     pub is_partial: bool,
 }
 
@@ -121,7 +126,7 @@ pub enum BadPattern {
 /// Finds the lines that match `pattern`, in time linear in the text. How long that is depends on
 /// the pattern too, so it ends when its time is over; it is not for threads that others wait for.
 pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult, BadPattern> {
-    let finder = Finder { regex: compile(pattern, limits.pattern)?, until: limits.until };
+    let finder = Finder::new(pattern, limits.pattern, limits.until)?;
     let mut output =
         Output { finder: &finder, limits, result: GrepResult::default(), last: 0, is_full: false };
     // Lines are found once and read again only around a match, so memory is bounded by
@@ -146,6 +151,7 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
             before.push((number, line));
         }
     }
+    output.result.is_partial |= finder.may_have_missed.get();
     Ok(output.result)
 }
 
@@ -155,8 +161,7 @@ pub fn matching<'a>(
     pattern: &str,
     limits: PatternLimits,
 ) -> Result<impl Iterator<Item = Result<(usize, &'a str), BadPattern>> + use<'a>, BadPattern> {
-    let until = Instant::now() + MAX_SEARCH_TIME;
-    let finder = Finder { regex: compile(pattern, limits)?, until };
+    let finder = Finder::new(pattern, limits, Instant::now() + MAX_SEARCH_TIME)?;
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     Ok(lines.filter_map(move |(number, line)| match finder.after(line, 0) {
         Ok(found) => found.map(|_| Ok((number, line))),
@@ -187,13 +192,36 @@ fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
 /// Looks for matches until its time is over.
 struct Finder {
     regex: Regex,
+    limits: PatternLimits,
+    /// For long lines, if there is one.
+    stepper: OnceCell<Option<Stepper>>,
     until: Instant,
+    may_have_missed: Cell<bool>,
 }
 
 impl Finder {
+    fn new(pattern: &str, limits: PatternLimits, until: Instant) -> Result<Finder, BadPattern> {
+        let regex = compile(pattern, limits)?;
+        let (stepper, may_have_missed) = <_>::default();
+        Ok(Finder { regex, limits, stepper, until, may_have_missed })
+    }
+
     /// Where the first match that begins at `from` or later is known to be one, which is at its
     /// end or before. Asked again from there on, it goes over a line once.
     fn after(&self, line: &str, from: usize) -> Result<Option<usize>, BadPattern> {
+        if line.len() - from > PIECE_BYTES {
+            let make = || Stepper::new(self.regex.as_str(), self.limits);
+            let stepper = self.stepper.get_or_init(make).as_ref();
+            match stepper.map(|stepper| stepper.after(line, from, self.until)) {
+                Some(Ok(found)) => return Ok(found),
+                Some(Err(Stopped::TooSlow)) => return Err(BadPattern::TooSlow),
+                Some(Err(Stopped::CannotTell)) | None => self.may_have_missed.set(true),
+            }
+        }
+        self.after_in_pieces(line, from)
+    }
+
+    fn after_in_pieces(&self, line: &str, from: usize) -> Result<Option<usize>, BadPattern> {
         let mut start = from;
         loop {
             if Instant::now() >= self.until {
@@ -211,6 +239,16 @@ impl Finder {
             }
             start = line.floor_char_boundary(end - OVERLAP_BYTES);
         }
+    }
+
+    /// Where a match begins that is known at `found`, not before `from`. Of a very long one not
+    /// the beginning is looked for but some place in it.
+    fn start_of(&self, line: &str, from: usize, found: usize) -> usize {
+        let from = line.ceil_char_boundary(from.max(found.saturating_sub(PIECE_BYTES)));
+        // Whether it is one may depend on the letter behind it.
+        let end = line.ceil_char_boundary(found + 1);
+        let begins = self.regex.find_at(&line[..end], from).map(|one| one.start());
+        begins.unwrap_or(found).min(found)
     }
 }
 
@@ -284,7 +322,8 @@ fn excerpt<'a>(
     let (mut text, mut end) = (String::new(), 0);
     let mut next = Some(finder.after(line, 0)?.unwrap_or(0));
     while let Some(found) = next {
-        let start = line.floor_char_boundary(found.saturating_sub(LEAD_BYTES)).max(end);
+        let begins = finder.start_of(line, end, found);
+        let start = line.floor_char_boundary(begins.saturating_sub(LEAD_BYTES)).max(end);
         let part_end = line.floor_char_boundary(start + MAX_LINE_BYTES);
         // The number before it and the line's end take some room too.
         if !text.is_empty() && text.len() + (part_end - start) + SPARE_BYTES > room {
@@ -368,6 +407,37 @@ mod tests {
     }
 
     #[test]
+    fn a_match_is_found_however_long_it_is() {
+        let line = format!("{{alpha{}omega{}}}", "é,".repeat(50_000), "x".repeat(100_000));
+        let limits = GrepLimits::within(10_000);
+        for pattern in [r"^\{.*\}$", "alpha.*omega", r"^[^#]*$", r"omegax*\}$"] {
+            let found = grep(&line, pattern, limits).unwrap();
+            assert_eq!((found.matched, found.is_partial), (1, false), "{pattern}");
+        }
+        for pattern in ["alpha.*omega$", r"^\{.*#", "omega.*alpha", "^alpha"] {
+            let found = grep(&line, pattern, limits).unwrap();
+            assert_eq!((found.matched, found.is_partial), (0, false), "{pattern}");
+        }
+        // Which letters make up words is not known to what looks through so long a line.
+        let found = grep(&line, r"\balpha.*omega\b", limits).unwrap();
+        assert_eq!((found.matched, found.is_truncated()), (0, true));
+        assert_eq!(grep(&line, r"\balpha", limits).unwrap().matched, 1);
+    }
+
+    #[test]
+    fn of_a_long_match_the_beginning_is_shown() {
+        let line = format!("{}start{}stop{}", ".".repeat(9000), "-".repeat(300), ".".repeat(9000));
+        for line in [line.clone(), format!("{line}{}", ".".repeat(100_000))] {
+            let found = grep(&line, "start-+stop", GrepLimits::within(10_000)).unwrap();
+            assert!(found.text.contains(".start-") && found.text.contains("-stop."), "{found:?}");
+        }
+        // What follows it says whether it is one.
+        let line = format!("{}aab{}", "é".repeat(900), "c".repeat(900));
+        let found = grep(&line, r"a\B", GrepLimits::within(10_000)).unwrap();
+        assert!(found.text.contains("éaab"), "{found:?}");
+    }
+
+    #[test]
     fn what_takes_too_long_is_given_up() {
         // Every letter is a match, and each could go on to the end of the line.
         let line = "a".repeat(1_000_000);
@@ -376,8 +446,10 @@ mod tests {
         // Large patterns take long for every byte.
         let lines = format!("{}\n", "ab".repeat(200)).repeat(25_000);
         let limits = GrepLimits { until: Instant::now(), ..GrepLimits::within(1_000) };
-        let slow = grep(&lines, "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}", limits);
-        assert_eq!(slow, Err(BadPattern::TooSlow));
+        for text in [&lines, &lines.replace('\n', "c")] {
+            let slow = grep(text, "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}", limits);
+            assert_eq!(slow, Err(BadPattern::TooSlow));
+        }
     }
 
     #[test]
