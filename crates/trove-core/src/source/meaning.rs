@@ -83,6 +83,8 @@ const INVALID_PARAMS: i64 = -32602;
 const CANCELLED: i64 = -32800;
 /// The shortest part of a URI by which a text is known to speak of it.
 const LEAST_NAME: usize = 2;
+/// The shortest part of a URI that may say what kind of thing it is.
+const LEAST_NOUN: usize = 3;
 const TOO_MANY_REQUESTS: i64 = 429;
 /// Under these numbers whatever is missing is what was asked for.
 const TELLING: [i64; 2] = [INVALID_PARAMS, 404];
@@ -163,16 +165,30 @@ fn says_forbidden(text: &str) -> bool {
 /// Whether words that say that something is not there speak of what was asked for: they name it,
 /// or they say nothing else.
 fn speaks_of(text: &str, uri: Option<&str>) -> bool {
-    let is_own = ["no such host", "no such column", "no such table"];
-    let is_named = uri.map(str::to_ascii_lowercase).is_some_and(|uri| {
-        names(text, &uri) || decode_once(&uri).is_some_and(|plain| names(text, &plain))
+    let uri = uri.map(str::to_ascii_lowercase);
+    let is_named = uri.as_ref().is_some_and(|uri| {
+        names(text, uri) || decode_once(uri).is_some_and(|plain| names(text, &plain))
     });
-    !has_any(text, &is_own) && (is_named || says_only(text, uri.is_some()))
+    !is_its_own(text, uri.as_deref()) && (is_named || says_only(text, uri.as_deref()))
+}
+
+/// Whether what is missing is something the server works with.
+fn is_its_own(text: &str, uri: Option<&str>) -> bool {
+    let is_asked_for = |what: &str| {
+        let missing = text.split_once(what).map_or("", |(_, rest)| rest);
+        uri.is_some_and(|uri| missing.trim_matches([':', ' ', '.', '"', '\'']) == last_part(uri))
+    };
+    let lacks = |what: &&str| text.contains(*what) && !is_asked_for(what);
+    text.contains("no such host") || ["no such column", "no such table"].iter().any(|it| lacks(it))
+}
+
+fn last_part(uri: &str) -> &str {
+    uri.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(uri)
 }
 
 /// Whether a text names a URI: in full, or by its last part.
 fn names(text: &str, uri: &str) -> bool {
-    let last = uri.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(uri);
+    let last = last_part(uri);
     let is_whole = |at: usize| {
         let (before, after) = (&text[..at], &text[at + last.len()..]);
         !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
@@ -185,17 +201,20 @@ fn names(text: &str, uri: &str) -> bool {
 
 /// Whether a text says no more than that a resource is not there. The path of a file may be
 /// anything; where the URI is known it is expected to be in it.
-fn says_only(text: &str, is_uri_known: bool) -> bool {
+fn says_only(text: &str, uri: Option<&str>) -> bool {
     let mut said = text.trim().trim_end_matches('.');
     while let Some((_, rest)) = said.split_once(": ").filter(|(head, _)| head.contains("error")) {
         said = rest;
     }
+    said = said.strip_prefix("http ").unwrap_or(said);
+    said = said.strip_prefix("404").map_or(said, |rest| rest.trim_start_matches([':', ' ', '-']));
     let begins = [
         "resource not found",
         "document not found",
         "unknown resource",
         "no such resource",
         "no such document",
+        "the specified key does not exist",
         "no matching content found",
         "no content found",
     ];
@@ -210,16 +229,23 @@ fn says_only(text: &str, is_uri_known: bool) -> bool {
     ];
     let is_no_file = no_file
         .iter()
-        .any(|words| said.strip_prefix(words).is_some_and(|path| path.is_empty() || !is_uri_known));
-    is_no_file || said == "not found" || is_named_missing(said)
+        .any(|words| said.strip_prefix(words).is_some_and(|path| path.is_empty() || uri.is_none()));
+    is_no_file || said == "not found" || is_named_missing(said, uri)
 }
 
-/// `resource x does not exist`, with at most one word for its name.
-fn is_named_missing(said: &str) -> bool {
+/// `resource x does not exist`, with at most one word for its name; or the same of what the URI
+/// itself calls it, as `user` does in `user://5` and `notes` in `app://notes/5`.
+fn is_named_missing(said: &str, uri: Option<&str>) -> bool {
     let said = ["the ", "requested "]
         .iter()
         .fold(said, |said, word| said.strip_prefix(word).unwrap_or(said));
-    let noun = ["resource", "file", "document"].iter().find_map(|noun| said.strip_prefix(noun));
+    let words = uri.unwrap_or_default().split(|c: char| !c.is_alphanumeric());
+    let own = words.filter(|word| word.len() >= LEAST_NOUN).find_map(|word| {
+        let one = word.strip_suffix('s').unwrap_or(word);
+        said.strip_prefix(word).or_else(|| said.strip_prefix(one))
+    });
+    let general = ["resource", "file", "document"];
+    let noun = general.iter().find_map(|noun| said.strip_prefix(noun)).or(own);
     let ends = ["not found", "does not exist", "doesn't exist"];
     let name = noun.and_then(|rest| ends.iter().find_map(|end| rest.strip_suffix(end)));
     name.is_some_and(|name| {
@@ -327,6 +353,16 @@ mod tests {
             ("user://5", "column 55 does not exist", false),
             ("user://a", "a host does not exist", false),
             ("file:///My%20Plan.md", "cannot open '/srv/my plan.md': it does not exist", true),
+            ("user://5", "User not found", true),
+            ("app://notes/5", "Error: Note was not found.", true),
+            ("app://notes/5", "config not found", false),
+            ("app://notes/5", "notebook not found", false),
+            ("gh://o/r/issues/5", "GitHub API error: 404 Not Found", true),
+            ("gh://o/r/issues/5", "HTTP 404: Not Found", true),
+            ("s3://bucket/x", "The specified key does not exist.", true),
+            ("sqlite://db/ghosts", "no such table: ghosts", true),
+            ("sqlite://db/owner", "no such table: x_owner", false),
+            ("http://api/plan", "lookup plan: no such host", false),
         ] {
             let refused = SourceError::Refused { code: 0, message: message.into(), data: None };
             assert_eq!(refused.means_absence_of(uri), is_it, "{uri}: {message}");
