@@ -8,6 +8,9 @@ use crate::{
     uri::{LocalUri, MAX_URI_BYTES},
 };
 
+/// How many entries a list may have that was put together of what was read at different times.
+const MAX_PUT_TOGETHER: usize = 100_000;
+
 /// One resource as its Source lists it.
 #[derive(Debug, Clone)]
 pub struct Resource {
@@ -149,19 +152,30 @@ impl Listing {
                 == (other.freshness, &other.omissions, other.unread)
     }
 
-    /// Takes the lists that could not be read from the listing before, unless more is known now.
+    /// Adds what was listed before to the lists that could not be read to their end.
     pub fn complete_from(&mut self, before: &Listing) {
-        fn keep<T: Clone>(is_unread: bool, now: &mut Vec<T>, before: &[T]) {
-            if is_unread && before.len() > now.len() {
-                now.clear();
-                now.extend_from_slice(before);
+        fn keep<T: Clone>(
+            is_unread: bool,
+            now: &mut Vec<T>,
+            before: &[T],
+            key: impl Fn(&T) -> &str,
+        ) {
+            if !is_unread {
+                return;
             }
+            let most = now.len().max(before.len()).max(MAX_PUT_TOGETHER);
+            let listed: HashSet<&str> = now.iter().map(&key).collect();
+            let others: Vec<T> =
+                before.iter().filter(|one| !listed.contains(key(one))).cloned().collect();
+            now.extend(others);
+            now.truncate(most);
         }
-        keep(self.unread.resources, &mut self.resources, &before.resources);
-        keep(self.unread.templates, &mut self.templates, &before.templates);
-        keep(self.unread.tools, &mut self.tools, &before.tools);
-        keep(self.unread.prompts, &mut self.prompts, &before.prompts);
-        keep(self.unread.skills, &mut self.skills, &before.skills);
+        let Unread { resources, templates, tools, prompts, skills } = self.unread;
+        keep(resources, &mut self.resources, &before.resources, |one| one.uri.as_str());
+        keep(templates, &mut self.templates, &before.templates, |one| one.text.as_str());
+        keep(tools, &mut self.tools, &before.tools, |one| &one.name);
+        keep(prompts, &mut self.prompts, &before.prompts, |one| &one.name);
+        keep(skills, &mut self.skills, &before.skills, |one| &one.name);
     }
 }
 
@@ -241,5 +255,27 @@ mod tests {
         let private = Freshness { ttl_ms: 900, scope: Scope::Private };
         assert_eq!(public.and(private), Freshness { ttl_ms: 500, scope: Scope::Private });
         assert_eq!(public.and(public), public);
+    }
+
+    fn listed(names: &[&str], is_cut: bool) -> Listing {
+        let entry = |name: &&str| Json::parse(format!(r#"{{"uri":"x:{name}"}}"#)).ok();
+        let resources = names.iter().filter_map(entry).filter_map(Resource::new).collect();
+        let unread = Unread { resources: is_cut, ..Unread::default() };
+        Listing { resources, unread, ..Listing::default() }
+    }
+
+    #[test]
+    fn a_list_that_broke_off_shows_what_is_new_and_what_was_known() {
+        let after = |now: &[&str], is_cut, before: &[&str]| {
+            let mut now = listed(now, is_cut);
+            now.complete_from(&listed(before, false));
+            now.resources.iter().map(|one| one.uri.as_str()[2..].to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(after(&["new", "a"], true, &["a", "b", "c"]), ["new", "a", "b", "c"]);
+        assert_eq!(after(&[], true, &["a"]), ["a"]);
+        assert_eq!(after(&["new"], false, &["a"]), ["new"]);
+        let many: Vec<String> = (0..MAX_PUT_TOGETHER).map(|n| n.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(after(&["new"], true, &many).len(), MAX_PUT_TOGETHER);
     }
 }

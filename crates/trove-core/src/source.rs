@@ -81,10 +81,9 @@ pub trait Source: Send + Sync + 'static {
         Box::pin(async { Err(SourceError::NotOffered { what: "notice of changes" }) })
     }
 
-    /// Ends what [`Source::watch`] began.
-    fn unwatch<'a>(&'a self, _uri: &'a LocalUri) -> BoxFuture<'a, ()> {
-        Box::pin(async {})
-    }
+    /// Ends what [`Source::watch`] began. Takes note of it only, and waits for nobody: it is
+    /// called under a lock.
+    fn unwatch(&self, _uri: &LocalUri) {}
 
     /// Asks it to log at `level` and above, where it can.
     fn set_log_level<'a>(&'a self, _level: &'a str) -> BoxFuture<'a, ()> {

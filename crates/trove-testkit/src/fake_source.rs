@@ -12,7 +12,7 @@ use std::{
 use futures_util::future::BoxFuture;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
-    resource::{Freshness, Listing, Named, Resource, Template},
+    resource::{Freshness, Listing, Named, Resource, Template, Unread},
     source::{Abilities, Ask, Indexing, Operation, Reply},
 };
 
@@ -41,9 +41,11 @@ struct State {
     completions: Option<Vec<String>>,
     listing_fails: bool,
     listing_panics: bool,
+    listing_breaks_off: bool,
     panics_at: Option<String>,
     read_takes: Duration,
     listing_takes: Duration,
+    watching_takes: Duration,
     freshness: Option<Freshness>,
     is_down: bool,
     completing_takes: Duration,
@@ -149,6 +151,11 @@ impl FakeSource {
         self.state().listing_fails = fails;
     }
 
+    /// Makes listing end before its end, or be whole again.
+    pub fn break_off_listing(&self, breaks_off: bool) {
+        self.state().listing_breaks_off = breaks_off;
+    }
+
     /// Makes listing panic, as a fault of ours would, or work again.
     pub fn panic_listing(&self, panics: bool) {
         self.state().listing_panics = panics;
@@ -162,6 +169,11 @@ impl FakeSource {
     /// Makes each listing take this long.
     pub fn take_for_listings(&self, time: Duration) {
         self.state().listing_takes = time;
+    }
+
+    /// Makes each promise to report take this long.
+    pub fn take_for_watching(&self, time: Duration) {
+        self.state().watching_takes = time;
     }
 
     /// Makes each read take this long.
@@ -203,6 +215,7 @@ impl FakeSource {
                 .collect(),
             templates: state.templates.iter().filter_map(template).collect(),
             tools: state.tools.iter().filter_map(tool).collect(),
+            unread: Unread { resources: state.listing_breaks_off, ..Unread::default() },
             ..Listing::default()
         })
     }
@@ -297,11 +310,14 @@ impl Source for FakeSource {
 
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(format!("+{uri}"));
-        Box::pin(async { Ok(()) })
+        let takes = self.state().watching_takes;
+        Box::pin(async move {
+            tokio::time::sleep(takes).await;
+            Ok(())
+        })
     }
 
-    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+    fn unwatch(&self, uri: &LocalUri) {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner).push(format!("-{uri}"));
-        Box::pin(async {})
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trove_core::{
     Caller, Gateway, Json, PublicUri,
-    gateway::AskError,
+    gateway::{Action, AskError},
     json::items,
     source::{Ask, SourceEvent},
 };
@@ -58,6 +58,14 @@ impl GatewayBox {
             ["info", "config", "auth"].iter().any(|s| name.starts_with(&format!("{s}://")))
         };
         names.filter(|name| !is_ours(name)).collect()
+    }
+
+    /// Calls a tool of a Source, which must have it.
+    pub async fn call_tool(&self, name: &str) -> Json {
+        let (caller, arguments) = (Caller::local(), serde_json::json!({ "name": name }));
+        let arguments = Json::of(&arguments);
+        let done = self.gateway.act(&caller, Action::CallTool, &arguments, Ask::default()).await;
+        done.expect("the Source has it").body
     }
 
     /// Reads one resource and gives its text.

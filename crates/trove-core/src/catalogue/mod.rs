@@ -12,15 +12,12 @@ mod route;
 mod snapshot;
 
 use std::{
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
-use tokio::{
-    sync::{Notify, broadcast, mpsc, oneshot, watch},
-    time::Instant,
-};
+use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use age::Age;
@@ -86,8 +83,6 @@ struct Shared {
     wanted: Notify,
     /// How many listings have come.
     listings: watch::Sender<u64>,
-    /// When somebody waited last for old ones to be renewed.
-    waited: Mutex<Option<Instant>>,
 }
 
 /// Holds the current Snapshot; readers copy a pointer.
@@ -168,16 +163,22 @@ impl Catalogue {
         }
         let mut listings = self.shared.listings.subscribe();
         self.shared.wanted.notify_one();
-        {
-            let mut waited = self.shared.waited.lock().unwrap_or_else(PoisonError::into_inner);
-            if waited.is_some_and(|waited| waited.elapsed() < age::SILENT) {
-                return;
+        let renewed =
+            async { while !self.awaited().is_empty() && listings.changed().await.is_ok() {} };
+        if tokio::time::timeout(MAX_RENEWAL_WAIT, renewed).await.is_err() {
+            // What comes later is told as a change.
+            for age in self.awaited() {
+                age.note_late();
             }
-            *waited = Some(Instant::now());
         }
-        let renewed = async { while self.has_old() && listings.changed().await.is_ok() {} };
-        // What comes later is told as a change.
-        let _ = tokio::time::timeout(MAX_RENEWAL_WAIT, renewed).await;
+    }
+
+    /// The ages of old listings that may come in time.
+    fn awaited(&self) -> Vec<Arc<Age>> {
+        let snapshot = self.current.load();
+        let awaited =
+            snapshot.members.iter().filter(|member| member.is_old() && !member.age.is_late());
+        awaited.map(|member| member.age.clone()).collect()
     }
 
     fn has_old(&self) -> bool {
@@ -186,6 +187,9 @@ impl Catalogue {
 
     /// Says that something was done which may have changed what a Source lists.
     pub(crate) async fn doubt(&self, id: &SourceId) {
+        if let Some(member) = self.current.load().member(id) {
+            member.age.doubt();
+        }
         self.feed.send(Message::Doubted(id.clone())).await;
     }
 

@@ -15,13 +15,17 @@ use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use tokio::{
     sync::{broadcast, mpsc, oneshot, watch},
-    task::JoinSet,
+    task::{AbortHandle, JoinSet},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
-use super::{Change, Hear, Member, Shared, Snapshot, age::Age, shelf::Shelf};
+use super::{
+    Change, Hear, Member, Shared, Snapshot,
+    age::{self, Age},
+    shelf::Shelf,
+};
 use crate::{
     resource::{Listing, ListsChanged, OwnTools},
     source::{Source, SourceError, SourceEvent, SourceId},
@@ -52,6 +56,8 @@ pub(super) enum Message {
     Listed(SourceId, u64, Result<Listing, SourceError>),
     /// What a Source lists may have changed.
     Doubted(SourceId),
+    /// A Source is to be listed again that was left alone for a while.
+    Due(SourceId, u64),
 }
 
 pub(super) struct Writer {
@@ -92,9 +98,17 @@ struct Slot {
     announced: ListsChanged,
     /// How often in a row a listing was tried again because it was not whole.
     retries: u32,
+    /// It will be listed again later, if nothing happens before.
+    later: Option<AbortHandle>,
 }
 
 impl Slot {
+    fn forget_later(&mut self) {
+        if let Some(later) = self.later.take() {
+            later.abort();
+        }
+    }
+
     fn as_member(&self) -> Member {
         Member {
             source: self.source.clone(),
@@ -192,7 +206,12 @@ impl Writer {
             }
             Message::Event(id, event) => self.on_event(id, event, own),
             Message::Listed(id, generation, result) => self.on_listed(id, generation, result, own),
-            Message::Doubted(id) => self.doubt(&id, own),
+            Message::Doubted(id) => self.list_when_old(&id, own),
+            Message::Due(id, generation) => {
+                if self.slots.get(&id).is_some_and(|slot| slot.generation == generation) {
+                    self.start_listing(&id, own);
+                }
+            }
         }
     }
 
@@ -228,6 +247,7 @@ impl Writer {
             changed_meanwhile: false,
             announced: ListsChanged::default(),
             retries: 0,
+            later: None,
         };
         self.slots.insert(id, slot);
         self.is_dirty = true;
@@ -248,7 +268,10 @@ impl Writer {
     }
 
     fn detach(&mut self, id: &SourceId) {
-        self.is_dirty |= self.slots.remove(id).is_some();
+        if let Some(mut slot) = self.slots.remove(id) {
+            slot.forget_later();
+            self.is_dirty = true;
+        }
         self.forget_others();
     }
 
@@ -263,12 +286,17 @@ impl Writer {
     fn on_event(&mut self, id: SourceId, event: SourceEvent, own: &mpsc::Sender<Message>) {
         (self.hear)(&id, &event);
         match event {
-            SourceEvent::Ready => self.start_listing(&id, Duration::ZERO, own),
+            SourceEvent::Ready => {
+                if let Some(slot) = self.slots.get_mut(&id) {
+                    slot.retries = 0;
+                }
+                self.start_listing(&id, own);
+            }
             SourceEvent::ListsChanged(lists) => {
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.announced = slot.announced.or(lists);
                 }
-                self.start_listing(&id, Duration::ZERO, own);
+                self.start_listing(&id, own);
             }
             SourceEvent::Updated(uri) => {
                 // Nobody listening is no fault.
@@ -296,22 +324,39 @@ impl Writer {
         let old = old.map(|(id, _)| id.clone());
         for id in old.collect::<Vec<_>>() {
             if self.board.of(&id).is_some_and(|status| status.state == State::Ready) {
-                self.start_listing(&id, Duration::ZERO, own);
+                self.start_listing(&id, own);
             }
         }
     }
 
-    /// Lists it again at once: not every one tells what it declares to tell.
-    fn doubt(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
+    /// Lists what is doubted as soon as that may be: not every one tells what it declares to tell.
+    fn list_when_old(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
         let Some(slot) = self.slots.get_mut(id) else { return };
-        slot.age.doubt();
-        if slot.is_listing || slot.as_member().is_old() {
-            self.start_listing(id, Duration::ZERO, own);
+        if slot.is_listing || slot.is_stale || slot.later.is_some() {
+            return;
+        }
+        let announces = slot.source.announces_lists();
+        if let Some(left) = slot.age.left(slot.listing.freshness, announces) {
+            self.list_later(id, left, own);
         }
     }
 
-    fn start_listing(&mut self, id: &SourceId, delay: Duration, own: &mpsc::Sender<Message>) {
+    fn list_later(&mut self, id: &SourceId, delay: Duration, own: &mpsc::Sender<Message>) {
+        if delay.is_zero() {
+            return self.start_listing(id, own);
+        }
         let Some(slot) = self.slots.get_mut(id) else { return };
+        let (due, own) = (Message::Due(id.clone(), slot.generation), own.clone());
+        slot.forget_later();
+        slot.later = Some(self.tasks.spawn(async move {
+            tokio::time::sleep(delay).await;
+            let _ = own.send(due).await;
+        }));
+    }
+
+    fn start_listing(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.forget_later();
         if slot.is_listing {
             slot.changed_meanwhile = true;
             return;
@@ -322,14 +367,15 @@ impl Writer {
             false => MIN_LISTING_INTERVAL,
         };
         let earliest = slot.listing_since.map_or(now, |since| since + interval);
-        let start = earliest.max(now + delay);
+        let start = earliest.max(now);
         (slot.is_listing, slot.listing_since) = (true, Some(start));
-        let (source, own) = (slot.source.clone(), own.clone());
+        let (source, age, own) = (slot.source.clone(), slot.age.clone(), own.clone());
         let (id, generation) = (id.clone(), slot.generation);
         self.tasks.spawn(async move {
             if start > now {
                 tokio::time::sleep_until(start).await;
             }
+            age.begin();
             // A Source that panics has failed like any other, and is listed again later.
             let result = AssertUnwindSafe(source.list()).catch_unwind().await;
             let result = result.unwrap_or_else(|_| {
@@ -367,11 +413,14 @@ impl Writer {
             }
         };
         if again {
-            self.start_listing(&id, Duration::ZERO, own);
+            self.start_listing(&id, own);
         } else if !is_whole && self.board.of(&id).is_some_and(|s| s.state == State::Ready) {
             self.retry_listing(&id, own);
         } else if is_whole && let Some(slot) = self.slots.get_mut(&id) {
             slot.retries = 0;
+            if slot.age.is_doubted() {
+                self.list_when_old(&id, own);
+            }
         }
     }
 
@@ -380,7 +429,8 @@ impl Writer {
         let Some(slot) = self.slots.get_mut(id) else { return };
         let delay = RETRY_LISTING_AFTER * 2u32.pow(slot.retries.min(MAX_DOUBLINGS));
         slot.retries += 1;
-        self.start_listing(id, delay, own);
+        let took = slot.listing_since.map_or(Duration::ZERO, |since| since.elapsed());
+        self.list_later(id, delay.max(took * age::SHARE), own);
     }
 
     fn accept(&mut self, id: &SourceId, mut listing: Listing) {

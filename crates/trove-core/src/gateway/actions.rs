@@ -54,6 +54,13 @@ struct Routed {
     arguments: Json,
 }
 
+/// Whether a tool says of itself that it changes nothing.
+fn only_reads(snapshot: &Snapshot, name: &str) -> bool {
+    let annotations = snapshot.tool(name).and_then(|tool| tool.entry.get("annotations"));
+    let hint = annotations.and_then(|annotations| annotations.get("readOnlyHint"));
+    hint.is_some_and(|hint| hint.as_str() == "true")
+}
+
 impl Gateway {
     /// Does what is asked, with the thing that is named.
     pub async fn act(
@@ -95,7 +102,7 @@ impl Gateway {
             Action::ReadDirectory => Operation::ReadDirectory { arguments },
         };
         let reply = perform(&source, uri.as_ref(), operation, ask).await;
-        if action == Action::CallTool {
+        if action == Action::CallTool && !only_reads(&snapshot, name) {
             self.catalogue.doubt(source.id()).await;
         }
         let reply = reply?;

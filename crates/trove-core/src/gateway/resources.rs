@@ -292,11 +292,11 @@ impl Gateway {
     }
 
     /// Ends what a client asked to be told of; nothing if it never did.
-    pub async fn unsubscribe(&self, caller: &Caller, uri: &PublicUri, watched: Option<&Watched>) {
+    pub fn unsubscribe(&self, caller: &Caller, uri: &PublicUri, watched: Option<&Watched>) {
         let asked = Asked::new(caller, "unsubscribe", uri.as_str());
         let result = match watched {
             Some(watched) => {
-                self.unwatch(watched).await;
+                self.unwatch(watched);
                 Ok(())
             }
             None => Err(AskError::not_found(uri)),
@@ -318,14 +318,15 @@ impl Gateway {
             // from a hidden one.
             self.read_admitted(caller, uri, Ask::default()).await?;
         }
-        let watched = (route.source.id().clone(), route.local.clone());
-        self.watches.hold(&watched)?;
+        let held = self.hold((route.source.id().clone(), route.local.clone()))?;
         // Also if others watch it already: the Source may just be refusing them.
-        if let Err(error) = route.source.watch(&route.local).await {
-            self.unwatch(&watched).await;
-            return Err(AskError::Source { source_id: watched.0, uri: Some(uri.clone()), error });
-        }
-        Ok(watched)
+        let told = route.source.watch(&route.local).await;
+        told.map_err(|error| AskError::Source {
+            source_id: route.source.id().clone(),
+            uri: Some(uri.clone()),
+            error,
+        })?;
+        Ok(held.keep())
     }
 
     /// Finds the owner of the `ref` among arguments and puts the owner's name there.
@@ -363,18 +364,6 @@ impl Gateway {
         let reference = reference.to_text();
         object.set("ref", reference);
         Ok((source, object.to_json()))
-    }
-
-    /// Ends what [`Gateway::watch`] began.
-    pub async fn unwatch(&self, watched: &Watched) {
-        let was_last = self.watches.release(watched);
-        if was_last && let Some(member) = self.catalogue.snapshot().member(&watched.0) {
-            member.source.unwatch(&watched.1).await;
-            // Whoever began to watch meanwhile was told so before the Source was told to end.
-            if self.watches.is_held(watched) {
-                let _ = member.source.watch(&watched.1).await;
-            }
-        }
     }
 }
 

@@ -28,6 +28,21 @@ pub enum News {
 }
 
 impl Gateway {
+    /// Counts one more watcher until that is dropped, or for good once it is kept.
+    pub(super) fn hold(&self, watched: Watched) -> Result<Held<'_>, AskError> {
+        self.watches.hold(&watched)?;
+        Ok(Held { gateway: self, watched: Some(watched) })
+    }
+
+    /// Ends what [`Gateway::watch`] began.
+    pub fn unwatch(&self, watched: &Watched) {
+        self.watches.release(watched, || {
+            if let Some(member) = self.catalogue.snapshot().member(&watched.0) {
+                member.source.unwatch(&watched.1);
+            }
+        });
+    }
+
     /// What the caller may be told of a change at `uri`. A resource that joins others
     /// changes for a caller only where something does that he may read.
     pub fn news(&self, caller: &Caller, source: &SourceId, uri: &LocalUri) -> News {
@@ -46,6 +61,26 @@ impl Gateway {
     }
 }
 
+/// A watcher that is counted while its Source is told of it: whoever asked may go meanwhile.
+pub(super) struct Held<'a> {
+    gateway: &'a Gateway,
+    watched: Option<Watched>,
+}
+
+impl Held<'_> {
+    pub(super) fn keep(mut self) -> Watched {
+        self.watched.take().expect("it is taken only here and at the end")
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if let Some(watched) = self.watched.take() {
+            self.gateway.unwatch(&watched);
+        }
+    }
+}
+
 pub(super) struct Watches {
     limit: usize,
     counts: Mutex<HashMap<Watched, u32>>,
@@ -58,7 +93,7 @@ impl Watches {
     }
 
     /// Counts one more watcher.
-    pub(super) fn hold(&self, watched: &Watched) -> Result<(), AskError> {
+    fn hold(&self, watched: &Watched) -> Result<(), AskError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() >= self.limit && !counts.contains_key(watched) {
             return Err(AskError::TooManyWatches { limit: self.limit });
@@ -67,20 +102,15 @@ impl Watches {
         Ok(())
     }
 
-    /// Whether anybody watches it.
-    pub(super) fn is_held(&self, watched: &Watched) -> bool {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner).contains_key(watched)
-    }
-
-    /// Counts one watcher less; true for the last.
-    pub(super) fn release(&self, watched: &Watched) -> bool {
+    /// Counts one watcher less. After the last its Source is told, before anybody else counts:
+    /// whoever begins to watch then tells it after that.
+    fn release(&self, watched: &Watched, tell: impl FnOnce()) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(count) = counts.get_mut(watched) else { return false };
+        let Some(count) = counts.get_mut(watched) else { return };
         *count -= 1;
         if *count == 0 {
             counts.remove(watched);
-            return true;
+            tell();
         }
-        false
     }
 }

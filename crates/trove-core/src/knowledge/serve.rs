@@ -102,9 +102,8 @@ impl Source for Knowledge {
         })
     }
 
-    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
+    fn unwatch(&self, uri: &LocalUri) {
         self.watched().remove(uri);
-        Box::pin(async {})
     }
 }
 

@@ -120,10 +120,80 @@ async fn a_source_is_told_of_every_watcher_and_of_the_end_of_the_last() {
     let first = gateway.gateway.watch(&caller, &"doc:1".into()).await.unwrap();
     let second = gateway.gateway.watch(&caller, &"a+doc:1".into()).await.unwrap();
     assert_eq!(first, second);
-    gateway.gateway.unwatch(&first).await;
+    gateway.gateway.unwatch(&first);
     assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "+doc:1"]);
-    gateway.gateway.unwatch(&second).await;
+    gateway.gateway.unwatch(&second);
     assert_eq!(*a.watches.lock().unwrap(), ["+doc:1", "+doc:1", "-doc:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_before_the_source_has_promised_to_report_is_no_watcher() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    let (caller, uri) = (Caller::local(), "doc:1".into());
+    a.take_for_watching(Duration::from_secs(3600));
+    let watch = gateway.gateway.watch(&caller, &uri);
+    let gone = tokio::time::timeout(Duration::from_secs(1), watch).await;
+    assert!(gone.is_err() && *a.watches.lock().unwrap() == ["+doc:1", "-doc:1"]);
+    a.take_for_watching(Duration::ZERO);
+    let watched = gateway.gateway.watch(&caller, &uri).await.unwrap();
+    gateway.gateway.unwatch(&watched);
+    assert_eq!(a.watches.lock().unwrap()[2..], ["+doc:1", "-doc:1"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_whose_lists_always_break_off_is_listed_again_as_soon_as_it_says_so() {
+    let a = Arc::new(FakeSource::new("a", &["doc:1", "doc:2"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    a.break_off_listing(true);
+    gateway.gateway.feed().report(a.id(), lists()).await;
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    for event in [lists(), SourceEvent::Ready] {
+        let uri = format!("doc:{}", a.listings.load(Ordering::Relaxed));
+        a.add(&uri);
+        gateway.gateway.feed().report(a.id(), event).await;
+        tokio::time::sleep(Duration::from_millis(1100)).await;
+        assert!(gateway.names().await.contains(&uri), "{uri}");
+    }
+    // That it is ready counts as a new beginning.
+    let before = a.listings.load(Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(6)).await;
+    assert!(a.listings.load(Ordering::Relaxed) > before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_lists_after_a_tool_sees_what_it_did() {
+    let a = Arc::new(FakeSource::new("a", &["doc:0"]).silent().with_tools(&["add"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    let caller = Caller::local();
+    for n in 1..5 {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        let uri = format!("doc:{n}");
+        a.add(&uri);
+        gateway.call_tool("a_add").await;
+        let look = || gateway.gateway.list(&caller, List::Resources, None);
+        for page in futures_util::future::join_all([look(), look(), look()]).await {
+            let entries = page.unwrap().page.entries;
+            assert!(entries.iter().any(|entry| entry.as_str().contains(&uri)), "{uri}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_source_whose_lists_take_long_is_not_listed_all_the_time_for_its_tools() {
+    let a = Arc::new(FakeSource::new("a", &["doc:0"]).silent().with_tools(&["add"]));
+    let gateway = GatewayBox::with(&[&a]).await;
+    a.take_for_listings(Duration::from_secs(30));
+    let before = a.listings.load(Ordering::Relaxed);
+    for n in 0..360 {
+        gateway.call_tool("a_add").await;
+        a.add(&format!("doc:{}", n + 1));
+        tokio::time::sleep(Duration::from_secs(10)).await;
+    }
+    let listings = a.listings.load(Ordering::Relaxed) - before;
+    assert!((4..=8).contains(&listings), "{listings} in an hour");
+    tokio::time::sleep(Duration::from_secs(700)).await;
+    assert_eq!(gateway.names().await.len(), 361, "the last one is not forgotten");
 }
 
 #[tokio::test(start_paused = true)]

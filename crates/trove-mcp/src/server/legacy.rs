@@ -137,7 +137,7 @@ impl Session {
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
-                self.interest.unwatch(&server.gateway, &asking.caller, &uri).await;
+                self.interest.unwatch(&server.gateway, &asking.caller, &uri);
                 Ok(Json::empty_object().into())
             }
             _ => self.set_level(server, params).await,
@@ -214,7 +214,7 @@ impl Session {
     pub(crate) async fn end(&self, server: &Server) {
         self.pump.abort();
         self.under_way.cancel_all();
-        self.interest.release(&server.gateway).await;
+        self.interest.release(&server.gateway);
     }
 }
 

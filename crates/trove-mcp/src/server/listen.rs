@@ -109,11 +109,11 @@ impl Interest {
             is_repeat
         };
         if is_repeat {
-            gateway.unwatch(&watched).await;
+            gateway.unwatch(&watched);
         }
         if self.is_over.load(Ordering::Acquire) {
             // The client went while its wish was on its way.
-            self.release(gateway).await;
+            self.release(gateway);
         }
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Interest {
         }
     }
 
-    pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
+    pub(crate) fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
         let found = {
             let mut all = self.watched();
             let found = all.iter().find(|(_, (names, _))| names.contains(uri));
@@ -157,16 +157,16 @@ impl Interest {
             all.retain(|_, (names, _)| !names.is_empty());
             found
         };
-        gateway.unsubscribe(caller, uri, found.as_ref()).await;
+        gateway.unsubscribe(caller, uri, found.as_ref());
     }
 
     /// Lets go of everything, at the end.
-    pub(crate) async fn release(&self, gateway: &Gateway) {
+    pub(crate) fn release(&self, gateway: &Gateway) {
         self.is_over.store(true, Ordering::Release);
         let all: Vec<_> = self.watched().drain().collect();
         for (watched, (names, _)) in all {
             for _ in names {
-                gateway.unwatch(&watched).await;
+                gateway.unwatch(&watched);
             }
         }
     }
@@ -417,7 +417,7 @@ pub(crate) async fn listen(
         let _ = out.try_send(interest.farewell(&request.id));
     }
     drop(out);
-    interest.release(gateway).await;
+    interest.release(gateway);
 }
 
 /// Says which part of the filter is honoured.

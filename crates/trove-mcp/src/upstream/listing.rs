@@ -250,6 +250,7 @@ impl Pager<'_> {
             }
             if Instant::now() >= self.deadline {
                 let why = format!("listing took longer than {:?}", self.bounds.list_time);
+                pages.broke_off = true;
                 return Ok(self.cut(pages, &why));
             }
             cursor = Some(next);

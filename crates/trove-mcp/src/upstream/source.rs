@@ -362,10 +362,8 @@ impl Source for Upstream {
         Box::pin(self.watch_one(uri))
     }
 
-    fn unwatch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, ()> {
-        Box::pin(async {
-            self.wanted.send_modify(|wanted| wanted.remove(uri));
-        })
+    fn unwatch(&self, uri: &LocalUri) {
+        self.wanted.send_modify(|wanted| wanted.remove(uri));
     }
 
     fn set_log_level<'a>(&'a self, level: &'a str) -> BoxFuture<'a, ()> {

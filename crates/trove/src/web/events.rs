@@ -72,7 +72,7 @@ async fn tell(
         () = web.stop.cancelled() => {}
     }
     if let Some(watched) = watched {
-        web.gateway.unwatch(&watched).await;
+        web.gateway.unwatch(&watched);
     }
 }
 

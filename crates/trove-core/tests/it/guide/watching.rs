@@ -29,11 +29,11 @@ async fn changes_on_disk_are_seen_and_told_once() {
     guide.until("the new name", async || listed("guide://document/docs/rest.md").await).await;
     assert!(!listed("guide://document/docs/api.md").await);
     // A folder that goes, with what is watched in it.
-    guide.gateway.unwatch(&group).await;
+    guide.gateway.unwatch(&group);
     fs::remove_dir_all(guide.root().join("lang")).unwrap();
     assert_eq!(updated().await, "guide://document/lang/rust.md");
     guide.until("the folder to go", async || !listed("guide://category/lang").await).await;
-    guide.gateway.unwatch(&watched).await;
+    guide.gateway.unwatch(&watched);
 }
 
 #[tokio::test]
