@@ -64,13 +64,20 @@ impl Early {
         }
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.kept.is_empty()
+    /// Some were missed: what was kept is not all there was.
+    pub(super) fn lose(&mut self) {
+        self.is_cut = true;
     }
 
-    /// What was kept; nothing if that is not all there was.
-    pub(super) fn take(&mut self) -> Option<Vec<Change>> {
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.is_empty() && !self.is_cut
+    }
+
+    /// What was kept; nothing if that is not all there was. What wishes that `are_under_way`
+    /// might have heard of is lost with it then.
+    pub(super) fn take(&mut self, are_under_way: bool) -> Option<Vec<Change>> {
         let Early { kept, is_cut } = std::mem::take(self);
+        self.is_cut = is_cut && are_under_way;
         let changes = kept.into_iter().map(|(source, uri)| Change::Updated { source, uri });
         (!is_cut).then(|| changes.collect())
     }
@@ -103,8 +110,11 @@ mod tests {
         for _ in 0..3 {
             early.keep(update(1));
         }
-        assert_eq!(early.take().map(|kept| kept.len()), Some(1));
+        assert_eq!(early.take(true).map(|kept| kept.len()), Some(1));
         (0..=MAX_KEPT).for_each(|n| early.keep(update(n)));
-        assert!(early.take().is_none() && early.is_empty());
+        assert!(early.take(true).is_none() && !early.is_empty(), "another wish may be for one of them");
+        assert!(early.take(false).is_none() && early.is_empty());
+        early.lose();
+        assert!(early.take(false).is_none());
     }
 }

@@ -3,7 +3,7 @@
 use trove_core::{
     Json,
     gateway::{AskError, ListAnswer},
-    json::{Object, quote},
+    json::{Object, items, quote},
     resource::{Freshness, Scope},
     source::{Reply, SourceError},
     tools::Failure,
@@ -70,14 +70,17 @@ fn legacy_tool(entry: &Json) -> Option<Json> {
     Some(entry.to_json())
 }
 
-/// The result of a tool for the same: without what no such client takes for structured.
+/// The result of a tool for the same: without what no such client takes for structured, which is
+/// given as a text where there is nothing else.
 pub(crate) fn legacy_result(reply: Reply) -> Reply {
     let given = reply.body.get("structuredContent");
-    if given.is_none_or(|given| given.as_str().starts_with('{')) {
-        return reply;
-    }
+    let Some(given) = given.filter(|given| !given.as_str().starts_with('{')) else { return reply };
     let Some(mut object) = reply.body.object() else { return reply };
     object.remove("structuredContent");
+    if object.get("content").and_then(items).is_none_or(|blocks| blocks.is_empty()) {
+        let text = quote(given.as_str());
+        object.set("content", format!("[{{\"type\":\"text\",\"text\":{text}}}]"));
+    }
     let body = object.to_json();
     Reply { body, ..reply }
 }
@@ -242,13 +245,17 @@ mod tests {
         for new in [r#","outputSchema":{"type":"array"}"#, r#","outputSchema":{}"#] {
             assert_eq!(legacy_tool(&tool(new)), Some(tool("")), "{new}");
         }
-        let result = |more: &str| Reply::plain(json(&format!(r#"{{"content":[]{more}}}"#)));
+        let result = |more: &str| Reply::plain(json(&format!(r#"{{"content":[1]{more}}}"#)));
         for (given, left) in [
             (r#","structuredContent":{"a":1}"#, r#","structuredContent":{"a":1}"#),
             (r#","structuredContent":[1,2]"#, ""),
             ("", ""),
         ] {
             assert_eq!(legacy_result(result(given)).body, result(left).body, "{given}");
+        }
+        for nothing_else in [r#"{"content":[],"structuredContent":["a"]}"#, r#"{"structuredContent":["a"]}"#] {
+            let given = legacy_result(Reply::plain(json(nothing_else))).body;
+            assert_eq!(given.as_str(), r#"{"content":[{"type":"text","text":"[\"a\"]"}]}"#);
         }
     }
 

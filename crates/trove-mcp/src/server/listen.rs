@@ -183,10 +183,15 @@ impl Interest {
             let messages = tokio::select! {
                 change = changes.recv() => match change {
                     Ok(change) => self.told(gateway, change, &mut early),
-                    Err(broadcast::error::RecvError::Lagged(_)) => self.everything_seen(gateway),
+                    Err(broadcast::error::RecvError::Lagged(_)) => {
+                        if self.wishes.are_under_way() {
+                            early.lose();
+                        }
+                        self.everything_seen(gateway)
+                    }
                     Err(broadcast::error::RecvError::Closed) => return,
                 },
-                () = self.wishes.settled(), if !early.is_empty() => match early.take() {
+                () = self.wishes.settled(), if !early.is_empty() => match early.take(self.wishes.are_under_way()) {
                     Some(kept) => kept
                         .into_iter()
                         .flat_map(|change| self.told(gateway, change, &mut early))

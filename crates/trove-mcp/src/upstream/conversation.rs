@@ -102,10 +102,21 @@ impl Conversation {
     pub(crate) async fn ask(
         &self,
         method: &'static str,
-        mut params: Object<'_>,
+        params: Object<'_>,
         ask: Ask,
         timeout: Duration,
     ) -> Result<Json, SourceError> {
+        Ok(self.exchange(method, params, ask, timeout).await?)
+    }
+
+    /// The same, and what came of it on the way there.
+    pub(super) async fn exchange(
+        &self,
+        method: &'static str,
+        mut params: Object<'_>,
+        ask: Ask,
+        timeout: Duration,
+    ) -> Result<Json, LinkError> {
         let id = self.tickets.next();
         if let Some(answers) = ask.answers.as_ref().and_then(|a| a.object()) {
             for key in ["inputResponses", "requestState"] {
@@ -127,7 +138,7 @@ impl Conversation {
         // Where nothing is asked for but to do something, some servers answer with null.
         let is_given = matches!(method, "resources/read" | "tools/call" | "prompts/get");
         if is_given && !result.as_str().trim_start().starts_with('{') {
-            return Err(SourceError::Malformed { what: "the result is no object".to_owned() });
+            return Err(LinkError::Malformed("the result is no object".to_owned()));
         }
         Ok(result)
     }

@@ -214,16 +214,12 @@ impl Upstream {
     async fn ask(&self, operation: Operation, ask: Ask) -> Result<Reply, SourceError> {
         let conversation = self.ready().await?;
         let spare = conversation.link.has_expired().map(|_| ask.clone());
-        match (self.ask_in(&conversation, &operation, ask).await, spare) {
-            // Whoever does not know us has done nothing for us: asked again it may. What was under
-            // way meanwhile and is lost may have been done.
-            (Err(SourceError::Unavailable { .. }), Some(ask))
-                if conversation.link.has_expired() == Some(true) =>
-            {
+        match (self.ask_in(&conversation, &operation, ask).await?, spare) {
+            (Err(error), Some(ask)) if is_harmless(&operation, &error, conversation.link.has_expired()) => {
                 let anew = self.ready().await?;
-                self.ask_in(&anew, &operation, ask).await
+                Ok(self.ask_in(&anew, &operation, ask).await??)
             }
-            (outcome, _) => outcome,
+            (outcome, _) => Ok(outcome?),
         }
     }
 
@@ -232,7 +228,7 @@ impl Upstream {
         conversation: &Conversation,
         operation: &Operation,
         ask: Ask,
-    ) -> Result<Reply, SourceError> {
+    ) -> Result<Result<Reply, LinkError>, SourceError> {
         let began = Instant::now();
         let offers = conversation.hello.offers;
         match operation {
@@ -247,12 +243,15 @@ impl Upstream {
         let (method, params) = spell(operation);
         let params = params
             .ok_or_else(|| SourceError::Malformed { what: "the arguments are no object".into() })?;
-        let body = conversation.ask(method, params, ask, self.config.timeout).await?;
+        let body = match conversation.exchange(method, params, ask, self.config.timeout).await {
+            Ok(body) => body,
+            Err(error) => return Ok(Err(error)),
+        };
         self.note_latency(began);
         if !conversation.hello.version.is_modern() {
-            return Ok(Reply::plain(body));
+            return Ok(Ok(Reply::plain(body)));
         }
-        Ok(annotated(body))
+        Ok(Ok(annotated(body)))
     }
 
     /// Tells the server how much it is to log, if anybody has said so.
@@ -376,6 +375,19 @@ impl Source for Upstream {
     }
 }
 
+/// Whether what failed may be asked once more. Whoever does not know us has done nothing for us;
+/// what was under way when others were told so may have been done, which harms only what changes
+/// something.
+fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<bool>) -> bool {
+    let is_gone = matches!(
+        error,
+        LinkError::Unreachable(_) | LinkError::Unauthorized(_) | LinkError::Status(..)
+    );
+    let may_change = matches!(operation, Operation::CallTool { .. });
+    matches!(error, LinkError::Forgotten)
+        || (is_gone && !may_change && has_expired == Some(true))
+}
+
 /// The method and the arguments of an operation, in the protocol's words.
 fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
     let (method, arguments) = match operation {
@@ -414,5 +426,22 @@ fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
             status.failures
         ),
         State::Stopped => "stopped".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_have_been_done_is_asked_for_once() {
+        let call = Operation::CallTool { arguments: Json::empty_object() };
+        let read = Operation::Read { uri: "x:1".into() };
+        let lost = || LinkError::Unreachable("the connection was closed".to_owned());
+        let status = LinkError::Status(502, String::new());
+        assert!(is_harmless(&call, &LinkError::Forgotten, Some(true)));
+        assert!(!is_harmless(&call, &lost(), Some(true)) && !is_harmless(&call, &status, Some(true)));
+        assert!(is_harmless(&read, &lost(), Some(true)) && !is_harmless(&read, &lost(), Some(false)));
+        assert!(!is_harmless(&read, &LinkError::Lost, Some(true)));
     }
 }

@@ -20,7 +20,7 @@ const AGAIN_AT_ONCE: usize = 4;
 
 /// A refusal to report is no emergency: the first attempts come as late as later ones of a
 /// connection.
-const QUICK_ATTEMPTS: u32 = 3;
+pub(super) const QUICK_ATTEMPTS: u32 = 3;
 
 /// What the server is to be asked about one URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,7 +28,7 @@ use super::{
     conversation::{Conversation, dress_modern},
     link::{Acknowledged, Call, Inbox, LinkError},
     polling::Polled,
-    subscriptions::{Step, Subscriptions},
+    subscriptions::{QUICK_ATTEMPTS, Step, Subscriptions},
 };
 
 /// How long a server may take to acknowledge a subscription.
@@ -187,47 +187,73 @@ impl Watching {
     /// One stream for everything; a new one replaces it when the set changes, and the
     /// old one ends only once the new one is acknowledged, so that nothing falls between.
     async fn listen(&mut self, had: BTreeSet<LocalUri>) {
-        let mut acknowledged = self.inbox.acknowledged();
         let mut current: Option<JoinSet<()>> = None;
-        let mut missed = Some(had);
-        let mut ended_early = 0;
+        let mut unheard = Unheard { missed: had, ..Unheard::default() };
+        let (mut ended_early, mut in_vain) = (0, 0);
         loop {
+            let began = Instant::now();
             let (wanted, revision) = {
                 let wanted = self.wanted.borrow_and_update();
                 (wanted.uris(), wanted.revision)
             };
-            let id = self.conversation.tickets.next();
-            let began = Instant::now();
-            let mut fresh = JoinSet::new();
-            fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(&wanted)));
-            let left_out = acknowledgement(&mut acknowledged, id, &wanted).await;
+            let (fresh, left_out) = self.open(&wanted).await;
             let opened = left_out.is_some();
+            let left_out = left_out.unwrap_or_default();
             let refuse = |uri| (uri, SourceError::NotOffered { what: "notice of its changes" });
-            let refused = left_out.into_iter().flatten().map(refuse).collect();
-            let streams = current.insert(fresh);
+            let refused = left_out.iter().cloned().map(refuse).collect();
             self.in_force.send_replace(InForce { revision, refused, ..InForce::default() });
-            if let Some(missed) = missed.take() {
-                self.report_missed(&missed).await;
+            let is_whole = opened && left_out.is_empty();
+            in_vain = if is_whole { 0 } else { in_vain + 1 };
+            let again = (!is_whole).then(|| match opened {
+                // What a server does not report on is no emergency.
+                true => Instant::now() + backoff::delay(in_vain + QUICK_ATTEMPTS),
+                false => Instant::now() + backoff::delay(in_vain),
+            });
+            if opened {
+                current = Some(fresh);
+                self.make_up_for(unheard.heard(&wanted, left_out)).await;
+            } else {
+                unheard.missed.extend(wanted.iter().cloned());
             }
-            let is_whole = opened && self.in_force.borrow().refused.is_empty();
             tokio::select! {
                 differs = self.differs_from(&wanted, is_whole) => if !differs { return },
-                _ = streams.join_next() => {
+                () = sleep_until(again), if again.is_some() => {}
+                () = end_of(&mut current) => {
                     let was_stable = began.elapsed() >= STABLE_AFTER;
                     ended_early = if was_stable { 1 } else { ended_early + 1 };
+                    unheard.missed.extend(wanted);
+                    unheard.is_all = true;
                     // Whoever begins to watch now does not wait for that.
                     tokio::select! {
                         () = tokio::time::sleep(backoff::delay(ended_early)) => {}
                         changed = self.wanted.changed() => if changed.is_err() { return },
                     }
-                    if opened {
-                        // The lists, too, may have changed while nobody listened.
-                        self.feed.report(&self.source, SourceEvent::Ready).await;
-                        missed = Some(self.wanted.borrow().uris());
-                    }
                 }
             }
         }
+    }
+
+    /// Opens a stream, and says what of it the server leaves out; nothing if it is not there.
+    /// One that is never acknowledged is believed after a while.
+    async fn open(&self, wanted: &BTreeSet<LocalUri>) -> (JoinSet<()>, Option<BTreeSet<LocalUri>>) {
+        let mut acknowledged = self.inbox.acknowledged();
+        let id = self.conversation.tickets.next();
+        let mut fresh = JoinSet::new();
+        fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(wanted)));
+        let left_out = tokio::select! {
+            biased;
+            left_out = acknowledgement(&mut acknowledged, id, wanted) => Some(left_out),
+            _ = fresh.join_next() => None,
+        };
+        (fresh, left_out)
+    }
+
+    /// Has looked at again what may have changed while nobody listened.
+    async fn make_up_for(&self, unheard: Unheard) {
+        if unheard.is_all {
+            self.feed.report(&self.source, SourceEvent::Ready).await;
+        }
+        self.report_missed(&unheard.missed).await;
     }
 
     /// Waits until other URIs are wanted than the server reports on; false when nothing will
@@ -329,15 +355,49 @@ async fn digest(
     (uri, Some(hasher.finish()))
 }
 
+/// What may have changed while nobody could hear of it.
+#[derive(Debug, Default)]
+struct Unheard {
+    /// What was watched then.
+    missed: BTreeSet<LocalUri>,
+    /// What the server did not report on.
+    refused: BTreeSet<LocalUri>,
+    /// The lists too.
+    is_all: bool,
+}
+
+impl Unheard {
+    /// What is to be made up for once a stream is open that leaves this out.
+    fn heard(&mut self, wanted: &BTreeSet<LocalUri>, left_out: BTreeSet<LocalUri>) -> Unheard {
+        let refused = std::mem::replace(&mut self.refused, left_out);
+        let mut before = std::mem::take(self);
+        self.refused = std::mem::take(&mut before.refused);
+        let honoured = refused.intersection(wanted).filter(|uri| !self.refused.contains(*uri));
+        before.missed.extend(honoured.cloned());
+        before
+    }
+}
+
 /// Waits until a stream is acknowledged, for a while, and says what of it is not.
 async fn acknowledgement(
     acknowledged: &mut watch::Receiver<Acknowledged>,
     id: u64,
     wanted: &BTreeSet<LocalUri>,
-) -> Option<BTreeSet<LocalUri>> {
+) -> BTreeSet<LocalUri> {
     let ready = acknowledged.wait_for(|newest| newest.id >= id);
-    let ready = tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await.ok()?;
-    Some(ready.ok()?.left_out(wanted))
+    match tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await {
+        Ok(Ok(ready)) => ready.left_out(wanted),
+        Ok(Err(_)) | Err(_) => BTreeSet::new(),
+    }
+}
+
+/// Waits for the end of a stream, after which there is none.
+async fn end_of(stream: &mut Option<JoinSet<()>>) {
+    match stream {
+        Some(streams) => drop(streams.join_next().await),
+        None => std::future::pending().await,
+    }
+    *stream = None;
 }
 
 /// The stream's filter: all lists, and the watched resources.

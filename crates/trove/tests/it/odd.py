@@ -4,12 +4,12 @@ import sys
 import time
 
 MODE, LOG = sys.argv[1], open(sys.argv[2], "a")
-MODERN = MODE == "ends-listening"
+MODERN = MODE in ("ends-listening", "listens-badly")
 PAGES = 4 if MODE == "counts-pages" else 2
 CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
 MUTE = MODE == "comes-late-and-mute"
 BROKEN = (1, 3)
-calls = lists = reads = 0
+calls = lists = reads = listens = 0
 refusals = {"refuses-once": 1, "refuses-slowly": 10**6}.get(MODE, 0)
 
 
@@ -21,12 +21,26 @@ def send(message):
 def listen(asked, params):
     """Acknowledges, reports a change of each resource, and ends what reports on nothing at once."""
     uris = params["notifications"].get("resourceSubscriptions", [])
+    if MODE == "listens-badly":
+        return listen_badly(asked, uris)
     meta = {"io.modelcontextprotocol/subscriptionId": asked}
     told = {"notifications": {"resourceSubscriptions": uris} if uris else {}, "_meta": meta}
     send({"method": "notifications/subscriptions/acknowledged", "params": told})
     for uri in uris:
         send({"method": "notifications/resources/updated", "params": {"uri": uri, "_meta": meta}})
     return None if uris else {"_meta": meta}
+
+
+def listen_badly(asked, uris):
+    """Ends the first stream, refuses the second, forgets in the third what it is for; says nothing."""
+    global listens
+    listens += len(uris)
+    meta = {"io.modelcontextprotocol/subscriptionId": asked}
+    if uris and listens == 2:
+        return {"error": {"code": -32000, "message": "not now"}}
+    told = {"notifications": {"resourceSubscriptions": uris if listens != 3 else []}, "_meta": meta}
+    send({"method": "notifications/subscriptions/acknowledged", "params": told})
+    return {"_meta": meta} if uris and listens == 1 else None
 
 
 def subscribe():
@@ -90,11 +104,13 @@ for line in sys.stdin:
             time.sleep(0.3)
             send({"method": "notifications/resources/updated", "params": {"uri": params["uri"]}})
         continue
-    listens = method == "subscriptions/listen"
-    result = listen(asked, params) if listens else answer(asked, method, params)
-    if result is not None:
+    is_stream = method == "subscriptions/listen"
+    result = listen(asked, params) if is_stream else answer(asked, method, params)
+    if result and "error" in result:
+        send({"id": asked, **result})
+    elif result is not None:
         if MODERN:
             result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
         send({"id": asked, "result": result})
-    elif not listens:
+    elif not is_stream:
         send({"id": asked, "error": {"code": -32601, "message": "no such method"}})

@@ -63,6 +63,18 @@ async fn a_server_that_rests_from_listening_is_told_at_once_of_a_new_wish() {
 }
 
 #[tokio::test]
+async fn what_changed_while_a_server_did_not_listen_is_told_once_it_does() {
+    let (folder, trove) = odd("listens-badly").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    subscribe(&client).await.expect("it is watched");
+    let streams = || asked(&folder, "\"resourceSubscriptions\": [\"odd://0\"]");
+    client.hear(UPDATED).await;
+    assert!(streams() >= 3, "not while the server refuses to report");
+    client.hear(UPDATED).await;
+    assert_eq!(streams(), 4, "what it left out it is asked for again");
+}
+
+#[tokio::test]
 async fn nobody_is_told_that_something_is_watched_which_the_server_refuses() {
     let (folder, trove) = odd("refuses-slowly").await;
     let mut clients = Vec::new();
