@@ -112,7 +112,10 @@ mod tests {
         }
         assert_eq!(early.take(true).map(|kept| kept.len()), Some(1));
         (0..=MAX_KEPT).for_each(|n| early.keep(update(n)));
-        assert!(early.take(true).is_none() && !early.is_empty(), "another wish may be for one of them");
+        assert!(
+            early.take(true).is_none() && !early.is_empty(),
+            "another wish may be for one of them"
+        );
         assert!(early.take(false).is_none() && early.is_empty());
         early.lose();
         assert!(early.take(false).is_none());

@@ -253,7 +253,9 @@ mod tests {
         ] {
             assert_eq!(legacy_result(result(given)).body, result(left).body, "{given}");
         }
-        for nothing_else in [r#"{"content":[],"structuredContent":["a"]}"#, r#"{"structuredContent":["a"]}"#] {
+        for nothing_else in
+            [r#"{"content":[],"structuredContent":["a"]}"#, r#"{"structuredContent":["a"]}"#]
+        {
             let given = legacy_result(Reply::plain(json(nothing_else))).body;
             assert_eq!(given.as_str(), r#"{"content":[{"type":"text","text":"[\"a\"]"}]}"#);
         }

@@ -3,25 +3,42 @@
 //! What comes out is wider or narrower than what went in, and easier: a server still gets
 //! whatever the client sends, and says itself what is wrong with it.
 
+use std::collections::HashSet;
+
 use serde_json::{Map, Value, json};
 use trove_core::json::Json;
 
-/// How deep references and members are followed; deeper, anything goes.
-const MAX_DEPTH: usize = 12;
-/// How many values a schema may have when its references are written out.
-const MAX_VALUES: usize = 10_000;
+/// How deep members are followed; deeper, anything goes.
+const MAX_DEPTH: usize = 64;
+/// How long a schema may be when its references are written out; a longer one stays as it is.
+const MAX_BYTES: usize = 1024 * 1024;
 
 /// The members that combine schemas.
 const ANY: [&str; 2] = ["anyOf", "oneOf"];
+/// What says more than a simple client understands.
+const CONDITIONS: [&str; 6] = ["$ref", "allOf", "not", "if", "then", "else"];
 /// What nobody needs once references are written out.
 const DEFINITIONS: [&str; 4] = ["$defs", "definitions", "$schema", "$id"];
+/// What holds schemas by name.
+const MEMBERS: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
+/// What holds a schema, or several.
+const PARTS: [&str; 8] = [
+    "items",
+    "prefixItems",
+    "additionalItems",
+    "additionalProperties",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+    "propertyNames",
+    "contains",
+];
 
 /// The entry of a tool whose `inputSchema` is an object with plain members.
 pub(super) fn flat(entry: &Json) -> Option<Json> {
     let mut object = entry.object()?;
     let schema: Value = serde_json::from_str(object.get("inputSchema")?).ok()?;
-    let mut flattening = Flattening { root: &schema, left: MAX_VALUES };
-    let Value::Object(mut flat) = flattening.of(&schema, 0) else { return None };
+    let mut flattening = Flattening { root: &schema, left: MAX_BYTES, within: Vec::new() };
+    let Value::Object(mut flat) = flattening.of(&schema, 0)? else { return None };
     flat.insert("type".to_owned(), json!("object"));
     let flat = Value::Object(flat);
     if flat == schema {
@@ -33,68 +50,114 @@ pub(super) fn flat(entry: &Json) -> Option<Json> {
 
 struct Flattening<'a> {
     root: &'a Value,
+    /// How many bytes may still be written.
     left: usize,
+    /// The references that are being written out.
+    within: Vec<&'a str>,
 }
 
-impl Flattening<'_> {
-    fn of(&mut self, schema: &Value, depth: usize) -> Value {
-        let Value::Object(all) = schema else { return json!({}) };
-        if depth > MAX_DEPTH || self.left == 0 {
-            return json!({});
+impl<'a> Flattening<'a> {
+    /// The same schema without what simple clients do not understand; nothing if it grows too long.
+    fn of(&mut self, schema: &'a Value, depth: usize) -> Option<Value> {
+        let Value::Object(all) = schema else { return Some(json!({})) };
+        self.pay(2)?;
+        if depth > MAX_DEPTH {
+            return Some(json!({}));
         }
-        self.left -= 1;
         let mut out = Map::new();
-        if let Some(meant) = all.get("$ref").and_then(Value::as_str).and_then(|it| self.find(it)) {
-            add(&mut out, self.of(&meant.clone(), depth + 1));
+        if let Some(reference) = all.get("$ref").and_then(Value::as_str) {
+            add(&mut out, self.meant(reference, depth)?);
         }
         for part in all.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            add(&mut out, self.of(part, depth + 1));
+            add(&mut out, self.of(part, depth + 1)?);
         }
         for key in ANY {
             if let Some(choices) = all.get(key).and_then(Value::as_array) {
                 let choices = choices.iter().map(|choice| self.of(choice, depth + 1));
-                add(&mut out, one_of(choices.collect()));
+                add(&mut out, one_of(choices.collect::<Option<_>>()?));
             }
         }
         for (key, value) in all {
-            let is_combining =
-                ["$ref", "allOf", "not", "if", "then", "else"].contains(&key.as_str());
-            if is_combining || ANY.contains(&key.as_str()) || DEFINITIONS.contains(&key.as_str()) {
+            let key = key.as_str();
+            if [&ANY[..], &CONDITIONS, &DEFINITIONS].iter().any(|left_out| left_out.contains(&key))
+            {
                 continue;
             }
-            let value = match (key.as_str(), value) {
-                ("properties", Value::Object(members)) => {
-                    let members =
-                        members.iter().map(|(name, it)| (name.clone(), self.of(it, depth + 1)));
-                    Value::Object(members.collect())
-                }
-                ("items" | "additionalProperties", Value::Object(_)) => self.of(value, depth + 1),
-                ("type", Value::Array(types)) => first_type(types),
-                (_, value) => value.clone(),
-            };
+            self.pay(key.len() + 4)?;
+            let value = self.member(key, value, depth)?;
             add(&mut out, json!({ key: value }));
         }
-        Value::Object(out)
+        Some(Value::Object(out))
     }
 
-    /// What a reference within the schema means.
-    fn find(&self, reference: &str) -> Option<&Value> {
-        self.root.pointer(reference.strip_prefix('#')?)
+    /// One member of a schema.
+    fn member(&mut self, key: &str, value: &'a Value, depth: usize) -> Option<Value> {
+        match value {
+            Value::Object(members) if MEMBERS.contains(&key) => {
+                let mut out = Map::new();
+                for (name, member) in members {
+                    self.pay(name.len() + 4)?;
+                    out.insert(name.clone(), self.of(member, depth + 1)?);
+                }
+                Some(Value::Object(out))
+            }
+            Value::Object(_) if PARTS.contains(&key) => self.of(value, depth + 1),
+            Value::Array(parts) if PARTS.contains(&key) => {
+                let parts = parts.iter().map(|part| self.of(part, depth + 1));
+                parts.collect::<Option<_>>().map(Value::Array)
+            }
+            Value::Array(types) if key == "type" => Some(first_type(types)),
+            value => {
+                self.pay(value.to_string().len())?;
+                Some(value.clone())
+            }
+        }
+    }
+
+    /// What a reference within the schema means; what stands within itself may be anything.
+    fn meant(&mut self, reference: &'a str, depth: usize) -> Option<Value> {
+        let target = reference.strip_prefix('#').and_then(|path| self.root.pointer(path));
+        let Some(target) = target.filter(|_| !self.within.contains(&reference)) else {
+            return Some(json!({}));
+        };
+        self.within.push(reference);
+        let meant = self.of(target, depth + 1);
+        self.within.pop();
+        meant
+    }
+
+    fn pay(&mut self, bytes: usize) -> Option<()> {
+        self.left = self.left.checked_sub(bytes)?;
+        Some(())
     }
 }
 
-/// Adds what one schema says to another: members and what is required come together, for the
-/// rest the last word counts.
+/// Adds what one schema says to another that holds as well: members and what is required come
+/// together, for the rest the last word counts.
 fn add(into: &mut Map<String, Value>, more: Value) {
+    put_together(into, more, &|known, member| {
+        if let Value::Object(known) = known {
+            add(known, member);
+        }
+    });
+}
+
+/// The same; `join` says what becomes of a member that both have.
+fn put_together(into: &mut Map<String, Value>, more: Value, join: &dyn Fn(&mut Value, Value)) {
     let Value::Object(more) = more else { return };
     for (key, value) in more {
         match (key.as_str(), into.get_mut(&key), value) {
             ("properties", Some(Value::Object(known)), Value::Object(members)) => {
-                known.extend(members);
+                for (name, member) in members {
+                    match known.get_mut(&name) {
+                        Some(known) => join(known, member),
+                        None => drop(known.insert(name, member)),
+                    }
+                }
             }
             ("required", Some(Value::Array(known)), Value::Array(names)) => {
                 known.extend(names);
-                known.dedup();
+                *known = distinct(std::mem::take(known));
             }
             (_, _, value) => drop(into.insert(key, value)),
         }
@@ -115,17 +178,28 @@ fn one_of(choices: Vec<Value>) -> Value {
         _ => None,
     };
     if let Some(words) = choices.iter().map(words).collect::<Option<Vec<_>>>() {
-        let first = choices.swap_remove(0);
-        let mut out = json!({ "enum": words.concat() });
-        if let Some(kind) = first.get("type") {
+        let mut out = json!({ "enum": distinct(words.concat()) });
+        if let Some(kind) = choices.swap_remove(0).get("type") {
             out["type"] = kind.clone();
         }
         return out;
     }
-    if choices.iter().all(|choice| choice.get("properties").is_some()) {
-        return any_object(choices);
+    if choices.iter().all(is_object) { any_object(choices) } else { choices.swap_remove(0) }
+}
+
+/// Each once, in the order in which they came.
+fn distinct(mut all: Vec<Value>) -> Vec<Value> {
+    let mut seen = HashSet::new();
+    all.retain(|one| seen.insert(one.to_string()));
+    all
+}
+
+/// Whether a schema is one of objects, as far as it says.
+fn is_object(schema: &Value) -> bool {
+    match schema.get("type") {
+        Some(kind) => kind == "object",
+        None => schema.get("properties").is_some() || schema.get("required").is_some(),
     }
-    choices.swap_remove(0)
 }
 
 fn any_object(choices: Vec<Value>) -> Value {
@@ -133,12 +207,14 @@ fn any_object(choices: Vec<Value>) -> Value {
     let mut required = choices.first().map(names).unwrap_or_default();
     let mut out = Map::new();
     for mut choice in choices {
-        let own = names(&choice);
-        required.retain(|name| own.contains(name));
+        let own: HashSet<String> = names(&choice).iter().map(Value::to_string).collect();
+        required.retain(|name| own.contains(&name.to_string()));
         if let Some(choice) = choice.as_object_mut() {
             choice.remove("required");
         }
-        add(&mut out, choice);
+        put_together(&mut out, choice, &|known, member| {
+            *known = one_of(vec![known.take(), member]);
+        });
     }
     if !required.is_empty() {
         out.insert("required".to_owned(), Value::Array(required));
@@ -214,6 +290,77 @@ mod tests {
             "$ref": "#/$defs/n",
         } });
         let flat = flat(&Json::of(&circle)).expect("it is changed");
-        assert!(!flat.as_str().contains("$ref") && flat.as_str().len() < 1_000_000);
+        assert!(!flat.as_str().contains("$ref") && flat.as_str().len() < 1_000, "{flat:?}");
+        // What grows without bounds stays as it was written.
+        let wide: Map<String, Value> = (0..200)
+            .map(|n| (format!("m{n}"), json!({ "$ref": format!("#/$defs/{}", n % 2) })))
+            .collect();
+        let wide = json!({ "name": "t", "inputSchema": {
+            "$defs": { "0": { "properties": wide.clone() }, "1": { "$ref": "#/$defs/0" }, "2": { "properties": wide.clone() } },
+            "properties": { "a": { "properties": wide }, "b": { "$ref": "#/$defs/2" } },
+        } });
+        let long = super::flat(&Json::of(&wide)).map_or(0, |flat| flat.as_str().len());
+        assert!(long < 2 * MAX_BYTES, "{long}");
+        let long = "x".repeat(100_000);
+        let repeated: Vec<Value> = (0..50).map(|_| json!({ "$ref": "#/$defs/long" })).collect();
+        let long = json!({ "name": "t", "inputSchema": {
+            "$defs": { "long": { "description": long } }, "prefixItems": repeated,
+        } });
+        assert!(super::flat(&Json::of(&long)).is_none());
+    }
+
+    #[test]
+    fn of_several_kinds_told_apart_by_a_word_each_can_be_given() {
+        let kind = |word: &str, own: &str| {
+            let members = json!({ "kind": { "const": word }, own: { "type": "string" } });
+            json!({ "type": "object", "properties": members, "required": ["kind", own] })
+        };
+        check(
+            json!({ "oneOf": [kind("create", "name"), kind("delete", "id")] }),
+            json!({
+                "type": "object",
+                "properties": {
+                    "kind": { "enum": ["create", "delete"] },
+                    "name": { "type": "string" },
+                    "id": { "type": "string" },
+                },
+                "required": ["kind"],
+            }),
+        );
+        let named = json!({ "id": { "type": "string" }, "name": { "type": "string" } });
+        check(
+            json!({ "properties": named, "anyOf": [{ "required": ["id"] }, { "required": ["name"] }] }),
+            json!({ "properties": named, "type": "object" }),
+        );
+    }
+
+    #[test]
+    fn what_all_hold_is_put_together_and_references_are_followed_everywhere() {
+        check(
+            json!({
+                "$defs": { "base": {
+                    "properties": { "a": { "type": "string" } }, "required": ["id", "name"],
+                } },
+                "allOf": [
+                    { "$ref": "#/$defs/base" },
+                    { "properties": { "a": { "minLength": 1 } }, "required": ["id", "x"] },
+                ],
+                "properties": {
+                    "pair": { "type": "array", "prefixItems": [{ "$ref": "#/$defs/base" }] },
+                    "$ref": { "enum": ["anyOf"] },
+                },
+            }),
+            json!({
+                "type": "object",
+                "properties": {
+                    "a": { "type": "string", "minLength": 1 },
+                    "pair": { "type": "array", "prefixItems": [
+                        { "properties": { "a": { "type": "string" } }, "required": ["id", "name"] },
+                    ] },
+                    "$ref": { "enum": ["anyOf"] },
+                },
+                "required": ["id", "name", "x"],
+            }),
+        );
     }
 }

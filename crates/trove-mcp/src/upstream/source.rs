@@ -215,7 +215,9 @@ impl Upstream {
         let conversation = self.ready().await?;
         let spare = conversation.link.has_expired().map(|_| ask.clone());
         match (self.ask_in(&conversation, &operation, ask).await?, spare) {
-            (Err(error), Some(ask)) if is_harmless(&operation, &error, conversation.link.has_expired()) => {
+            (Err(error), Some(ask))
+                if is_harmless(&operation, &error, conversation.link.has_expired()) =>
+            {
                 let anew = self.ready().await?;
                 Ok(self.ask_in(&anew, &operation, ask).await??)
             }
@@ -384,8 +386,7 @@ fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<boo
         LinkError::Unreachable(_) | LinkError::Unauthorized(_) | LinkError::Status(..)
     );
     let may_change = matches!(operation, Operation::CallTool { .. });
-    matches!(error, LinkError::Forgotten)
-        || (is_gone && !may_change && has_expired == Some(true))
+    matches!(error, LinkError::Forgotten) || (is_gone && !may_change && has_expired == Some(true))
 }
 
 /// The method and the arguments of an operation, in the protocol's words.
@@ -440,8 +441,12 @@ mod tests {
         let lost = || LinkError::Unreachable("the connection was closed".to_owned());
         let status = LinkError::Status(502, String::new());
         assert!(is_harmless(&call, &LinkError::Forgotten, Some(true)));
-        assert!(!is_harmless(&call, &lost(), Some(true)) && !is_harmless(&call, &status, Some(true)));
-        assert!(is_harmless(&read, &lost(), Some(true)) && !is_harmless(&read, &lost(), Some(false)));
+        assert!(
+            !is_harmless(&call, &lost(), Some(true)) && !is_harmless(&call, &status, Some(true))
+        );
+        assert!(
+            is_harmless(&read, &lost(), Some(true)) && !is_harmless(&read, &lost(), Some(false))
+        );
         assert!(!is_harmless(&read, &LinkError::Lost, Some(true)));
     }
 }
