@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use reqwest::{
-    Client, Response, StatusCode, Url,
+    Client, RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 use tokio::{
@@ -32,6 +32,8 @@ use crate::{
 const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
 /// How long the server may take to take what nobody waits for an answer to.
 const MAX_POST: Duration = Duration::from_secs(30);
+/// Without it a server does not serve.
+const INITIALIZED: &str = "notifications/initialized";
 /// How many messages are posted at once.
 const MAX_POSTS: usize = 16;
 /// Some servers take a request only when its work is done; after so long the next has its place.
@@ -42,24 +44,18 @@ pub(crate) async fn connect(
     source: &SourceId,
     client: Client,
     url: &str,
-    mut headers: HeaderMap,
+    headers: HeaderMap,
     inbox: Arc<Inbox>,
     bounds: &Bounds,
     bearer: Option<Bearer>,
 ) -> Result<MuxLink, LinkError> {
     let accept = HeaderValue::from_static("text/event-stream");
-    // The whole connection lives with the token it began with.
-    let token = match &bearer {
-        Some(bearer) => bearer.header().await,
-        None => None,
-    };
-    let has_token = token.is_some();
-    headers.extend(token.map(|token| (AUTHORIZATION, token)));
-    let sent = client.get(url).headers(headers.clone()).header(ACCEPT, accept).send().await;
+    let pass = Pass { source: source.clone(), headers, bearer };
+    let sent = pass.send(client.get(url).header(ACCEPT, accept)).await;
     let response = sent.map_err(|error| unreachable(&error))?;
     let status = response.status();
     if status == StatusCode::UNAUTHORIZED {
-        return Err(unauthorized(source, headers.contains_key(AUTHORIZATION) && !has_token));
+        return Err(pass.refused());
     }
     if !status.is_success() || !is_event_stream(&response) {
         let body = read_body(response, 4096).await.unwrap_or_default();
@@ -75,7 +71,7 @@ pub(crate) async fn connect(
     let endpoint = endpoint.map_err(|_| LinkError::TimedOut(MAX_WAIT_FOR_ENDPOINT))?;
     let endpoint = endpoint.map_err(|_| LinkError::Lost)?;
     let target = same_origin(&base, &endpoint)?;
-    let posts = Arc::new(Posts { client, target, headers, mux: mux.clone() });
+    let posts = Arc::new(Posts { client, target, pass, mux: mux.clone() });
     tasks.spawn(posts.run(out, bounds.waiting));
     Ok(MuxLink::new(mux, tasks, None))
 }
@@ -116,10 +112,49 @@ async fn receive(
     mux.close();
 }
 
+/// Who we are to the server.
+struct Pass {
+    source: SourceId,
+    headers: HeaderMap,
+    bearer: Option<Bearer>,
+}
+
+impl Pass {
+    /// Sends a request; a token that is refused is renewed once.
+    async fn send(&self, request: RequestBuilder) -> reqwest::Result<Response> {
+        let token = match &self.bearer {
+            Some(bearer) => bearer.header().await,
+            None => None,
+        };
+        let request = request.headers(self.headers.clone());
+        let again = request.try_clone();
+        let response = with(request, token.clone()).send().await?;
+        let (Some(bearer), Some(again)) = (&self.bearer, again) else { return Ok(response) };
+        if response.status() != StatusCode::UNAUTHORIZED {
+            return Ok(response);
+        }
+        match bearer.after_refusal(token.as_ref()).await {
+            Some(renewed) => with(again, Some(renewed)).send().await,
+            None => Ok(response),
+        }
+    }
+
+    fn refused(&self) -> LinkError {
+        unauthorized(&self.source, self.headers.contains_key(AUTHORIZATION))
+    }
+}
+
+fn with(request: RequestBuilder, token: Option<HeaderValue>) -> RequestBuilder {
+    match token {
+        Some(token) => request.header(AUTHORIZATION, token),
+        None => request,
+    }
+}
+
 struct Posts {
     client: Client,
     target: Url,
-    headers: HeaderMap,
+    pass: Pass,
     mux: Arc<Mux>,
 }
 
@@ -147,22 +182,23 @@ impl Posts {
     }
 
     /// Posts one message. If that fails, so does its request; the connection is as good as before,
-    /// unless it is said to be gone.
+    /// unless it is said to be gone or to be nobody's, or does not know that it has begun.
     async fn post(&self, message: Bytes) {
-        let id = match wire::parse(&message) {
-            Ok(Message::Request(request)) => own_id(&request.id),
-            Ok(_) | Err(_) => None,
+        let (id, is_greeting) = match wire::parse(&message) {
+            Ok(Message::Request(request)) => (own_id(&request.id), false),
+            Ok(Message::Notification { method, .. }) => (None, method == INITIALIZED),
+            Ok(_) | Err(_) => (None, false),
         };
-        let request = self
-            .client
-            .post(self.target.clone())
-            .headers(self.headers.clone())
-            .header(CONTENT_TYPE, "application/json")
-            .body(message)
-            .send();
-        match self.while_wanted(request, id).await {
+        let request = self.client.post(self.target.clone());
+        let request = request.header(CONTENT_TYPE, "application/json").body(message);
+        match self.while_wanted(self.pass.send(request), id).await {
             Some(Ok(response)) if response.status().is_success() => {}
             Some(Ok(response)) if is_end(response.status()) => self.mux.close(),
+            Some(Ok(response)) if response.status() == StatusCode::UNAUTHORIZED => {
+                self.mux.fail(id, self.pass.refused());
+                self.mux.close();
+            }
+            Some(_) | None if is_greeting => self.mux.close(),
             Some(Ok(response)) => {
                 let text = "the server refused the request".to_owned();
                 self.mux.fail(id, LinkError::Status(response.status().as_u16(), text));
@@ -199,13 +235,18 @@ fn is_end(status: StatusCode) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use tokio::{io::AsyncWriteExt as _, net::TcpListener, sync::watch};
+    use tokio::{
+        io::AsyncWriteExt as _,
+        net::TcpListener,
+        sync::{broadcast, watch},
+    };
     use trove_core::Gateway;
 
     use super::*;
     use crate::upstream::{
-        http::peer::{json, next},
+        http::peer::{Asked, json, next},
         link::{Call, Link as _},
+        oauth::{Credentials, Grant},
     };
 
     /// A server that takes a request only when it is done with it: at once with the even ones,
@@ -242,6 +283,122 @@ mod tests {
                 }
             });
         }
+    }
+
+    /// A server that answers each request with the status it is told.
+    async fn serve_with(
+        listener: TcpListener,
+        status: impl Fn(&Asked) -> u16 + Send + Sync + 'static,
+    ) {
+        let status = Arc::new(status);
+        let (events, _) = broadcast::channel::<String>(64);
+        let mut connections = JoinSet::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let (status, events) = (status.clone(), events.clone());
+            connections.spawn(async move {
+                while let Some(asked) = next(&mut stream).await {
+                    let status = status(&asked);
+                    if status == 200 {
+                        let mut told = events.subscribe();
+                        let head = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\n\r\n";
+                        let first = format!("{head}event: endpoint\ndata: /post\n\n");
+                        stream.write_all(first.as_bytes()).await.expect("we listen");
+                        while let Ok(event) = told.recv().await {
+                            let event = format!("data: {event}\n\n");
+                            stream.write_all(event.as_bytes()).await.expect("we listen");
+                        }
+                    }
+                    let id = &asked.id;
+                    if status == 202 && !id.is_empty() {
+                        let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{id}}}"#);
+                        events.send(answer).expect("the stream is open");
+                    }
+                    let taken = json(status, "").expect("a response");
+                    stream.write_all(taken.as_bytes()).await.expect("we listen");
+                }
+            });
+        }
+    }
+
+    /// A connection to such a server, with the tokens that lie in a folder.
+    async fn link_to(
+        status: impl Fn(&Asked) -> u16 + Send + Sync + 'static,
+        tokens: impl FnOnce(&str) -> Option<Credentials>,
+    ) -> (JoinSet<()>, Result<MuxLink, LinkError>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let url = format!("http://{}/sse", listener.local_addr().expect("bound"));
+        let mut server = JoinSet::new();
+        server.spawn(serve_with(listener, status));
+        let gateway = Gateway::start("test", None).await;
+        let source = SourceId::new("one").expect("a valid id");
+        let (inbox, bounds) = (Inbox::new(source.clone(), gateway.feed()), Bounds::default());
+        let bearer = tokens(&url).and_then(|tokens| Bearer::new(&source, &url, tokens));
+        let (client, headers) = (Client::new(), HeaderMap::new());
+        (server, connect(&source, client, &url, headers, inbox, &bounds, bearer).await)
+    }
+
+    fn grant(url: &str, token: &str) -> Grant {
+        let text = |text: &str| text.to_owned();
+        Grant {
+            server: text("one"),
+            resource: text(url),
+            issuer: text("http://i.test"),
+            token_endpoint: text("http://i.test/token"),
+            client_id: text("c"),
+            client_secret: None,
+            access_token: text(token),
+            refresh_token: None,
+            expires_at: None,
+            scope: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_that_is_refused_is_renewed_and_nobody_waits_for_nothing() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let tokens = Credentials::in_folder(folder.path());
+        let (kept, keeper, mut at) = (tokens.clone(), tokens.clone(), String::new());
+        let (valid, taken) = watch::channel("old");
+        let status = move |asked: &Asked| {
+            let is_known =
+                asked.head.contains(&format!("authorization: bearer {}\r", *taken.borrow()));
+            match asked.head.starts_with("get") {
+                _ if !is_known => 401,
+                true => 200,
+                false => 202,
+            }
+        };
+        let (_server, link) = link_to(status, |url| {
+            keeper.keep(grant(url, "old")).expect("it is kept");
+            at = url.to_owned();
+            Some(tokens)
+        })
+        .await;
+        let link = link.expect("it is there");
+        assert_eq!(link.request(call(1)).await.expect("an answer").as_str(), "1");
+        valid.send_replace("new");
+        kept.keep(grant(&at, "new")).expect("it is kept");
+        assert_eq!(link.request(call(2)).await.expect("an answer").as_str(), "2");
+        assert!(!link.closed().is_cancelled());
+        valid.send_replace("another");
+        let refused = link.request(call(3)).await.expect_err("nobody logged in");
+        assert!(refused.to_string().contains("trove auth login one"), "{refused}");
+        link.closed().cancelled().await;
+    }
+
+    #[tokio::test]
+    async fn a_server_that_did_not_hear_that_we_begin_is_met_anew() {
+        let status = |asked: &Asked| match asked.head.starts_with("get") {
+            true => 200,
+            false if asked.method == INITIALIZED => 500,
+            false => 202,
+        };
+        let (_server, link) = link_to(status, |_| None).await;
+        let link = link.expect("it is there");
+        link.notify("notifications/cancelled", None).await.expect("it is sent");
+        assert_eq!(link.request(call(1)).await.expect("an answer").as_str(), "1");
+        link.notify(INITIALIZED, None).await.expect("it is sent");
+        link.closed().cancelled().await;
     }
 
     fn call(id: u64) -> Call {
