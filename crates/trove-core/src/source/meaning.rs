@@ -179,7 +179,7 @@ fn is_its_own(text: &str, uri: Option<&str>) -> bool {
         uri.is_some_and(|uri| missing.trim_matches([':', ' ', '.', '"', '\'']) == last_part(uri))
     };
     let lacks = |what: &&str| text.contains(*what) && !is_asked_for(what);
-    text.contains("no such host") || ["no such column", "no such table"].iter().any(|it| lacks(it))
+    text.contains("no such host") || ["no such column", "no such table"].iter().any(lacks)
 }
 
 fn last_part(uri: &str) -> &str {

@@ -75,6 +75,19 @@ impl Reach {
     }
 }
 
+/// What programs are told that run another.
+const LAUNCHING: [&str; 6] = ["run", "exec", "dlx", "x", "tool", "start"];
+
+/// Those of the arguments that say which program is run. Run by another, as by `npx -y`, it is
+/// the first word; behind one such as `docker run` it may be any.
+fn telling<'a>(args: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut words: Vec<&str> = args.filter(|arg| !arg.starts_with('-')).collect();
+    if words.first().is_some_and(|word| !LAUNCHING.contains(word)) {
+        words.truncate(1);
+    }
+    words
+}
+
 impl UpstreamConfig {
     /// The same of what it lists, which depends on what is shown of it too. The options of a
     /// program may change: until it answers, what it listed with others is better than nothing.
@@ -83,8 +96,7 @@ impl UpstreamConfig {
         match &self.reach {
             Reach::Stdio { command, args, .. } => {
                 command.written().hash(&mut hasher);
-                // Run by another, as by `npx -y`, its first argument says which it is.
-                args.iter().map(Text::written).find(|arg| !arg.starts_with('-')).hash(&mut hasher);
+                telling(args.iter().map(Text::written)).hash(&mut hasher);
             }
             Reach::Http(_) | Reach::Sse(_) => self.reach.fingerprint().hash(&mut hasher),
         }
@@ -170,4 +182,18 @@ pub enum Watch {
         /// The time between two reads.
         every: Duration,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_is_told_by_its_name_and_not_by_its_options() {
+        let of = |line: &str| telling(line.split(' ')).join(" ");
+        assert_eq!(of("-y server-files --deep /a"), of("-y server-files /b"));
+        assert_ne!(of("-y server-files"), of("-y server-git"));
+        assert_ne!(of("run -i --rm image-a"), of("run -i --rm image-b"));
+        assert_eq!(of("run -i --rm image-a"), of("run --rm image-a"));
+    }
 }

@@ -21,6 +21,9 @@ use crate::{
     repeated::Repeated,
 };
 
+/// Of how many tools it is known which arguments they want repeated, where no list is whole.
+const MAX_MARKED: usize = 10_000;
+
 /// One connected server.
 pub(crate) struct Conversation {
     pub(crate) link: Arc<dyn Link>,
@@ -143,12 +146,19 @@ impl Conversation {
         Ok(result)
     }
 
-    /// Learns from a list of tools which arguments they want repeated in headers.
-    pub(crate) fn learn(&self, tools: &[Named]) {
-        let marked =
-            tools.iter().map(|tool| (tool.name.to_string(), Repeated::of_tool(&tool.entry)));
-        let marked = marked.filter(|(_, repeated)| !repeated.is_empty()).collect();
-        *self.repeated.write().unwrap_or_else(PoisonError::into_inner) = marked;
+    /// Learns from a list of tools which arguments they want repeated in headers; from one that
+    /// broke off only of those in it.
+    pub(crate) fn learn(&self, tools: &[Named], is_whole: bool) {
+        let mut known = self.repeated.write().unwrap_or_else(PoisonError::into_inner);
+        if is_whole || known.len() > MAX_MARKED {
+            known.clear();
+        }
+        for tool in tools {
+            match Repeated::of_tool(&tool.entry) {
+                none if none.is_empty() => drop(known.remove(&*tool.name)),
+                repeated => drop(known.insert(tool.name.to_string(), repeated)),
+            }
+        }
     }
 
     fn repeated_by(&self, tool: Option<&str>) -> Vec<Repeated> {

@@ -50,7 +50,7 @@ pub(crate) async fn list(
     if expose == Expose::All && offers.tools {
         let pages = gathered.excuse(pager("tools/list", "tools").run().await, &mut unread.tools)?;
         listing.tools = gathered.take(TOOLS, pages, named("name"), |t| t.name.clone());
-        conversation.learn(&listing.tools);
+        conversation.learn(&listing.tools, !unread.tools);
     }
     if expose == Expose::All && offers.prompts {
         let pages =
