@@ -332,7 +332,8 @@ fn excerpt<'a>(
         text.push_str(if start > end { "…" } else { "" });
         text.push_str(&line[start..part_end]);
         end = part_end;
-        next = finder.after(line, end)?;
+        // Behind the last letter there is nothing to show, whatever matches nothing there.
+        next = if end < line.len() { finder.after(line, end)? } else { None };
     }
     text.push_str(if end < line.len() { "…" } else { "" });
     Ok((text.into(), next.is_some()))
@@ -422,6 +423,17 @@ mod tests {
         let found = grep(&line, r"\balpha.*omega\b", limits).unwrap();
         assert_eq!((found.matched, found.is_truncated()), (0, true));
         assert_eq!(grep(&line, r"\balpha", limits).unwrap().matched, 1);
+    }
+
+    #[test]
+    fn a_pattern_that_matches_nothing_at_all_is_no_trouble() {
+        for length in [600, 200_000] {
+            let line = "x".repeat(length);
+            for pattern in [".*", "$", "(error)?", ",?$", r"\b", r"\z", "x*", ""] {
+                let found = grep(&line, pattern, GrepLimits::within(10_000)).unwrap();
+                assert_eq!((found.matched, found.shown), (1, 1), "{pattern}");
+            }
+        }
     }
 
     #[test]

@@ -3,10 +3,10 @@
 //! What comes out is wider or narrower than what went in, and easier: a server still gets
 //! whatever the client sends, and says itself what is wrong with it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use serde_json::{Map, Value, json};
-use trove_core::json::Json;
+use trove_core::{json::Json, resource::Named};
 
 /// How deep members are followed; deeper, anything goes.
 const MAX_DEPTH: usize = 64;
@@ -33,12 +33,30 @@ const PARTS: [&str; 8] = [
     "contains",
 ];
 
-/// The entry of a tool whose `inputSchema` is an object with plain members.
-pub(super) fn flat(entry: &Json) -> Option<Json> {
+/// How much the schemas of all tools of a server may take together.
+const MAX_BYTES_OF_ALL: usize = 8 * MAX_BYTES;
+
+/// Writes out the schemas of tools as long as they are not too much, and lets others run between.
+pub(super) async fn flatten(tools: &mut [Named]) {
+    let mut left = MAX_BYTES_OF_ALL;
+    for tool in tools {
+        if let Some(entry) = flat(&tool.entry, &mut left) {
+            tool.entry = entry;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+/// The entry of a tool whose `inputSchema` is an object with plain members; takes off from `all`
+/// what that took.
+fn flat(entry: &Json, all: &mut usize) -> Option<Json> {
     let mut object = entry.object()?;
     let schema: Value = serde_json::from_str(object.get("inputSchema")?).ok()?;
-    let mut flattening = Flattening { root: &schema, left: MAX_BYTES, within: Vec::new() };
-    let Value::Object(mut flat) = flattening.of(&schema, 0)? else { return None };
+    let most = MAX_BYTES.min(*all);
+    let mut flattening = Flattening { root: &schema, left: most, within: Vec::new() };
+    let flat = flattening.of(&schema, 0);
+    *all -= most - flattening.left;
+    let Value::Object(mut flat) = flat? else { return None };
     flat.insert("type".to_owned(), json!("object"));
     let flat = Value::Object(flat);
     if flat == schema {
@@ -69,7 +87,10 @@ impl<'a> Flattening<'a> {
             add(&mut out, self.meant(reference, depth)?);
         }
         for part in all.get("allOf").and_then(Value::as_array).into_iter().flatten() {
-            add(&mut out, self.of(part, depth + 1)?);
+            let part = self.of(part, depth + 1)?;
+            // What is put together is looked through each time.
+            self.pay(parts_of(&out))?;
+            add(&mut out, part);
         }
         for key in ANY {
             if let Some(choices) = all.get(key).and_then(Value::as_array) {
@@ -127,31 +148,33 @@ impl<'a> Flattening<'a> {
     }
 
     fn pay(&mut self, bytes: usize) -> Option<()> {
-        self.left = self.left.checked_sub(bytes)?;
-        Some(())
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or_default();
+        left.map(drop)
     }
+}
+
+/// How many values a schema has.
+fn parts_of(schema: &Map<String, Value>) -> usize {
+    let of_one = |value: &Value| match value {
+        Value::Object(members) => parts_of(members),
+        Value::Array(parts) => parts.len(),
+        _ => 1,
+    };
+    1 + schema.values().map(of_one).sum::<usize>()
 }
 
 /// Adds what one schema says to another that holds as well: members and what is required come
 /// together, for the rest the last word counts.
 fn add(into: &mut Map<String, Value>, more: Value) {
-    put_together(into, more, &|known, member| {
-        if let Value::Object(known) = known {
-            add(known, member);
-        }
-    });
-}
-
-/// The same; `join` says what becomes of a member that both have.
-fn put_together(into: &mut Map<String, Value>, more: Value, join: &dyn Fn(&mut Value, Value)) {
     let Value::Object(more) = more else { return };
     for (key, value) in more {
         match (key.as_str(), into.get_mut(&key), value) {
             ("properties", Some(Value::Object(known)), Value::Object(members)) => {
                 for (name, member) in members {
                     match known.get_mut(&name) {
-                        Some(known) => join(known, member),
-                        None => drop(known.insert(name, member)),
+                        Some(Value::Object(known)) => add(known, member),
+                        Some(_) | None => drop(known.insert(name, member)),
                     }
                 }
             }
@@ -206,15 +229,22 @@ fn any_object(choices: Vec<Value>) -> Value {
     let names = |choice: &Value| choice["required"].as_array().cloned().unwrap_or_default();
     let mut required = choices.first().map(names).unwrap_or_default();
     let mut out = Map::new();
+    let mut members: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for mut choice in choices {
         let own: HashSet<String> = names(&choice).iter().map(Value::to_string).collect();
         required.retain(|name| own.contains(&name.to_string()));
-        if let Some(choice) = choice.as_object_mut() {
-            choice.remove("required");
+        let Some(choice) = choice.as_object_mut() else { continue };
+        choice.remove("required");
+        if let Some(Value::Object(own)) = choice.remove("properties") {
+            own.into_iter()
+                .for_each(|(name, member)| members.entry(name).or_default().push(member));
         }
-        put_together(&mut out, choice, &|known, member| {
-            *known = one_of(vec![known.take(), member]);
-        });
+        out.append(choice);
+    }
+    let members: Map<String, Value> =
+        members.into_iter().map(|(name, kinds)| (name, one_of(kinds))).collect();
+    if !members.is_empty() {
+        out.insert("properties".to_owned(), Value::Object(members));
     }
     if !required.is_empty() {
         out.insert("required".to_owned(), Value::Array(required));
@@ -234,7 +264,7 @@ mod tests {
     #[track_caller]
     fn check(schema: Value, expect: Value) {
         let entry = json!({ "name": "t", "inputSchema": schema, "x": 1.0 });
-        let flat = flat(&Json::of(&entry)).expect("it is changed");
+        let flat = flat(&Json::of(&entry), &mut MAX_BYTES_OF_ALL.clone()).expect("it is changed");
         let flat: Value = flat.to().expect("JSON");
         assert_eq!(flat, json!({ "name": "t", "inputSchema": expect, "x": 1.0 }));
     }
@@ -284,12 +314,12 @@ mod tests {
     #[test]
     fn what_is_flat_stays_as_it_was_written_and_circles_come_to_an_end() {
         let plain = json!({ "name": "t", "inputSchema": { "type": "object", "properties": { "a": { "type": "string" } } } });
-        assert!(flat(&Json::of(&plain)).is_none());
+        assert!(flat(&Json::of(&plain), &mut MAX_BYTES_OF_ALL.clone()).is_none());
         let circle = json!({ "name": "t", "inputSchema": {
             "$defs": { "n": { "properties": { "l": { "$ref": "#/$defs/n" }, "r": { "$ref": "#/$defs/n" } } } },
             "$ref": "#/$defs/n",
         } });
-        let flat = flat(&Json::of(&circle)).expect("it is changed");
+        let flat = flat(&Json::of(&circle), &mut MAX_BYTES_OF_ALL.clone()).expect("it is changed");
         assert!(!flat.as_str().contains("$ref") && flat.as_str().len() < 1_000, "{flat:?}");
         // What grows without bounds stays as it was written.
         let wide: Map<String, Value> = (0..200)
@@ -299,14 +329,21 @@ mod tests {
             "$defs": { "0": { "properties": wide.clone() }, "1": { "$ref": "#/$defs/0" }, "2": { "properties": wide.clone() } },
             "properties": { "a": { "properties": wide }, "b": { "$ref": "#/$defs/2" } },
         } });
-        let long = super::flat(&Json::of(&wide)).map_or(0, |flat| flat.as_str().len());
+        let long = super::flat(&Json::of(&wide), &mut MAX_BYTES_OF_ALL.clone())
+            .map_or(0, |flat| flat.as_str().len());
         assert!(long < 2 * MAX_BYTES, "{long}");
         let long = "x".repeat(100_000);
         let repeated: Vec<Value> = (0..50).map(|_| json!({ "$ref": "#/$defs/long" })).collect();
         let long = json!({ "name": "t", "inputSchema": {
             "$defs": { "long": { "description": long } }, "prefixItems": repeated,
         } });
-        assert!(super::flat(&Json::of(&long)).is_none());
+        let mut all = MAX_BYTES_OF_ALL;
+        assert!(super::flat(&Json::of(&long), &mut all).is_none());
+        assert_eq!(all, MAX_BYTES_OF_ALL - MAX_BYTES);
+        let parts: Vec<Value> =
+            (0..5_000).map(|n| json!({ "required": [n.to_string()] })).collect();
+        let parts = json!({ "name": "t", "inputSchema": { "allOf": parts } });
+        assert!(super::flat(&Json::of(&parts), &mut all).is_none(), "it would take long");
     }
 
     #[test]

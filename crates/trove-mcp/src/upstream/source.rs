@@ -30,7 +30,7 @@ use super::{
     config::{Expose, Reach, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
-    flat::flat,
+    flat,
     guardian::{Guardian, GuardianCommand},
     link::LinkError,
     listing,
@@ -340,9 +340,7 @@ impl Source for Upstream {
             let listed = listing::list(&conversation, config.expose, config.timeout, bounds).await;
             let mut listing = listed.map_err(|error| self.without_secrets(error))?;
             if config.has_flat_schemas {
-                for tool in &mut listing.tools {
-                    tool.entry = flat(&tool.entry).unwrap_or_else(|| tool.entry.clone());
-                }
+                flat::flatten(&mut listing.tools).await;
             }
             Ok(listing)
         })
