@@ -10,7 +10,10 @@ use crate::{
 
 /// The longest text that is taken for an error and not for a document.
 const MAX_SAID: usize = 400;
-/// The shortest value by which such a text is known to speak of what was asked for.
+/// How a sentence begins that says that something is missing.
+const DENIALS: [&str; 6] =
+    ["no ", "not found", "unknown ", "could not ", "cannot ", "there is no "];
+/// The shortest value without quotes by which such a text is known to speak of what was asked for.
 const LEAST_VALUE: usize = 2;
 
 /// The error that a success is in truth. Only what nobody lists is doubted, since the
@@ -46,9 +49,35 @@ pub(crate) fn reported_as_text(snapshot: &Snapshot, reading: &Reading) -> Option
     (says_not_found(&lower) && (is_plain_word || speaks_of_it())).then(|| said.to_owned())
 }
 
-/// Whether a sentence names a value: between quotes, or as its last word.
+/// Whether a sentence names a value: between quotes, or as its last word if it begins by saying
+/// that something is missing.
 fn names(said: &str, value: &str) -> bool {
     let quoted = |quote: char| said.contains(&format!("{quote}{value}{quote}"));
+    let lower = said.to_ascii_lowercase();
+    let lower = lower.strip_prefix("error: ").unwrap_or(&lower);
+    let is_missing = || DENIALS.iter().any(|words| lower.starts_with(words));
     let is_last = || said.trim_end_matches('.').ends_with(&format!(" {value}"));
-    value.len() >= LEAST_VALUE && (['\'', '"', '`'].into_iter().any(quoted) || is_last())
+    !value.is_empty() && ['\'', '"', '`'].into_iter().any(quoted)
+        || value.len() >= LEAST_VALUE && is_missing() && is_last()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::names;
+
+    #[test]
+    fn a_sentence_names_what_it_quotes_or_denies() {
+        for (said, value, is_it) in [
+            ("Category 'x' not found", "x", true),
+            ("Error: Note \"5\" not found", "5", true),
+            ("No matching content found for docs.", "docs", true),
+            ("Not found: docs", "docs", true),
+            ("2026-11-19 ERROR dependency does not exist: auth", "auth", false),
+            ("The lost ark was not found", "found", false),
+            ("404 not found is a common error", "error", false),
+            ("Category '' not found", "", false),
+        ] {
+            assert_eq!(names(said, value), is_it, "{said}: {value}");
+        }
+    }
 }

@@ -5,6 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use tokio::sync::Semaphore;
+
 use super::{AskError, Gateway, resources::Watched};
 use crate::{
     access::Standing,
@@ -15,6 +17,9 @@ use crate::{
 
 /// The most resources watched at once, unless configured.
 pub const MAX_WATCHES: usize = 10_000;
+
+/// How many resources are read at once to tell whether they may be watched.
+const MAX_READS: usize = 16;
 
 /// What a caller may be told of a watched resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,12 +89,14 @@ impl Drop for Held<'_> {
 pub(super) struct Watches {
     limit: usize,
     counts: Mutex<HashMap<Watched, u32>>,
+    /// Places for reads that tell whether something may be watched.
+    pub(super) reads: Semaphore,
 }
 
 impl Watches {
     /// None yet, and never more than `limit`.
     pub(super) fn within(limit: usize) -> Watches {
-        Watches { limit, counts: Mutex::default() }
+        Watches { limit, counts: Mutex::default(), reads: Semaphore::new(MAX_READS) }
     }
 
     /// Counts one more watcher.

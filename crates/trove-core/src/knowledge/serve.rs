@@ -91,6 +91,7 @@ impl Source for Knowledge {
         Box::pin(async move {
             let asked = uri.as_str().to_owned();
             let task = self.whole(self.indexed().await);
+            let _place = self.reads.acquire().await;
             let looked = tokio::task::spawn_blocking(move || {
                 let print = print(&task, &asked);
                 if print == 0 { find(&task, &asked).map(|()| print) } else { Ok(print) }

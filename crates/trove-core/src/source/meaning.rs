@@ -4,6 +4,8 @@
 //! number that says nothing of the question, words count only where they speak of what was asked
 //! for: a server that misses a host, a column or a file of its own has failed.
 
+use std::ops::Range;
+
 use super::SourceError;
 use crate::uri::decode_once;
 
@@ -103,6 +105,8 @@ pub(crate) fn of_read(error: &SourceError, uri: Option<&str>) -> Meaning {
         SourceError::Busy { limit } => Meaning::Busy(*limit),
         SourceError::Refused { code, message, data } => {
             let text = message.to_ascii_lowercase();
+            // What it was asked for may hold any words.
+            let said = without(&text, uri);
             // With a `uri` in its data this is how 2026-07-28 says that nothing is there.
             let names_uri = data.as_ref().is_some_and(|data| data.get_str("uri").is_some());
             match *code {
@@ -113,13 +117,13 @@ pub(crate) fn of_read(error: &SourceError, uri: Option<&str>) -> Meaning {
                 code if FORBIDDEN.contains(&code) => Meaning::Forbidden,
                 INVALID_PARAMS if names_uri => Meaning::NotFound,
                 TOO_MANY_REQUESTS => Meaning::Failed { is_retryable: true },
-                _ if says_forbidden(&text) => Meaning::Forbidden,
-                code if says_not_found(&text)
+                _ if says_forbidden(&said) => Meaning::Forbidden,
+                code if says_not_found(&said)
                     && (TELLING.contains(&code) || speaks_of(&text, uri)) =>
                 {
                     Meaning::NotFound
                 }
-                _ => Meaning::Failed { is_retryable: says_later(&text) },
+                _ => Meaning::Failed { is_retryable: says_later(&said) },
             }
         }
         SourceError::Unavailable { state } if is_denied(state) => Meaning::Forbidden,
@@ -162,14 +166,45 @@ fn says_forbidden(text: &str) -> bool {
     has_any(text, &words) && !text.contains("method not allowed")
 }
 
+/// Stands for what was asked for.
+const IT: &str = "\u{fffc}";
+
+/// A URI as servers may write it, in small letters.
+fn spellings(uri: &str) -> [Option<String>; 2] {
+    let uri = uri.to_ascii_lowercase();
+    let plain = decode_once(&uri).filter(|plain| *plain != uri);
+    [Some(uri), plain]
+}
+
+/// A text, in small letters, without the words of a URI.
+fn without(text: &str, uri: Option<&str>) -> String {
+    let spellings = uri.map(spellings).into_iter().flatten().flatten();
+    spellings.filter(|uri| !uri.is_empty()).fold(text.to_owned(), |text, uri| {
+        if text.contains(&uri) { text.replace(&uri, IT) } else { text }
+    })
+}
+
 /// Whether words that say that something is not there speak of what was asked for: they name it,
 /// or they say nothing else.
 fn speaks_of(text: &str, uri: Option<&str>) -> bool {
-    let uri = uri.map(str::to_ascii_lowercase);
-    let is_named = uri.as_ref().is_some_and(|uri| {
-        names(text, uri) || decode_once(uri).is_some_and(|plain| names(text, &plain))
-    });
-    !is_its_own(text, uri.as_deref()) && (is_named || says_only(text, uri.as_deref()))
+    let Some(uri) = uri else { return !is_its_own(text, None) && says_only(text, None) };
+    spellings(uri).iter().flatten().any(|uri| {
+        // Behind a name, as in `error reading x: why`, stands the reason; it may be another thing.
+        let name = place_of(text, uri).filter(|name| !says_not_found(&text[..name.start]));
+        let reason = name.and_then(|name| {
+            let rest = text[name.end..].trim_start_matches(['\'', '"', '`', ')']);
+            rest.strip_prefix(": ")
+        });
+        let said = reason.unwrap_or(text);
+        let is_named = place_of(said, uri).is_some() || says_nothing_else(said);
+        !is_its_own(said, Some(uri)) && (is_named || says_only(said, Some(uri)))
+    })
+}
+
+/// Whether a reason says only that something is not there, without a word on what.
+fn says_nothing_else(said: &str) -> bool {
+    let said = said.trim_end_matches('.').trim_start_matches("it ").trim_start_matches("was ");
+    ["not found", "does not exist", "doesn't exist"].contains(&said)
 }
 
 /// Whether what is missing is something the server works with.
@@ -186,17 +221,34 @@ fn last_part(uri: &str) -> &str {
     uri.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or(uri)
 }
 
-/// Whether a text names a URI: in full, or by its last part.
-fn names(text: &str, uri: &str) -> bool {
+/// Where a text names a URI: in full, or by its last part, which a file may have for its name.
+fn place_of(text: &str, uri: &str) -> Option<Range<usize>> {
+    let place = |name: &str, at: usize| at..at + name.len();
+    if let Some(at) = text.find(uri).filter(|_| !uri.is_empty()) {
+        return Some(place(uri, at));
+    }
     let last = last_part(uri);
-    let is_whole = |at: usize| {
-        let (before, after) = (&text[..at], &text[at + last.len()..]);
-        !before.ends_with(char::is_alphanumeric) && !after.starts_with(char::is_alphanumeric)
+    let is_whole = |at: &usize| {
+        let (before, after) = (&text[..*at], &text[at + last.len()..]);
+        let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
+        let begins = !before.ends_with(is_part) && !before.ends_with('.');
+        let is_file = before.ends_with(['/', '\'', '"', '`']);
+        let mut following = after.chars();
+        begins
+            && match (following.next(), following.next()) {
+                (Some('.'), Some(c)) if is_part(c) => is_file,
+                (Some('/' | '\\'), _) => false,
+                (Some(c), _) => !is_part(c),
+                (None, _) => true,
+            }
     };
     // A single letter stands in many a sentence, a number does not.
     let tells = last.len() >= LEAST_NAME || last.bytes().all(|byte| byte.is_ascii_digit());
-    let is_there = || text.match_indices(last).any(|(at, _)| is_whole(at));
-    text.contains(uri) || (tells && !last.is_empty() && is_there())
+    if !tells || last.is_empty() {
+        return None;
+    }
+    let mut places = text.match_indices(last).map(|(at, _)| at);
+    places.find(is_whole).map(|at| place(last, at))
 }
 
 /// Whether a text says no more than that a resource is not there. The path of a file may be
@@ -363,10 +415,51 @@ mod tests {
             ("sqlite://db/ghosts", "no such table: ghosts", true),
             ("sqlite://db/owner", "no such table: x_owner", false),
             ("http://api/plan", "lookup plan: no such host", false),
+            (
+                "docs://a/report",
+                "Error reading resource docs://a/report: [Errno 2] No such file or directory: '/srv/report.md'",
+                true,
+            ),
+            (
+                "docs://report",
+                "Error reading resource docs://report: [Errno 2] No such file or directory: '/etc/creds.json'",
+                false,
+            ),
+            (
+                "docs://t/5",
+                "Error reading resource docs://t/5: HTTPConnectionPool: host not found",
+                false,
+            ),
+            ("notes://5", "Failed to read notes://5: config.json not found", false),
+            ("notes://5", "Failed to read 'notes://5': not found", true),
+            ("notes://5", "read notes://5: database \"app\" does not exist", false),
+            ("notes://5", "error 5: library libfoo.so.5 not found", false),
+            ("notes://5", "Internal error at line 5: module 'x' does not exist", false),
+            ("notes://5", "Note '5' not found", true),
+            (
+                "docs://t/home",
+                "ENOENT: no such file or directory, open '/home/app/config.json'",
+                false,
+            ),
+            ("docs://t/forbidden", "Unknown resource: docs://t/forbidden", true),
+            ("docs://t/access%20denied", "Unknown resource: docs://t/access denied", true),
+            ("docs://t/eacces", "Resource not found: docs://t/eacces", true),
+            ("db:///a/no module.md", "Unknown resource: db:///a/no module.md", true),
         ] {
             let refused = SourceError::Refused { code: 0, message: message.into(), data: None };
             assert_eq!(refused.means_absence_of(uri), is_it, "{uri}: {message}");
         }
+    }
+
+    #[test]
+    fn what_a_uri_is_called_says_nothing_of_how_its_read_went() {
+        let refused = SourceError::Refused {
+            code: -32603,
+            message: "cannot parse docs://t/timeout".to_owned(),
+            data: None,
+        };
+        let failed = Meaning::Failed { is_retryable: false };
+        assert_eq!(of_read(&refused, Some("docs://t/timeout")), failed);
     }
 
     #[test]

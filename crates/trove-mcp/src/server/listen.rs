@@ -33,8 +33,9 @@ use crate::{
     wire::{self, Request},
 };
 
-/// How many servers are asked at a time to tell of what one stream wants to hear of.
-const WATCHES_AT_ONCE: usize = 16;
+/// How many wishes of one stream are under way at a time: so many that those for a server that
+/// does not answer hold up the others no longer than one.
+const WATCHES_AT_ONCE: usize = 1000;
 
 /// No log messages are wanted.
 pub(crate) const NO_LOGS: u8 = u8::MAX;

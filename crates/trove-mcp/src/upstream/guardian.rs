@@ -10,6 +10,7 @@ use std::{
     io::{self, Read},
     path::PathBuf,
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -33,6 +34,7 @@ pub struct GuardianCommand {
 #[derive(Debug)]
 pub(crate) struct Guardian {
     mark: String,
+    started: AtomicU64,
     _process: Child,
 }
 
@@ -50,12 +52,12 @@ impl Guardian {
             // A signal to the gateway's group must not take the guardian with it.
             .process_group(0)
             .spawn()?;
-        Ok(Guardian { mark, _process: process })
+        Ok(Guardian { mark, started: AtomicU64::new(0), _process: process })
     }
 
-    /// What children must carry as [`MARKER`].
-    pub(crate) fn mark(&self) -> &str {
-        &self.mark
+    /// What the next child must carry as [`MARKER`]: ours, and which it is.
+    pub(crate) fn next_mark(&self) -> String {
+        format!("{}.{}", self.mark, self.started.fetch_add(1, Ordering::Relaxed))
     }
 }
 
@@ -71,9 +73,17 @@ pub fn watch_over(mark: &str) {
             Err(_) => break,
         }
     }
-    let needle = format!("{MARKER}={mark}");
+    sweep(|found| found.split('.').next() == Some(mark));
+}
+
+/// Ends every process that carries this mark and no other.
+pub(crate) fn end_marked(mark: &str) {
+    sweep(|found| found == mark);
+}
+
+fn sweep(is_ours: impl Fn(&str) -> bool) {
     for _ in 0..SWEEPS {
-        let marked = marked_processes(needle.as_bytes());
+        let marked = marked_processes(&is_ours);
         if marked.is_empty() {
             return;
         }
@@ -85,13 +95,16 @@ pub fn watch_over(mark: &str) {
     }
 }
 
-fn marked_processes(needle: &[u8]) -> Vec<Pid> {
+fn marked_processes(is_ours: &impl Fn(&str) -> bool) -> Vec<Pid> {
+    let key = format!("{MARKER}=");
     let Ok(all) = std::fs::read_dir("/proc") else { return Vec::new() };
     all.flatten()
         .filter_map(|entry| {
             let pid = entry.file_name().to_str()?.parse::<i32>().ok()?;
             let environment = std::fs::read(entry.path().join("environ")).ok()?;
-            let is_marked = environment.split(|&b| b == 0).any(|variable| variable == needle);
+            let mark =
+                environment.split(|&b| b == 0).find_map(|one| one.strip_prefix(key.as_bytes()))?;
+            let is_marked = std::str::from_utf8(mark).is_ok_and(is_ours);
             is_marked.then(|| Pid::from_raw(pid)).flatten()
         })
         .collect()

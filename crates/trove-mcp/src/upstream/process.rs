@@ -17,6 +17,7 @@ use rustix::{
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    runtime::Handle,
     task::JoinHandle,
 };
 use tokio_util::sync::CancellationToken;
@@ -24,6 +25,7 @@ use tracing::debug;
 use trove_core::SourceId;
 
 use super::{
+    guardian::{MARKER, end_marked},
     interpreter::{missing_interpreter, places},
     secrets::Secrets,
     source::Shared,
@@ -99,8 +101,9 @@ impl Spawn {
             .stderr(Stdio::piped())
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(guardian) = self.shared.guardian() {
-            command.env(super::guardian::MARKER, guardian.mark());
+        let mark = self.shared.guardian().map(|guardian| guardian.next_mark());
+        if let Some(mark) = &mark {
+            command.env(MARKER, mark);
         }
         if let Some(cwd) = &self.cwd {
             if !cwd.is_dir() {
@@ -131,7 +134,7 @@ impl Spawn {
             }
             drop(end);
         });
-        Ok((Process { pid, group, ended, ending, drain }, stdin, stdout))
+        Ok((Process { pid, group, mark, ended, ending, drain }, stdin, stdout))
     }
 
     fn explain(&self, error: io::Error) -> SpawnError {
@@ -174,6 +177,8 @@ impl Ending {
 pub(crate) struct Process {
     pid: Option<u32>,
     group: Option<Pid>,
+    /// By which those are known that it started and that left its group.
+    mark: Option<String>,
     ended: CancellationToken,
     ending: Ending,
     drain: Option<JoinHandle<()>>,
@@ -193,7 +198,7 @@ impl Process {
         self.ending.clone()
     }
 
-    /// Ends the child and everything in its group: politely, then not.
+    /// Ends the child and everything it started: politely, then not.
     pub(crate) async fn end(mut self) {
         let has_ended = tokio::time::timeout(POLITE_WAIT, self.ended.cancelled()).await.is_ok();
         if !has_ended {
@@ -203,6 +208,9 @@ impl Process {
         }
         // Also after a willing end: a wrapper such as npx may have left its own child.
         self.signal(Signal::KILL);
+        if let Some(mark) = self.mark.take() {
+            let _ = tokio::task::spawn_blocking(move || end_marked(&mark)).await;
+        }
         let _ = tokio::time::timeout(CHILD_GRACE, self.ended.cancelled()).await;
         // Its last words tell why it ended; only a grandchild can keep them from ending too.
         if let Some(mut drain) = self.drain.take()
@@ -224,6 +232,9 @@ impl Drop for Process {
     fn drop(&mut self) {
         // Whoever gave up in the middle of connecting leaves nobody behind.
         self.signal(Signal::KILL);
+        if let (Some(mark), Ok(runtime)) = (self.mark.take(), Handle::try_current()) {
+            runtime.spawn_blocking(move || end_marked(&mark));
+        }
     }
 }
 

@@ -187,7 +187,7 @@ impl Watching {
     /// One stream for everything; a new one replaces it when the set changes, and the
     /// old one ends only once the new one is acknowledged, so that nothing falls between.
     async fn listen(&mut self, had: BTreeSet<LocalUri>) {
-        let mut current: Option<JoinSet<()>> = None;
+        let mut current: Option<JoinSet<Ended>> = None;
         let mut unheard = Unheard { missed: had, ..Unheard::default() };
         let (mut ended_early, mut in_vain) = (0, 0);
         loop {
@@ -196,11 +196,10 @@ impl Watching {
                 let wanted = self.wanted.borrow_and_update();
                 (wanted.uris(), wanted.revision)
             };
-            let (fresh, left_out) = self.open(&wanted).await;
-            let opened = left_out.is_some();
-            let left_out = left_out.unwrap_or_default();
-            let refuse = |uri| (uri, SourceError::NotOffered { what: "notice of its changes" });
-            let refused = left_out.iter().cloned().map(refuse).collect();
+            let (fresh, opening) = self.open(&wanted).await;
+            let opened = matches!(opening, Opening::Open { .. });
+            let refused = opening.refused(&wanted);
+            let left_out: BTreeSet<LocalUri> = refused.keys().cloned().collect();
             self.in_force.send_replace(InForce { revision, refused, ..InForce::default() });
             let is_whole = opened && left_out.is_empty();
             in_vain = if is_whole { 0 } else { in_vain + 1 };
@@ -210,7 +209,11 @@ impl Watching {
                 false => Instant::now() + backoff::delay(in_vain),
             });
             if opened {
-                current = Some(fresh);
+                if current.replace(fresh).is_some_and(|mut old| old.try_join_next().is_some()) {
+                    // It ended while this one was being opened.
+                    unheard.missed.extend(wanted.iter().cloned());
+                    unheard.is_all = true;
+                }
                 self.make_up_for(unheard.heard(&wanted, left_out)).await;
             } else {
                 unheard.missed.extend(wanted.iter().cloned());
@@ -233,19 +236,21 @@ impl Watching {
         }
     }
 
-    /// Opens a stream, and says what of it the server leaves out; nothing if it is not there.
-    /// One that is never acknowledged is believed after a while.
-    async fn open(&self, wanted: &BTreeSet<LocalUri>) -> (JoinSet<()>, Option<BTreeSet<LocalUri>>) {
+    /// Opens a stream. One that is never acknowledged is believed after a while.
+    async fn open(&self, wanted: &BTreeSet<LocalUri>) -> (JoinSet<Ended>, Opening) {
         let mut acknowledged = self.inbox.acknowledged();
         let id = self.conversation.tickets.next();
         let mut fresh = JoinSet::new();
         fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(wanted)));
-        let left_out = tokio::select! {
+        let opening = tokio::select! {
             biased;
-            left_out = acknowledgement(&mut acknowledged, id, wanted) => Some(left_out),
-            _ = fresh.join_next() => None,
+            left_out = acknowledgement(&mut acknowledged, id, wanted) => Opening::Open { left_out },
+            ended = fresh.join_next() => match ended {
+                Some(Ok(Ended::Refused(error))) => Opening::Refused(error),
+                Some(Ok(Ended::Otherwise) | Err(_)) | None => Opening::Failed,
+            },
         };
-        (fresh, left_out)
+        (fresh, opening)
     }
 
     /// Has looked at again what may have changed while nobody listened.
@@ -355,6 +360,39 @@ async fn digest(
     (uri, Some(hasher.finish()))
 }
 
+/// How a stream ended.
+enum Ended {
+    /// The server said that there is none.
+    Refused(SourceError),
+    Otherwise,
+}
+
+/// What came of opening a stream.
+enum Opening {
+    Open {
+        /// What the server does not report on.
+        left_out: BTreeSet<LocalUri>,
+    },
+    /// There is none, and so no report on anything.
+    Refused(SourceError),
+    /// There is none now.
+    Failed,
+}
+
+impl Opening {
+    /// What is not reported on, and why.
+    fn refused(self, wanted: &BTreeSet<LocalUri>) -> BTreeMap<LocalUri, SourceError> {
+        let (uris, error) = match self {
+            Opening::Open { left_out } => {
+                (left_out, SourceError::NotOffered { what: "notice of its changes" })
+            }
+            Opening::Refused(error) => (wanted.clone(), error),
+            Opening::Failed => return BTreeMap::new(),
+        };
+        uris.into_iter().map(|uri| (uri, error.clone())).collect()
+    }
+}
+
 /// What may have changed while nobody could hear of it.
 #[derive(Debug, Default)]
 struct Unheard {
@@ -392,7 +430,7 @@ async fn acknowledgement(
 }
 
 /// Waits for the end of a stream, after which there is none.
-async fn end_of(stream: &mut Option<JoinSet<()>>) {
+async fn end_of(stream: &mut Option<JoinSet<Ended>>) {
     match stream {
         Some(streams) => drop(streams.join_next().await),
         None => std::future::pending().await,
@@ -417,16 +455,18 @@ fn listen_params(wanted: &BTreeSet<LocalUri>) -> String {
     )
 }
 
-async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) {
+async fn listen_once(conversation: Arc<Conversation>, id: u64, params: String) -> Ended {
     let call =
         Call { id, method: "subscriptions/listen", params, repeated: Vec::new(), notices: None };
-    match conversation.link.request(call).await {
-        Ok(_) => debug!("the stream of changes ended"),
-        Err(error @ LinkError::Unreachable(_)) => {
-            debug!(%error, "the server is gone");
-            // The life of this upstream begins anew, with all that follows from it.
+    let ended = conversation.link.request(call).await;
+    debug!(error = ?ended.as_ref().err(), "the stream of changes ended");
+    match ended {
+        Err(error @ LinkError::Rpc(_)) => Ended::Refused(error.into()),
+        Err(LinkError::Unreachable(_)) => {
+            // The server is gone: its life begins anew, with all that follows from it.
             conversation.link.closed().cancel();
+            Ended::Otherwise
         }
-        Err(error) => debug!(%error, "the stream of changes ended"),
+        Ok(_) | Err(_) => Ended::Otherwise,
     }
 }

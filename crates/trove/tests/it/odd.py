@@ -4,12 +4,13 @@ import sys
 import time
 
 MODE, LOG = sys.argv[1], open(sys.argv[2], "a")
-MODERN = MODE in ("ends-listening", "listens-badly")
+MODERN = MODE in ("ends-listening", "listens-badly", "one-stream", "never-listens")
 PAGES = 4 if MODE == "counts-pages" else 2
 CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
 MUTE = MODE == "comes-late-and-mute"
 BROKEN = (1, 3)
 calls = lists = reads = listens = 0
+stream = None
 refusals = {"refuses-once": 1, "refuses-slowly": 10**6}.get(MODE, 0)
 
 
@@ -23,6 +24,10 @@ def listen(asked, params):
     uris = params["notifications"].get("resourceSubscriptions", [])
     if MODE == "listens-badly":
         return listen_badly(asked, uris)
+    if MODE == "never-listens":
+        return {"error": {"code": -32601, "message": "no such method"}}
+    if MODE == "one-stream":
+        return replace_stream(asked, uris)
     meta = {"io.modelcontextprotocol/subscriptionId": asked}
     told = {"notifications": {"resourceSubscriptions": uris} if uris else {}, "_meta": meta}
     send({"method": "notifications/subscriptions/acknowledged", "params": told})
@@ -41,6 +46,18 @@ def listen_badly(asked, uris):
     told = {"notifications": {"resourceSubscriptions": uris if listens != 3 else []}, "_meta": meta}
     send({"method": "notifications/subscriptions/acknowledged", "params": told})
     return {"_meta": meta} if uris and listens == 1 else None
+
+
+def replace_stream(asked, uris):
+    """Ends the stream before, begins the new one later; says nothing."""
+    global stream
+    if stream is not None:
+        send({"id": stream, "result": {"resultType": "complete", "_meta": {}}})
+        time.sleep(0.2)
+    stream = asked
+    meta = {"io.modelcontextprotocol/subscriptionId": asked}
+    told = {"notifications": {"resourceSubscriptions": uris}, "_meta": meta}
+    send({"method": "notifications/subscriptions/acknowledged", "params": told})
 
 
 def subscribe():

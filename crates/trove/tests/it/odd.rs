@@ -75,6 +75,28 @@ async fn what_changed_while_a_server_did_not_listen_is_told_once_it_does() {
 }
 
 #[tokio::test]
+async fn what_changed_between_two_streams_is_told() {
+    let (_folder, trove) = odd("one-stream").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    subscribe(&client).await.expect("it is watched");
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "odd://0");
+    client.ask("resources/subscribe", json!({ "uri": "odd://1" })).await.expect("it is watched");
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        told.push(client.hear(UPDATED).await["params"]["uri"].clone());
+    }
+    assert!(told.contains(&json!("odd://0")), "{told:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_never_reports_is_not_promised_for() {
+    let (_folder, trove) = odd("never-listens").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let error = subscribe(&client).await.expect_err("nobody would hear of it");
+    assert_eq!(error["code"], -32601, "{error}");
+}
+
+#[tokio::test]
 async fn nobody_is_told_that_something_is_watched_which_the_server_refuses() {
     let (folder, trove) = odd("refuses-slowly").await;
     let mut clients = Vec::new();

@@ -158,7 +158,11 @@ impl Reader<'_> {
 
     /// Why an entry is no server for us, and what to do about it.
     fn why_skipped(&self, layers: &Layers<'_>) -> Option<(&'static str, &'static str)> {
-        let flag = |key| layers.get(&[key]).and_then(Node::as_bool);
+        // Some write it in quotes.
+        let flag = |key| {
+            let node = layers.get(&[key])?;
+            node.as_bool().or_else(|| node.as_str()?.to_ascii_lowercase().parse().ok())
+        };
         if flag("enabled") == Some(false) || flag("disabled") == Some(true) {
             return Some(("it is disabled", "enable it in this file to have it"));
         }
@@ -222,7 +226,11 @@ impl Reader<'_> {
         // opencode writes the command and its arguments as one list.
         let mut words = match &command.value {
             Value::List(words) => self.texts(words),
-            _ => self.text(command).into_iter().collect(),
+            Value::Text(_) => self.text(command).into_iter().collect(),
+            _ => {
+                let message = format!("the command must be a string, found {}", command.kind());
+                return self.refuse(command.at, message, "write the program to start in quotes");
+            }
         };
         if words.first().is_none_or(|first| first.written().is_empty()) {
             return self.refuse(command.at, "the command is empty", "add the program to start");
@@ -311,7 +319,8 @@ impl Reader<'_> {
             return Duration::from_secs_f64(seconds.min(MAX_TIMEOUT.as_secs_f64()));
         }
         let hint = format!("{} s is used; write a number above zero", DEFAULT_TIMEOUT.as_secs());
-        self.problems.warning(node.at, "the timeout is not above zero", hint);
+        let what = if number.is_nan() { "no number" } else { "not above zero" };
+        self.problems.warning(node.at, format!("the timeout is {what}"), hint);
         DEFAULT_TIMEOUT
     }
 

@@ -217,6 +217,21 @@ async fn a_gateway_on_stdio_ends_with_its_client() {
 }
 
 #[tokio::test]
+async fn t13_what_a_server_started_goes_with_it_wherever_it_went() {
+    let trove = Trove::with(&[toy("runaway", "--scheme c --fault fork:setsid")]).await;
+    let client = trove.any_client().await;
+    let pid = pid_of(&client.text("c://pid").await);
+    let marked = Marked::with(pid);
+    assert!(marked.processes().len() > 1, "it started another");
+    kill_process(pid, Signal::KILL).expect("it runs");
+    marked.assert_gone().await;
+    until("another to serve", async || {
+        client.ask("resources/read", json!({ "uri": "c://pid" })).await.is_ok()
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn t33_a_child_gets_the_allow_list_and_what_its_entry_declares_and_nothing_else() {
     let one = whole("one", "").set("env = { DECLARED = \"yes\" }");
     let trove = Trove::with(&[one]).await;
@@ -242,12 +257,21 @@ fn families() -> [Toy; 3] {
 
 /// The processes that one gateway started, and those that they started.
 struct Marked {
+    /// How the variable begins by which they are known.
     variable: String,
 }
 
 impl Marked {
+    /// All of them; one was started under the scheme `a`.
     async fn by(trove: &Trove) -> Marked {
         let pid = pid_of(&trove.any_client().await.text("a://pid").await);
+        let one = Marked::with(pid);
+        let ours = one.variable.split('.').next().expect("a word");
+        Marked { variable: format!("{ours}.") }
+    }
+
+    /// One server and what it started.
+    fn with(pid: Pid) -> Marked {
         let environment = environment(pid.as_raw_nonzero().get());
         let mark = environment.into_iter().find(|one| one.starts_with("TROVE_CHILD_OF="));
         Marked { variable: mark.expect("a child carries the mark") }
@@ -256,7 +280,8 @@ impl Marked {
     fn processes(&self) -> Vec<i32> {
         let all = std::fs::read_dir("/proc").expect("there is a /proc");
         let pids = all.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        pids.filter(|pid| environment(*pid).contains(&self.variable)).collect()
+        let is_ours = |one: &String| one.starts_with(&self.variable);
+        pids.filter(|pid| environment(*pid).iter().any(is_ours)).collect()
     }
 
     async fn assert_gone(&self) {

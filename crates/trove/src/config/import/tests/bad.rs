@@ -53,6 +53,33 @@ fn a_bad_entry_does_not_cost_the_others() {
 }
 
 #[test]
+fn what_has_another_type_than_it_should_is_told_or_understood() {
+    check(
+        "m.json",
+        r#"
+        {"mcpServers": {
+          "number": {"command": 5},
+          "truth": {"command": true},
+          "quoted": {"command": "x", "disabled": "true"},
+          "soon": {"command": "x", "timeout": "soon"}
+        }}
+        "#,
+        "
+        an MCP client
+        soon: x (30000 ms)
+        m.json:2:25: error: the command must be a string, found a whole number
+          hint: write the program to start in quotes
+        m.json:3:24: error: the command must be a string, found true or false
+          hint: write the program to start in quotes
+        m.json:4:3: note: `quoted` is left out: it is disabled
+          hint: enable it in this file to have it
+        m.json:5:39: warning: the timeout is no number
+          hint: 30 s is used; write a number above zero
+        ",
+    );
+}
+
+#[test]
 fn names_become_ids_and_two_must_not_become_one() {
     check(
         "m.json",
