@@ -229,7 +229,8 @@ fn local_name(uri: &PublicUri, source: &SourceId) -> String {
 
 /// The Source failed, and nothing better can be said of it.
 pub(super) fn failed(uri: &PublicUri, source: &SourceId, error: &SourceError) -> Failure {
-    let retryable = matches!(meaning::of(error), Meaning::Failed { is_retryable: true });
+    let meaning = meaning::of_read(error, Some(&local_name(uri, source)));
+    let retryable = meaning == Meaning::Failed { is_retryable: true };
     let name = shown(uri.as_str());
     Failure::new(
         Class::ResourceExecutionError,
