@@ -6,7 +6,8 @@ use std::process::Command;
 use anyhow::{Context as _, ensure};
 
 use super::lab::{Door, Lab, Target, Upstream};
-use super::report::{Section, Table, figure};
+use super::reads::joined;
+use super::report::{Promise, Section, Table, figure};
 use super::samples::Samples;
 
 const DIRECT_STDIO: &str = "direct, stdio";
@@ -51,12 +52,49 @@ pub(super) fn measure(lab: &Lab, harness: &Path) -> anyhow::Result<Section> {
     }
     Ok(Section {
         title: "Reads of 1 KiB, outside harness",
-        promises: Vec::new(),
-        method: "The first table again, by a load client and an upstream written apart from this repository \
-                 (`--harness`)."
-            .to_owned(),
+        promises: promises(&samples)?,
+        method: format!(
+            "The first table again, by a load client and an upstream written apart from this repository \
+             (`--harness`), {} rounds of {} s; medians.",
+            lab.rounds, lab.seconds
+        ),
         table,
     })
+}
+
+fn promises(samples: &Samples) -> anyhow::Result<Vec<Promise>> {
+    let each = |of: &dyn Fn(&str) -> anyhow::Result<f64>| {
+        ["1", "16", "64"].into_iter().map(of).collect::<anyhow::Result<Vec<f64>>>()
+    };
+    let ratios = each(&|c| samples.ratio(&key(TROVE, c), &key(DIRECT_HTTP, c), "rps"))?;
+    let cpu = each(&|c| samples.median(&key(TROVE, c), "cpu_ms_per_req"))?;
+    let added = samples.added(&key(TROVE, "1"), &key(DIRECT_HTTP, "1"), "p50_ms")? * 1e3;
+    let promise = |what: &str, target: &str, measured, is_met| Promise {
+        what: format!("outside harness, {TROVE}: {what}"),
+        target: target.to_owned(),
+        measured,
+        is_met,
+    };
+    Ok(vec![
+        promise(
+            "1 KiB reads × direct, HTTP, c = 1 / 16 / 64",
+            "≥ 0.80",
+            joined(&ratios),
+            ratios.iter().all(|&ratio| ratio >= 0.80),
+        ),
+        promise(
+            "CPU per read, c = 1 / 16 / 64",
+            "≤ 0.06 ms",
+            joined(&cpu),
+            cpu.iter().all(|&cpu| cpu <= 0.06),
+        ),
+        promise(
+            "p50 added to direct, HTTP, c = 1",
+            "≤ 60 µs",
+            format!("{added:.0} µs"),
+            added <= 60.0,
+        ),
+    ])
 }
 
 fn key(target: &str, c: &str) -> String {

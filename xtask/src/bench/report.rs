@@ -145,10 +145,12 @@ pub(super) fn renew(
     Ok(())
 }
 
-/// A document with another section in the place of the one of its title, and its promises;
-/// nothing where one of them is not there.
+/// A document with another section in the place of the one of its title, and its promises, or
+/// behind all others; nothing where there is no place for one of them.
 fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
-    let (before, rest) = document.split_once(&format!("\n## {}\n", section.title))?;
+    let Some((before, rest)) = document.split_once(&format!("\n## {}\n", section.title)) else {
+        return extended(document, section, when);
+    };
     let after = rest.find("\n## ").map_or("", |end| &rest[end + 1..]);
     let mut before = before.to_owned();
     for promise in &section.promises {
@@ -160,6 +162,18 @@ fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     let parts = [section.title, &method, &section.table.render()];
     let gap = if after.is_empty() { "" } else { "\n" };
     Some(format!("{before}\n## {}{gap}{after}", parts.join("\n\n")))
+}
+
+/// A document with one section more.
+fn extended(document: &str, section: &Section, when: &str) -> Option<String> {
+    let promises = document.find("\n## Promises\n")?;
+    let end = promises + document[promises..].find("|\n\n## ")? + 2;
+    let (before, after) = document.split_at(end);
+    let rows: String =
+        section.promises.iter().map(|promise| format!("{}\n", promise.row())).collect();
+    let method = format!("{when} {}", section.method);
+    let parts = [section.title, &method, &section.table.render()];
+    Some(format!("{before}{rows}{after}\n## {}", parts.join("\n\n")))
 }
 
 fn render(
@@ -249,6 +263,12 @@ mod tests {
         let last = document.split("\n## Z").next().unwrap();
         assert!(renewed(last, &section("2"), "Again.").unwrap().ends_with("| 2 |\n"));
         assert_eq!(renewed("# P\n", &section("2"), "Again."), None);
+        let without = "# P\n\n## Promises\n\n| b | 1 | 1 | met |\n\n## A\n\na\n";
+        assert_eq!(
+            renewed(without, &section("2"), "Again.").unwrap(),
+            "# P\n\n## Promises\n\n| b | 1 | 1 | met |\n| a page | ≤ 3 | 2 | met |\n\n## A\n\na\n\n\
+             ## Page\n\nAgain. By hand.\n\n| ms |\n| --- |\n| 2 |\n"
+        );
     }
 
     #[test]

@@ -13,6 +13,8 @@ const MAX_SAID: usize = 400;
 /// How a sentence begins that says that something is missing.
 const DENIALS: [&str; 6] =
     ["no ", "not found", "unknown ", "could not ", "cannot ", "there is no "];
+/// How it goes on behind the kind of thing that is missing.
+const LACKS: [&str; 2] = [" not found: ", " does not exist: "];
 /// The shortest value without quotes by which such a text is known to speak of what was asked for.
 const LEAST_VALUE: usize = 2;
 
@@ -55,7 +57,15 @@ fn names(said: &str, value: &str) -> bool {
     let quoted = |quote: char| said.contains(&format!("{quote}{value}{quote}"));
     let lower = said.to_ascii_lowercase();
     let lower = lower.strip_prefix("error: ").unwrap_or(&lower);
-    let is_missing = || DENIALS.iter().any(|words| lower.starts_with(words));
+    // `note not found: 5`, and nothing longer before it: a log has many words.
+    let is_named_kind = || {
+        let kind = LACKS.iter().find_map(|words| lower.split_once(words)).map(|(kind, _)| kind);
+        kind.is_some_and(|kind| {
+            let is_word = |word: &str| word.chars().all(char::is_alphabetic);
+            kind.split_whitespace().count() <= 2 && kind.split_whitespace().all(is_word)
+        })
+    };
+    let is_missing = || DENIALS.iter().any(|words| lower.starts_with(words)) || is_named_kind();
     let is_last = || said.trim_end_matches('.').ends_with(&format!(" {value}"));
     !value.is_empty() && ['\'', '"', '`'].into_iter().any(quoted)
         || value.len() >= LEAST_VALUE && is_missing() && is_last()
@@ -72,6 +82,9 @@ mod tests {
             ("Error: Note \"5\" not found", "5", true),
             ("No matching content found for docs.", "docs", true),
             ("Not found: docs", "docs", true),
+            ("Category not found: docs", "docs", true),
+            ("Error: User does not exist: bob", "bob", true),
+            ("the file of users was not found: bob", "bob", false),
             ("2026-11-19 ERROR dependency does not exist: auth", "auth", false),
             ("The lost ark was not found", "found", false),
             ("404 not found is a common error", "error", false),

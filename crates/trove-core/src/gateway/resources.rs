@@ -316,7 +316,7 @@ impl Gateway {
         if self.has_secrets(caller, &snapshot, &route) {
             // Many a server promises to report on any name, and so would tell an absent one
             // from a hidden one.
-            let _place = self.watches.reads.acquire().await;
+            let _place = self.watches.place(route.source.id()).await;
             self.read_admitted(caller, uri, Ask::default()).await?;
         }
         let held = self.hold((route.source.id().clone(), route.local.clone()))?;

@@ -2,10 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::{AskError, Gateway, resources::Watched};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
 /// The most resources watched at once, unless configured.
 pub const MAX_WATCHES: usize = 10_000;
 
-/// How many resources are read at once to tell whether they may be watched.
+/// How many resources of one Source are read at once to tell whether they may be watched.
 const MAX_READS: usize = 16;
 
 /// What a caller may be told of a watched resource.
@@ -90,13 +90,24 @@ pub(super) struct Watches {
     limit: usize,
     counts: Mutex<HashMap<Watched, u32>>,
     /// Places for reads that tell whether something may be watched.
-    pub(super) reads: Semaphore,
+    reads: Mutex<HashMap<SourceId, Arc<Semaphore>>>,
 }
 
 impl Watches {
     /// None yet, and never more than `limit`.
     pub(super) fn within(limit: usize) -> Watches {
-        Watches { limit, counts: Mutex::default(), reads: Semaphore::new(MAX_READS) }
+        Watches { limit, counts: Mutex::default(), reads: Mutex::default() }
+    }
+
+    /// A place for one read of a Source.
+    pub(super) async fn place(&self, source: &SourceId) -> Option<OwnedSemaphorePermit> {
+        let places = {
+            let mut all = self.reads.lock().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, places| Arc::strong_count(places) > 1);
+            let places = all.entry(source.clone());
+            places.or_insert_with(|| Arc::new(Semaphore::new(MAX_READS))).clone()
+        };
+        places.acquire_owned().await.ok()
     }
 
     /// Counts one more watcher.

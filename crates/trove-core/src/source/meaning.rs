@@ -232,7 +232,7 @@ fn place_of(text: &str, uri: &str) -> Option<Range<usize>> {
         let (before, after) = (&text[..*at], &text[at + last.len()..]);
         let is_part = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
         let begins = !before.ends_with(is_part) && !before.ends_with('.');
-        let is_file = before.ends_with(['/', '\'', '"', '`']);
+        let is_file = before.ends_with(['/', '\\', '\'', '"', '`']);
         let mut following = after.chars();
         begins
             && match (following.next(), following.next()) {
@@ -436,6 +436,7 @@ mod tests {
             ("notes://5", "error 5: library libfoo.so.5 not found", false),
             ("notes://5", "Internal error at line 5: module 'x' does not exist", false),
             ("notes://5", "Note '5' not found", true),
+            ("docs://guide", r"[Errno 2] No such file or directory: 'C:\srv\guide.md'", true),
             (
                 "docs://t/home",
                 "ENOENT: no such file or directory, open '/home/app/config.json'",

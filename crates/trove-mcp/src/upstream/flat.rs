@@ -12,6 +12,9 @@ use trove_core::{json::Json, resource::Named};
 const MAX_DEPTH: usize = 64;
 /// How long a schema may be when its references are written out; a longer one stays as it is.
 const MAX_BYTES: usize = 1024 * 1024;
+/// The same of one that would be longer, or comes after many others.
+const LEAST_DEPTH: usize = 5;
+const LEAST_BYTES: usize = 64 * 1024;
 
 /// The members that combine schemas.
 const ANY: [&str; 2] = ["anyOf", "oneOf"];
@@ -52,10 +55,14 @@ pub(super) async fn flatten(tools: &mut [Named]) {
 fn flat(entry: &Json, all: &mut usize) -> Option<Json> {
     let mut object = entry.object()?;
     let schema: Value = serde_json::from_str(object.get("inputSchema")?).ok()?;
-    let most = MAX_BYTES.min(*all);
-    let mut flattening = Flattening { root: &schema, left: most, within: Vec::new() };
-    let flat = flattening.of(&schema, 0);
-    *all -= most - flattening.left;
+    // One that grows too long is cut where references stand in references.
+    let attempts = [(MAX_BYTES.min(*all), MAX_DEPTH), (LEAST_BYTES, LEAST_DEPTH)];
+    let flat = attempts.into_iter().find_map(|(left, deepest)| {
+        let mut flattening = Flattening { root: &schema, left, deepest, within: Vec::new() };
+        let flat = flattening.of(&schema, 0);
+        *all = all.saturating_sub(left - flattening.left);
+        flat
+    });
     let Value::Object(mut flat) = flat? else { return None };
     flat.insert("type".to_owned(), json!("object"));
     let flat = Value::Object(flat);
@@ -70,6 +77,7 @@ struct Flattening<'a> {
     root: &'a Value,
     /// How many bytes may still be written.
     left: usize,
+    deepest: usize,
     /// The references that are being written out.
     within: Vec<&'a str>,
 }
@@ -79,7 +87,7 @@ impl<'a> Flattening<'a> {
     fn of(&mut self, schema: &'a Value, depth: usize) -> Option<Value> {
         let Value::Object(all) = schema else { return Some(json!({})) };
         self.pay(2)?;
-        if depth > MAX_DEPTH {
+        if depth > self.deepest {
             return Some(json!({}));
         }
         let mut out = Map::new();
@@ -339,7 +347,13 @@ mod tests {
         } });
         let mut all = MAX_BYTES_OF_ALL;
         assert!(super::flat(&Json::of(&long), &mut all).is_none());
-        assert_eq!(all, MAX_BYTES_OF_ALL - MAX_BYTES);
+        assert_eq!(all, MAX_BYTES_OF_ALL - MAX_BYTES - LEAST_BYTES);
+        let pairs: Map<String, Value> = (0..10)
+            .map(|n| (format!("t{n}"), json!({ "properties": (0..10).map(|m| (format!("p{m}"), json!({ "$ref": format!("#/$defs/t{m}") }))).collect::<Map<_, _>>() })))
+            .collect();
+        let pairs = json!({ "name": "t", "inputSchema": { "$defs": pairs, "properties": { "a": { "$ref": "#/$defs/t0" } } } });
+        let cut = super::flat(&Json::of(&pairs), &mut 0).expect("it is cut");
+        assert!(!cut.as_str().contains("$ref"));
         let parts: Vec<Value> =
             (0..5_000).map(|n| json!({ "required": [n.to_string()] })).collect();
         let parts = json!({ "name": "t", "inputSchema": { "allOf": parts } });

@@ -198,7 +198,8 @@ impl Posts {
                 self.mux.fail(id, self.pass.refused());
                 self.mux.close();
             }
-            Some(_) | None if is_greeting => self.mux.close(),
+            Some(Ok(response)) if is_greeting && is_lost(response.status()) => self.mux.close(),
+            Some(Err(_)) if is_greeting => self.mux.close(),
             Some(Ok(response)) => {
                 let text = "the server refused the request".to_owned();
                 self.mux.fail(id, LinkError::Status(response.status().as_u16(), text));
@@ -231,6 +232,11 @@ fn is_end(status: StatusCode) -> bool {
             | StatusCode::BAD_GATEWAY
             | StatusCode::SERVICE_UNAVAILABLE
     )
+}
+
+/// Whether a status leaves open whether a message was taken. Who refuses what has no id may serve.
+fn is_lost(status: StatusCode) -> bool {
+    status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
 }
 
 #[cfg(test)]

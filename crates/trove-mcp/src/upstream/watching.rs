@@ -187,7 +187,7 @@ impl Watching {
     /// One stream for everything; a new one replaces it when the set changes, and the
     /// old one ends only once the new one is acknowledged, so that nothing falls between.
     async fn listen(&mut self, had: BTreeSet<LocalUri>) {
-        let mut current: Option<JoinSet<Ended>> = None;
+        let mut current = Current::default();
         let mut unheard = Unheard { missed: had, ..Unheard::default() };
         let (mut ended_early, mut in_vain) = (0, 0);
         loop {
@@ -196,7 +196,18 @@ impl Watching {
                 let wanted = self.wanted.borrow_and_update();
                 (wanted.uris(), wanted.revision)
             };
-            let (fresh, opening) = self.open(&wanted).await;
+            let (mut fresh, mut opening) = self.open(&wanted).await;
+            // Some servers keep one stream at a time, or have no place for another.
+            let needs_its_place = match &opening {
+                Opening::Open { .. } => false,
+                Opening::Refused(_) => true,
+                Opening::Failed => in_vain > 0,
+            };
+            if needs_its_place && let Some(mut old) = current.streams.take() {
+                old.shutdown().await;
+                unheard.note_gap(&wanted);
+                (fresh, opening) = self.open(&wanted).await;
+            }
             let opened = matches!(opening, Opening::Open { .. });
             let refused = opening.refused(&wanted);
             let left_out: BTreeSet<LocalUri> = refused.keys().cloned().collect();
@@ -209,23 +220,21 @@ impl Watching {
                 false => Instant::now() + backoff::delay(in_vain),
             });
             if opened {
-                if current.replace(fresh).is_some_and(|mut old| old.try_join_next().is_some()) {
-                    // It ended while this one was being opened.
-                    unheard.missed.extend(wanted.iter().cloned());
-                    unheard.is_all = true;
+                if current.replace(fresh) {
+                    unheard.note_gap(&wanted);
                 }
                 self.make_up_for(unheard.heard(&wanted, left_out)).await;
             } else {
                 unheard.missed.extend(wanted.iter().cloned());
             }
+            unheard.missed.retain(|uri| wanted.contains(uri));
             tokio::select! {
                 differs = self.differs_from(&wanted, is_whole) => if !differs { return },
                 () = sleep_until(again), if again.is_some() => {}
-                () = end_of(&mut current) => {
+                () = current.end() => {
                     let was_stable = began.elapsed() >= STABLE_AFTER;
                     ended_early = if was_stable { 1 } else { ended_early + 1 };
-                    unheard.missed.extend(wanted);
-                    unheard.is_all = true;
+                    unheard.note_gap(&wanted);
                     // Whoever begins to watch now does not wait for that.
                     tokio::select! {
                         () = tokio::time::sleep(backoff::delay(ended_early)) => {}
@@ -405,6 +414,12 @@ struct Unheard {
 }
 
 impl Unheard {
+    /// Nothing could be heard for a while, while this was watched.
+    fn note_gap(&mut self, watched: &BTreeSet<LocalUri>) {
+        self.missed.extend(watched.iter().cloned());
+        self.is_all = true;
+    }
+
     /// What is to be made up for once a stream is open that leaves this out.
     fn heard(&mut self, wanted: &BTreeSet<LocalUri>, left_out: BTreeSet<LocalUri>) -> Unheard {
         let refused = std::mem::replace(&mut self.refused, left_out);
@@ -429,13 +444,26 @@ async fn acknowledgement(
     }
 }
 
-/// Waits for the end of a stream, after which there is none.
-async fn end_of(stream: &mut Option<JoinSet<Ended>>) {
-    match stream {
-        Some(streams) => drop(streams.join_next().await),
-        None => std::future::pending().await,
+/// The stream on which the server reports now, if there is one.
+#[derive(Default)]
+struct Current {
+    streams: Option<JoinSet<Ended>>,
+}
+
+impl Current {
+    /// Puts another in its place; true if it had ended by then.
+    fn replace(&mut self, fresh: JoinSet<Ended>) -> bool {
+        self.streams.replace(fresh).is_some_and(|mut old| old.try_join_next().is_some())
     }
-    *stream = None;
+
+    /// Waits for its end, after which there is none.
+    async fn end(&mut self) {
+        match &mut self.streams {
+            Some(streams) => drop(streams.join_next().await),
+            None => std::future::pending().await,
+        }
+        self.streams = None;
+    }
 }
 
 /// The stream's filter: all lists, and the watched resources.

@@ -4,7 +4,7 @@ import sys
 import time
 
 MODE, LOG = sys.argv[1], open(sys.argv[2], "a")
-MODERN = MODE in ("ends-listening", "listens-badly", "one-stream", "never-listens")
+MODERN = MODE in ("ends-listening", "listens-badly", "one-stream", "one-place", "never-listens")
 PAGES = 4 if MODE == "counts-pages" else 2
 CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
 MUTE = MODE == "comes-late-and-mute"
@@ -26,7 +26,9 @@ def listen(asked, params):
         return listen_badly(asked, uris)
     if MODE == "never-listens":
         return {"error": {"code": -32601, "message": "no such method"}}
-    if MODE == "one-stream":
+    if MODE == "one-place" and stream is not None:
+        return {"error": {"code": -32000, "message": "one at a time"}}
+    if MODE in ("one-stream", "one-place"):
         return replace_stream(asked, uris)
     meta = {"io.modelcontextprotocol/subscriptionId": asked}
     told = {"notifications": {"resourceSubscriptions": uris} if uris else {}, "_meta": meta}
@@ -113,6 +115,8 @@ for line in sys.stdin:
     asked, method, params = message.get("id"), message.get("method"), message.get("params") or {}
     LOG.write(f"{method} {json.dumps(params)}\n")
     LOG.flush()
+    if method == "notifications/cancelled" and params.get("requestId") == stream:
+        stream = None
     if asked is None or MODE == "leaves-one-unanswered" and params.get("uri") == "odd://0":
         continue
     if method == "resources/subscribe":

@@ -89,6 +89,15 @@ async fn what_changed_between_two_streams_is_told() {
 }
 
 #[tokio::test]
+async fn a_server_with_one_place_for_a_stream_reports_on_what_is_watched_later() {
+    let (folder, trove) = odd("one-place").await;
+    until("a stream", async || asked(&folder, "subscriptions/listen") >= 1).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    subscribe(&client).await.expect("it is watched");
+    assert_eq!(client.hear(UPDATED).await["params"]["uri"], "odd://0");
+}
+
+#[tokio::test]
 async fn a_server_that_never_reports_is_not_promised_for() {
     let (_folder, trove) = odd("never-listens").await;
     let client = trove.client(Kind::HTTP_LEGACY).await;
