@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::steps;
 
-/// How long each target runs in `cargo xtask ci --fuzz`.
+/// How long each target runs in `cargo xtask test --fuzz`.
 const CI_SECONDS: u32 = 60;
 
 #[derive(Debug, Args)]

@@ -19,6 +19,7 @@ mod page;
 mod peers;
 mod repack;
 mod soak;
+mod spelling;
 mod steps;
 mod system;
 mod tasks;
@@ -40,9 +41,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Chore {
     /// Set everything up, then run every check and every test
+    #[command(alias = "ci")]
     Test(test::Options),
-    /// Everything a change must pass: tidy, generated files, documentation, tests
-    Ci(test::Options),
     /// Check the rules of the source tree that no compiler checks
     Tidy,
     /// Write the files that are made from the program itself
@@ -81,7 +81,6 @@ fn main() -> ExitCode {
 fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Test(options) => test::test(&options),
-        Chore::Ci(options) => test::ci(&options),
         Chore::Tidy => tidy::tidy(),
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use crate::{fuzz, generate, peers, steps, tidy};
+use crate::{fuzz, generate, peers, spelling, steps, tidy};
 
 /// Part of the name of every test that needs the peers installed on request only.
 const OPTIONAL_PEERS: &str = "with_all_peers";
@@ -27,23 +27,35 @@ pub(crate) struct Options {
 pub(crate) fn test(options: &Options) -> anyhow::Result<()> {
     let environment = peers::install(&options.peers)?;
     if options.filter.is_none() {
-        steps::run("format", &mut steps::cargo(&["fmt", "--all", "--check"]))?;
-        let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
-        steps::run("clippy", &mut steps::cargo(&clippy))?;
+        check_sources(&environment)?;
     }
     // The tests start programs of other packages in this workspace, which a test run
     // alone would not build.
     steps::run("build", &mut steps::cargo(&["build", "--workspace", "--all-targets"]))?;
-    run_tests(options, &environment)
+    if options.filter.is_none() {
+        check_documents()?;
+    }
+    run_tests(options, &environment)?;
+    if options.fuzz { fuzz::fuzz(&fuzz::Options::default()) } else { Ok(()) }
 }
 
-pub(crate) fn ci(options: &Options) -> anyhow::Result<()> {
+/// Checks that need no program of ours.
+fn check_sources(environment: &Path) -> anyhow::Result<()> {
+    steps::run("format", &mut steps::cargo(&["fmt", "--all", "--check"]))?;
     tidy::tidy()?;
-    test(options)?;
+    spelling::check(environment)?;
+    let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+    steps::run("clippy", &mut steps::cargo(&clippy))
+}
+
+/// Checks that the documentation builds, and that generated files are fresh.
+fn check_documents() -> anyhow::Result<()> {
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
     steps::run("documentation", steps::cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
-    generate::generate(&generate::Options { check: true })?;
-    if options.fuzz { fuzz::fuzz(&fuzz::Options::default()) } else { Ok(()) }
+    // The examples in the documentation come before the tests, so that the count of the
+    // tests stands last. Neither runner covers them when it is given targets.
+    steps::run("doctests", &mut steps::cargo(&["test", "--workspace", "--doc"]))?;
+    generate::generate(&generate::Options { check: true })
 }
 
 fn run_tests(options: &Options, environment: &Path) -> anyhow::Result<()> {
@@ -55,11 +67,6 @@ fn run_tests(options: &Options, environment: &Path) -> anyhow::Result<()> {
     if !options.peers.all_peers {
         // Left to the runner, which counts what it skips.
         tests.args(["--", "--skip", OPTIONAL_PEERS]);
-    }
-    if options.filter.is_none() {
-        // Neither runner covers the examples in the documentation when given targets.
-        // They come first, so that the count of the tests stands last.
-        steps::run("doctests", &mut steps::cargo(&["test", "--workspace", "--doc"]))?;
     }
     steps::run("tests", &mut tests)
 }

@@ -30,6 +30,7 @@ pub(crate) fn tidy() -> anyhow::Result<()> {
         layers::check(file, &mut breaches);
         manifests::check(file, &mut breaches);
     }
+    manifests::check_use(&files, &mut breaches);
     documents::check(&files, &mut breaches);
     for breach in &breaches {
         eprintln!("{breach}");

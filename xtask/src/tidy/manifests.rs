@@ -1,4 +1,5 @@
-//! Rules for manifests: which package may depend on what, and how much in all.
+//! Rules for manifests: which package may depend on what, how much in all, and nothing
+//! that no source of the package names.
 
 use super::tree::TextFile;
 
@@ -35,6 +36,33 @@ pub(super) fn check(file: &TextFile, breaches: &mut Vec<String>) {
     }
 }
 
+/// Reports each dependency that no Rust file beside its manifest names.
+pub(super) fn check_use(files: &[TextFile], breaches: &mut Vec<String>) {
+    for manifest in files.iter().filter(|file| file.path.ends_with("/Cargo.toml")) {
+        let folder = manifest.path.trim_end_matches("Cargo.toml");
+        for dependency in dependencies(&manifest.text) {
+            let name = dependency.replace('-', "_");
+            let is_used = files
+                .iter()
+                .filter(|file| file.path.starts_with(folder) && file.path.ends_with(".rs"))
+                .any(|file| names_crate(&file.text, &name));
+            if !is_used {
+                breaches.push(format!("{}: {dependency} is used nowhere", manifest.path));
+            }
+        }
+    }
+}
+
+/// Whether a source names a crate: `name::…`, `use name as …`, `use name;`.
+fn names_crate(source: &str, name: &str) -> bool {
+    source.match_indices(name).any(|(at, _)| {
+        let before = source[..at].chars().next_back();
+        let is_whole = !before.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+        let after = &source[at + name.len()..];
+        is_whole && (after.starts_with("::") || after.starts_with(" as ") || after.starts_with(';'))
+    })
+}
+
 /// The names a manifest depends on, in any of its dependency tables.
 fn dependencies(manifest: &str) -> Vec<&str> {
     let mut names = Vec::new();
@@ -58,6 +86,19 @@ fn dependencies(manifest: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_dependency_that_no_source_names_is_reported() {
+        let file = |path: &str, text: &str| TextFile { path: path.into(), text: text.into() };
+        let files = [
+            file("a/Cargo.toml", "[dependencies]\nb-c = \"1\"\nd = \"1\"\n"),
+            file("a/src/lib.rs", "use b_c::E;\nlet and::d = 1;\n"),
+            file("other/src/lib.rs", "use d::F;\n"),
+        ];
+        let mut breaches = Vec::new();
+        check_use(&files, &mut breaches);
+        assert_eq!(breaches, ["a/Cargo.toml: d is used nowhere"]);
+    }
 
     #[test]
     fn a_dependency_is_found_however_it_is_written() {
