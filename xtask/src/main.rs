@@ -15,6 +15,7 @@ mod dist;
 mod faults;
 mod fuzz;
 mod generate;
+mod house;
 mod page;
 mod peers;
 mod repack;
@@ -45,6 +46,8 @@ enum Chore {
     Test(test::Options),
     /// Check the rules of the source tree that no compiler checks
     Tidy,
+    /// Report how light and how plain the shipped code is
+    House,
     /// Write the files that are made from the program itself
     Generate(generate::Options),
     /// Measure the program and write the figures to docs/performance.md
@@ -82,6 +85,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Test(options) => test::test(&options),
         Chore::Tidy => tidy::tidy(),
+        Chore::House => house::report(),
         Chore::Generate(options) => generate::generate(&options),
         Chore::Bench(options) => bench::bench(&options),
         Chore::MeasurePage(options) => page::measure(&options),

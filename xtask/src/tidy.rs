@@ -9,9 +9,18 @@ mod manifests;
 mod sources;
 mod tree;
 
+use std::path::Path;
+
 use anyhow::bail;
 
 use crate::steps;
+
+/// Every Rust source below a folder.
+pub(crate) fn rust_files(root: &Path) -> anyhow::Result<Vec<tree::TextFile>> {
+    let mut files = tree::text_files(root)?;
+    files.retain(|file| file.path.ends_with(".rs"));
+    Ok(files)
+}
 
 /// The text of every Rust source of ours.
 pub(crate) fn sources_of_crates() -> anyhow::Result<Vec<String>> {

@@ -9,9 +9,9 @@ use anyhow::Context as _;
 const SKIPPED_FOLDERS: [&str; 5] = ["target", ".git", ".cache", "node_modules", "__pycache__"];
 
 /// A file and its text; the path is relative to the root, with forward slashes.
-pub(super) struct TextFile {
-    pub(super) path: String,
-    pub(super) text: String,
+pub(crate) struct TextFile {
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
 pub(super) fn text_files(root: &Path) -> anyhow::Result<Vec<TextFile>> {
