@@ -27,7 +27,6 @@ figure img{max-width:100%;max-height:85vh;background:repeating-conic-gradient(va
 .prose ul,.prose ol{padding-left:1.5em;margin:.6em 0}
 .prose li{margin:.2em 0}
 .prose li p{margin:.2em 0}
-.prose li.task{list-style:none;margin-left:-1.3em}
 .prose pre{background:var(--tint);border:1px solid var(--line);border-radius:6px;padding:12px 14px;margin:1em 0;white-space:pre;overflow-x:auto}
 .prose :not(pre)>code{background:var(--tint);border:1px solid var(--line);border-radius:4px;padding:.1em .35em;font-size:.87em}
 .prose blockquote{margin:1em 0;padding:.1em 1.1em;border-left:3px solid var(--accent);color:var(--soft)}
