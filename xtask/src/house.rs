@@ -4,6 +4,7 @@
 //! several decisions into one chain of closures.
 
 mod comments;
+mod cycles;
 mod functions;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,7 @@ pub(crate) fn report() -> anyhow::Result<()> {
     let mut lines = 0;
     let mut density = functions::Density::default();
     let mut comments = comments::Comments::default();
+    let mut crates: BTreeMap<String, cycles::Crate> = BTreeMap::new();
     for file in tidy::rust_files(&steps::root())? {
         if !is_shipped(&file.path) {
             continue;
@@ -29,6 +31,9 @@ pub(crate) fn report() -> anyhow::Result<()> {
         lines += shipped.lines().count();
         comments.add(shipped);
         density.add(&parsed);
+        if let Some((package, file)) = file.path.split_once("/src/") {
+            crates.entry(package.to_owned()).or_default().add(file, &parsed);
+        }
     }
     let kilolines = lines as f64 / 1000.0;
     row("shipped lines", lines);
@@ -48,6 +53,12 @@ pub(crate) fn report() -> anyhow::Result<()> {
     row("comments that open with What", comments.what);
     row("doc comments that open with The same", comments.the_same);
     row("comments with an example", comments.examples);
+    println!();
+    for (package, tree) in &crates {
+        for circle in tree.circles() {
+            println!("{package}: {} files in a circle: {}", circle.len(), circle.join(", "));
+        }
+    }
     Ok(())
 }
 

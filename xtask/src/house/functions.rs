@@ -145,7 +145,7 @@ fn is_bool(pattern: &syn::Pat) -> bool {
     matches!(pattern, syn::Pat::Lit(syn::ExprLit { lit: syn::Lit::Bool(_), .. }))
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+pub(super) fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let text = attribute.to_token_stream().to_string();
         text.contains("cfg (test)") || text == "# [test]"
