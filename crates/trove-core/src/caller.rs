@@ -7,7 +7,7 @@ use std::sync::{
 
 use crate::project::ProjectName;
 
-/// The scope of whoever has no name.
+/// The scope of a caller without a name.
 static LOCAL_USER: LazyLock<Arc<str>> = LazyLock::new(|| Arc::from("the local user"));
 
 /// Who asks, with which client.
@@ -17,9 +17,9 @@ pub struct Caller {
     pub door: Door,
     /// In which way it was asked.
     pub via: Via,
-    /// What the client calls itself, if it said.
+    /// The client's own name, e.g. `claude-code`; `None` if it gave none.
     pub client: Option<Arc<str>>,
-    /// Who the door found the caller to be; nothing for the local user and for nobody.
+    /// The name that the door established; `None` for the local user and for an anonymous caller.
     pub principal: Option<Arc<str>>,
     /// The project the caller works on, where that is known.
     pub project: Option<ProjectName>,
@@ -54,12 +54,12 @@ impl Caller {
 }
 
 impl Caller {
-    /// Whose answers are kept for whom: callers of the same scope may see what was
-    /// fetched for one of them.
+    /// The scope in which answers are kept. Callers of one scope may see answers that were
+    /// fetched for another of them.
     pub fn scope(&self) -> Arc<str> {
         match &self.principal {
             Some(principal) => Arc::clone(principal),
-            // Without names there is one user: whoever holds the token, or the machine.
+            // Without names there is one user: the holder of the token, or of the machine.
             None => Arc::clone(&LOCAL_USER),
         }
     }
@@ -89,7 +89,7 @@ impl Trail {
     }
 }
 
-/// Who asks is the same, whatever has been written down of it.
+/// Two callers are equal however much was written down of either.
 impl PartialEq for Trail {
     fn eq(&self, _: &Trail) -> bool {
         true
@@ -141,7 +141,7 @@ pub enum Door {
 }
 
 impl Door {
-    /// Whether whoever comes through it started the program.
+    /// Whether the user on the other side started the program, as on stdio.
     pub fn is_local(self) -> bool {
         match self {
             Door::Stdio | Door::CommandLine => true,
@@ -159,7 +159,7 @@ impl Door {
     }
 }
 
-/// What a caller is allowed to be. Cloning it copies a pointer.
+/// The roles of a caller. Cloning them copies a pointer.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Roles(Option<Arc<[String]>>);
 

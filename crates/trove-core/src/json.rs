@@ -29,7 +29,7 @@ use crate::scan::{Literal, LongValues, Scanner};
 #[derive(Clone)]
 pub struct Json {
     text: ByteString,
-    /// What is known of it, so that nobody walks over its long parts again.
+    /// The long values in it, so that no reader walks over them again.
     long: Option<Arc<LongValues>>,
 }
 

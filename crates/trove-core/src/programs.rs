@@ -1,7 +1,7 @@
-//! The seam to whatever runs small programs: what it is given, and what comes back.
+//! The seam to the part that runs small programs: its input, and its answers.
 //!
-//! Whoever implements [`Programs`] keeps every program in a box of its own. The only way
-//! out of the box are the calls in [`FUNCTIONS`], which a [`Host`] answers.
+//! An implementation of [`Programs`] keeps every program in a box of its own. The only way out of
+//! the box are the calls in [`FUNCTIONS`], which a [`Host`] answers.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub trait Programs: Send + Sync {
         host: &'a dyn Host,
     ) -> BoxFuture<'a, Result<Ran, Fault>>;
 
-    /// What is enforced.
+    /// The rules that are enforced.
     fn rules(&self) -> Rules;
 
     /// Whether programs are expected, so that one can begin at once.
@@ -59,16 +59,16 @@ pub trait Host: Send + Sync {
     ) -> BoxFuture<'a, Result<Answer, Raised>>;
 }
 
-/// What a call gives, and how many bytes were read for it.
+/// The answer to a call, and how many bytes were read for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// What it gives.
+    /// The answer.
     pub given: Given,
-    /// What was read, which may be more.
+    /// The bytes that were read; the answer may hold fewer.
     pub read: usize,
 }
 
-/// What a call gives.
+/// The value of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
     /// A text.
@@ -79,12 +79,12 @@ pub enum Given {
     Json(String),
 }
 
-/// What a call raises in the program, which may catch it.
+/// An exception that a call raises in the program, which may catch it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Raised {
     /// The class of the exception.
     pub kind: Exception,
-    /// What it says.
+    /// Its text.
     pub message: String,
 }
 
@@ -116,12 +116,12 @@ impl Exception {
     }
 }
 
-/// What a program that ended gives.
+/// The result of a program that ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ran {
-    /// What its last expression or its `return` says.
+    /// The value of its last expression or its `return`.
     pub value: Value,
-    /// What it printed.
+    /// The text it printed.
     pub printed: String,
     /// Whether it printed more than is told.
     pub is_cut: bool,
@@ -177,12 +177,12 @@ pub enum Fault {
         bytes: usize,
         /// How much it may give.
         limit: usize,
-        /// What it had printed.
+        /// The text it had printed.
         printed: String,
         /// Whether it had printed more than is told.
         is_cut: bool,
     },
-    /// Whatever ran it broke.
+    /// The worker itself broke.
     #[error("what ran the program broke: {how}")]
     Broke {
         /// How.
@@ -201,17 +201,17 @@ pub enum Fault {
 pub struct Complaint {
     /// The class of the exception.
     pub kind: String,
-    /// What it says.
+    /// Its text.
     pub message: String,
     /// The line, where it is known.
     pub line: Option<u32>,
     /// The way there.
     pub traceback: String,
-    /// What had been printed.
+    /// The text that had been printed.
     pub printed: String,
     /// Whether more had been printed than is told.
     pub is_cut: bool,
-    /// What to do about it.
+    /// The next step for the author of the program.
     pub hint: String,
 }
 
@@ -227,12 +227,12 @@ impl std::fmt::Display for Complaint {
 
 impl std::error::Error for Complaint {}
 
-/// What is enforced on every program.
+/// The rules for every program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// What may be imported; nothing else can be.
+    /// The modules that may be imported; all others are refused.
     pub modules: &'static [&'static str],
-    /// What other Pythons have built in and this one lacks or refuses.
+    /// Built-in names of other Pythons that this one lacks or refuses.
     pub missing: &'static [&'static str],
     /// How much memory one may take.
     pub memory_bytes: usize,

@@ -1,4 +1,4 @@
-//! What a Source lists, and what it says about change.
+//! The entries that a Source lists, and its word on when they change.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -90,7 +90,7 @@ pub struct Named {
 pub struct OwnTools {
     /// Every name one of them can be called by.
     pub names: HashSet<String>,
-    /// What tells one list of them from another.
+    /// A number that differs for a different list.
     pub print: u64,
 }
 
@@ -109,7 +109,7 @@ pub struct Listing {
     pub skills: Vec<Named>,
     /// How long the lists may be believed.
     pub freshness: Freshness,
-    /// What was left out of the lists, and why; empty when they are whole.
+    /// Each entry that was left out of the lists, and why; empty when the lists are whole.
     pub omissions: Vec<String>,
     /// Lists that could not be read this time, so that the last ones stand.
     pub unread: Unread,
@@ -189,14 +189,14 @@ pub struct Freshness {
 }
 
 impl Default for Freshness {
-    /// What holds when a Source says nothing: believe it once, show it to nobody else.
+    /// The default for a Source that gives no time: believe it once, show it to no other caller.
     fn default() -> Self {
         Freshness { ttl_ms: 0, scope: Scope::Private }
     }
 }
 
 impl Freshness {
-    /// What may be said of two answers put together.
+    /// The freshness of two answers put together: the shorter time, the narrower scope.
     pub fn and(self, other: Freshness) -> Freshness {
         let scope = match (self.scope, other.scope) {
             (Scope::Public, Scope::Public) => Scope::Public,
@@ -232,7 +232,7 @@ impl ListsChanged {
         self.resources || self.tools || self.prompts
     }
 
-    /// Whatever differs in either.
+    /// The lists that changed in either.
     pub fn or(self, other: ListsChanged) -> ListsChanged {
         ListsChanged {
             resources: self.resources || other.resources,

@@ -24,7 +24,7 @@ pub(crate) struct Scanner<'a> {
     long: Long<'a>,
 }
 
-/// What a scanner does with long values.
+/// How a scanner treats long values.
 enum Long<'a> {
     /// It walks over them.
     Walked,
@@ -96,7 +96,7 @@ impl<'a> Scanner<'a> {
         self.peek().is_none()
     }
 
-    /// What comes next, blanks aside.
+    /// The rest of the text after any blanks.
     pub(crate) fn rest(&mut self) -> &'a str {
         self.peek();
         &self.text[self.at..]
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
         Ok(Literal { text: &self.text[start..end], meant })
     }
 
-    /// What is known of the value that begins here.
+    /// The long value that begins here, if it is known.
     fn known(&self) -> Option<&'a LongValue> {
         match self.long {
             Long::Known(long) => long.at(self.at),

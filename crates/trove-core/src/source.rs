@@ -1,7 +1,7 @@
-//! The seam: whatever owns resources is a [`Source`].
+//! The seam: an owner of resources is a [`Source`].
 //!
-//! An upstream MCP server is one, local knowledge is one, what the gateway says about
-//! itself is one. A Source knows its own names only; it never sees a public one.
+//! An upstream MCP server is one, local knowledge is one, the gateway's word about itself is one.
+//! A Source knows its own names only; it never sees a public one.
 
 pub mod meaning;
 
@@ -43,13 +43,13 @@ pub trait Source: Send + Sync + 'static {
         false
     }
 
-    /// What stands before `_` in the public names of its tools and prompts.
+    /// The part before `_` in the public names of its tools and prompts.
     fn tool_prefix(&self) -> &str {
         self.id().as_str()
     }
 
-    /// What tells it from others that had its name before: a memory of those is none of it. The
-    /// same after a restart.
+    /// A number that tells it from others that had its name before, so that a memory of those is
+    /// not taken for its own. It stays equal across restarts.
     fn fingerprint(&self) -> u64 {
         0
     }
@@ -59,7 +59,7 @@ pub trait Source: Send + Sync + 'static {
         true
     }
 
-    /// What it can do beyond listing and reading.
+    /// Its abilities beyond listing and reading.
     fn abilities(&self) -> Abilities {
         Abilities::default()
     }
@@ -81,8 +81,8 @@ pub trait Source: Send + Sync + 'static {
         Box::pin(async { Err(SourceError::NotOffered { what: "notice of changes" }) })
     }
 
-    /// Ends what [`Source::watch`] began. Takes note of it only, and waits for nobody: it is
-    /// called under a lock.
+    /// Ends a watch that [`Source::watch`] began. It only takes note and never waits, because it
+    /// is called under a lock.
     fn unwatch(&self, _uri: &LocalUri) {}
 
     /// Asks it to log at `level` and above, where it can.
@@ -102,7 +102,7 @@ pub enum Indexing {
     Off,
 }
 
-/// What a Source can do beyond listing and reading.
+/// The abilities of a Source beyond listing and reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Abilities {
     /// It reports changes of watched resources.
@@ -120,7 +120,7 @@ pub struct Abilities {
 }
 
 impl Abilities {
-    /// What at least one of two can do.
+    /// The abilities that at least one of two has.
     pub fn or(self, other: Abilities) -> Abilities {
         Abilities {
             watch: self.watch || other.watch,
@@ -195,7 +195,7 @@ impl std::fmt::Debug for Visible {
     }
 }
 
-/// What travels beside an operation: everything that is not its arguments.
+/// The companions of an operation: everything that is not its arguments.
 #[derive(Debug, Clone)]
 pub struct Ask {
     /// Who asks; put there by the Gateway.
@@ -204,11 +204,11 @@ pub struct Ask {
     pub visible: Visible,
     /// The caller's own metadata, to be passed on; an object.
     pub meta: Option<Json>,
-    /// What the caller's client can be asked for, where the Source may ask back; an object.
+    /// The capabilities of the caller's client, where the Source may ask back; an object.
     pub capabilities: Option<Json>,
     /// The caller's answers to what the Source asked before: members to add to the arguments.
     pub answers: Option<Json>,
-    /// Where notices about the work go; absent when nobody wants them.
+    /// The receiver of notices about the work; absent when the caller wants none.
     pub notices: Option<mpsc::Sender<Notice>>,
     /// Whether the caller wants progress.
     pub wants_progress: bool,
@@ -232,7 +232,7 @@ impl Default for Ask {
     }
 }
 
-/// What a Source answered.
+/// An answer of a Source.
 #[derive(Debug, Clone)]
 pub struct Reply {
     /// The result object as the Source wrote it.
@@ -267,7 +267,7 @@ impl Reply {
     }
 }
 
-/// What a Source says while it works.
+/// A notice of a Source while it works.
 #[derive(Debug, Clone)]
 pub enum Notice {
     /// How far it is: `progress`, `total`, `message`; an object without a token.
@@ -276,7 +276,7 @@ pub enum Notice {
     Log(Json),
 }
 
-/// What happened at a Source.
+/// An event at a Source.
 #[derive(Debug, Clone)]
 pub enum SourceEvent {
     /// It can be listed now: it connected, or connected again.
@@ -297,7 +297,7 @@ pub enum SourceError {
     /// It is not connected; the text says in what state it is.
     #[error("not connected: {state}")]
     Unavailable {
-        /// What it is doing, in words.
+        /// Its state, in words.
         state: String,
     },
     /// The connection was lost before the answer came; nothing is tried twice.
@@ -337,13 +337,13 @@ pub enum SourceError {
     /// It cannot do that at all.
     #[error("it does not offer {what}")]
     NotOffered {
-        /// What it was asked for.
+        /// The kind of request, e.g. `a list`.
         what: &'static str,
     },
-    /// What it said made no sense.
+    /// Its answer made no sense.
     #[error("malformed answer: {what}")]
     Malformed {
-        /// What was wrong.
+        /// The fault of the answer.
         what: String,
     },
 }

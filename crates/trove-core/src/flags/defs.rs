@@ -1,7 +1,7 @@
 //! The table of flags that mean something to the gateway itself.
 //!
-//! Any other flag may be set too: documents can depend on it. A known one is checked for
-//! its type, its allowed values and its scope, so whoever reads it need not.
+//! Any other flag may be set too, e.g. one that documents depend on. A known flag is checked for
+//! its type, its allowed values and its scope, so its readers need no check.
 
 use super::{
     FlagError,
@@ -11,19 +11,19 @@ use super::{
 /// One known flag.
 #[derive(Debug)]
 pub struct FlagDef {
-    /// What it is called.
+    /// Its name, e.g. `content-format`.
     pub name: &'static str,
-    /// What it may hold.
+    /// The type of its value.
     pub kind: Kind,
-    /// What it is as long as nobody sets it.
+    /// Its value until someone sets it.
     pub default: DefaultValue,
     /// Where it may be set.
     pub scope: Scope,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub meaning: &'static str,
 }
 
-/// What a known flag may hold.
+/// The type of a known flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// On or off.

@@ -55,7 +55,7 @@ pub enum FlagError {
     Value {
         /// The flag.
         name: FlagName,
-        /// What is wrong with it.
+        /// The fault of the value.
         why: BadValue,
     },
     /// This flag cannot hold such a value.
@@ -63,9 +63,9 @@ pub enum FlagError {
     NotAllowed {
         /// The flag.
         name: FlagName,
-        /// What it takes.
+        /// The values that are allowed, in words.
         allowed: String,
-        /// What came.
+        /// The type of the value that came.
         found: &'static str,
     },
     /// It may not be set here.
@@ -83,7 +83,7 @@ pub enum FlagError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault of the pattern, in words.
         why: String,
     },
     /// There is no room for one more.
@@ -133,7 +133,7 @@ impl Flags {
         Flags { known, table, jobs, places, condition, thread: Mutex::new(thread) }
     }
 
-    /// What is wrong with the store, as far as is known; at once.
+    /// The trouble of the store, as far as is known. It answers at once.
     pub fn trouble(&self) -> Option<StoreError> {
         let condition = self.condition.lock().unwrap_or_else(PoisonError::into_inner);
         condition.unread.clone().or_else(|| condition.unwritten.clone())
@@ -163,14 +163,14 @@ impl Flags {
         self.set(Level::Project(project.clone()), name, value).await
     }
 
-    /// What a flag is set to for all projects; neither projects nor defaults count.
+    /// The value of a flag for all projects. Projects and defaults do not count.
     pub async fn get_global(&self, name: &str) -> Result<Option<FlagValue>, FlagError> {
         let name = FlagName::new(name)?;
         Ok(self.view(None).await?.global(&name).cloned())
     }
 
-    /// What a flag is for one project, and where that was decided; `written` is what the
-    /// settings give to it.
+    /// The value of a flag for one project, and where it was decided. `written` holds the values
+    /// that the settings give.
     pub async fn get_project(
         &self,
         (project, written): (&ProjectName, &Written),
@@ -194,7 +194,7 @@ impl Flags {
         self.view(Some(project)).await?.with_settings(written).list(pattern)
     }
 
-    /// The flags as they are stored at this moment, whoever changed them.
+    /// The flags as they are stored now, including changes by other programs.
     pub async fn view(&self, project: Option<&ProjectName>) -> Result<View, FlagError> {
         let look = self.ask(|done, _place| Job::Look { done, _place });
         tokio::time::timeout(MAX_LOOKING, look)
@@ -253,7 +253,8 @@ impl Flags {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// What is not allowed is refused here, before it costs anything. Removing always is.
+    /// Refuses a value that is not allowed before it costs anything. Removing a flag is always
+    /// allowed.
     fn checked(
         &self,
         level: Level,

@@ -1,7 +1,7 @@
-//! What a flag can hold, and what it is called.
+//! The value of a flag, and its name.
 //!
-//! Values come and go as JSON. Everything here is bounded, because names and values are
-//! kept in memory and on disk for as long as nobody removes them.
+//! Values come and go as JSON. Everything here is bounded, because names and values stay in
+//! memory and on disk until they are removed.
 
 use std::{borrow::Borrow, collections::BTreeMap, fmt, sync::Arc};
 
@@ -53,7 +53,7 @@ impl fmt::Display for FlagName {
     }
 }
 
-/// What a flag holds.
+/// The value of a flag.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FlagValue {
     /// A value by itself.
@@ -82,19 +82,19 @@ pub enum BadValue {
          a map to those, and null to remove the flag"
     )]
     Type {
-        /// What came.
+        /// The type that came.
         found: &'static str,
     },
     /// A list holds something else than strings.
     #[error("a list may hold strings only, and this one holds {found}")]
     InList {
-        /// What came.
+        /// The type that came.
         found: &'static str,
     },
     /// A map holds something that may not be in one.
     #[error("a map may hold true, false, strings and lists of strings, and this one holds {found}")]
     InMap {
-        /// What came.
+        /// The type that came.
         found: &'static str,
     },
     /// A text or key is too long.
@@ -144,7 +144,7 @@ impl FlagValue {
         }
     }
 
-    /// What it is, in words.
+    /// Its type in words, e.g. `a list of strings`.
     pub fn kind(&self) -> &'static str {
         match self {
             FlagValue::Plain(Plain::Bool(_)) => "true or false",
@@ -154,7 +154,7 @@ impl FlagValue {
         }
     }
 
-    /// What its texts and keys take.
+    /// The bytes of its texts and keys.
     pub(super) fn bytes(&self) -> usize {
         match self {
             FlagValue::Plain(plain) => plain.bytes(),

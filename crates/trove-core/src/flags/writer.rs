@@ -25,12 +25,12 @@ use super::{
 
 /// The most changes that are stored together.
 const MAX_BATCH: usize = 1024;
-/// How often the thread looks for changes of others when nobody asks it to.
+/// How often the thread looks for changes by other programs.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// How often a store that failed is tried when nobody asks for it.
+/// How often a failed store is tried again while no request comes.
 const RETRY_INTERVAL: Duration = Duration::from_secs(5);
 
-/// What is wrong with the store now.
+/// The trouble of the store now.
 #[derive(Debug, Default)]
 pub(super) struct Condition {
     /// It could not be read when it was last looked at.
@@ -39,7 +39,7 @@ pub(super) struct Condition {
     pub(super) unwritten: Option<StoreError>,
 }
 
-/// What the thread can be asked to do.
+/// A job for the thread.
 pub(super) enum Job {
     /// Store a change and tell what was there before.
     Set { change: FlagChange, done: Done<Option<Arc<FlagValue>>>, _place: OwnedSemaphorePermit },
@@ -57,9 +57,9 @@ pub(super) struct Writer {
     pub(super) known: &'static [FlagDef],
     pub(super) table: Arc<watch::Sender<Arc<Table>>>,
     store: Option<Box<dyn FlagStore>>,
-    /// What failed last, so that it is said once and not twice a second.
+    /// The last failure, so that it is logged once and not twice a second.
     trouble: Option<StoreError>,
-    /// The same for whoever asks how the store is doing.
+    /// The last failure again, for callers that ask how the store is doing.
     condition: Arc<Mutex<Condition>>,
     retry_at: Instant,
 }
@@ -75,14 +75,14 @@ impl Writer {
         Writer { opener, known, table, store, trouble, condition, retry_at }
     }
 
-    /// Works until it is told to stop or nobody is left who could ask.
+    /// Works until it is told to stop, or until every sender is gone.
     pub(super) fn run(mut self, jobs: &Receiver<Job>) {
         loop {
             match jobs.recv_timeout(LOOK_INTERVAL) {
                 Ok(job) => {
                     if let Some(stopped) = self.serve(job, jobs) {
                         drop(self.store.take());
-                        // Whoever asked may have stopped waiting.
+                        // The caller may have stopped waiting.
                         let _ = stopped.send(());
                         return;
                     }

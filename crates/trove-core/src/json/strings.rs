@@ -19,7 +19,7 @@ pub fn string(text: &str) -> Option<Cow<'_, str>> {
 /// A part of the value of a JSON string.
 #[derive(Debug, PartialEq, Eq)]
 pub struct StringPart<'a> {
-    /// What is written for it between the quotes.
+    /// Its spelling between the quotes, e.g. `\n`.
     pub written: &'a str,
     /// Which bytes of the value it is.
     pub meant: Range<usize>,
@@ -106,7 +106,7 @@ pub fn string_len(text: &str) -> Option<usize> {
     let (mut at, mut len) = (0, 0);
     while let Some(step) = memchr(b'\\', &inner[at..]) {
         at += step;
-        // What is written here, and what it stands for.
+        // The spelling of one character here, and the character it stands for.
         let (written, meant) = match unit(at) {
             None => (2, 1),
             Some(0..0x80) => (6, 1),

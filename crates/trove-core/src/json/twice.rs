@@ -13,7 +13,7 @@ impl Object<'_> {
         self.members.iter().filter(|(k, _)| k == key).nth(1).is_some()
     }
 
-    /// A member that is there more than once, whatever it is.
+    /// The first member that is there more than once, of any name.
     pub fn any_given_twice(&self) -> Option<&str> {
         let keys = || self.members.iter().map(|(key, _)| key.as_ref());
         // Most have few members.

@@ -1,8 +1,8 @@
-//! What is counted and timed, for Prometheus.
+//! Counters and histograms for Prometheus.
 //!
-//! One [`Metrics`] belongs to one gateway; nothing is global. Counting takes no lock but
-//! a shared one on the table of names. A part that counts for itself, as the cache does,
-//! writes its own figures to the [`Page`].
+//! One [`Metrics`] belongs to one gateway; none is global. Counting takes no lock but a shared
+//! one on the table of names. A part that counts for itself, such as the cache, writes its own
+//! figures to the [`Page`].
 
 mod page;
 
@@ -44,7 +44,7 @@ const BUCKETS: [(Duration, &str); 15] = [
     (Duration::from_secs(120), "120"),
 ];
 
-/// What a gateway counts and times.
+/// The counters and histograms of a gateway.
 #[derive(Debug)]
 pub struct Metrics {
     /// Requests of clients, by method.
@@ -185,7 +185,7 @@ impl Series {
         }
         let sum = Duration::from_micros(self.micros.load(Ordering::Relaxed));
         page.sample(&format!("{name}_sum"), &[label], sum.as_secs_f64());
-        // The same count as the last bucket, whatever was added meanwhile.
+        // The count equals the last bucket, even if more was counted meanwhile.
         page.sample(&format!("{name}_count"), &[label], count);
     }
 }

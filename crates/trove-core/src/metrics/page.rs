@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Write as _};
 
-/// What a page is sent as.
+/// The media type of the page.
 pub const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// A page of figures in the making. All samples of one metric stand together, below its
@@ -12,7 +12,7 @@ pub struct Page {
     text: String,
 }
 
-/// What a metric does over time.
+/// The kind of a metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// It only grows.

@@ -1,8 +1,7 @@
-//! What is known of the long values of a text once somebody walked over it.
+//! The places of the long values of a text, kept from the first walk over it.
 //!
-//! A message is mostly one long string in an array, and several of us want to know where they end:
-//! whoever checks the message, whoever takes the result apart, whoever shows a part of it. Only the
-//! first walks over them.
+//! A message is mostly one long string in an array. Several readers need its end: one checks the
+//! message, one takes the result apart, one shows a part of it. Only the first walks over it.
 
 use std::ops::Range;
 

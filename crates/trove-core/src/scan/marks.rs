@@ -50,7 +50,7 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-/// What a block has, one bit for each byte.
+/// The marks of a block, one bit for each byte.
 pub(super) struct Seen {
     pub(super) quotes: u64,
     pub(super) backslashes: u64,

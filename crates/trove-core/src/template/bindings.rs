@@ -1,6 +1,6 @@
 //! The values of a template's variables, by name.
 
-/// What a variable stands for.
+/// The value of a variable.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Binding {
     /// One value.

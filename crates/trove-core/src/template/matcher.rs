@@ -1,9 +1,8 @@
 //! Reads the values of a template's variables out of a URI.
 //!
-//! [`Table`] says, for each step of the template and each byte of the URI, whether the
-//! steps from here on can consume the rest. It is filled once from the end, so work is
-//! bounded by steps times bytes whatever the template, and the walk that then picks
-//! the values never has to turn back.
+//! [`Table`] says, for each step of the template and each byte of the URI, whether the steps from
+//! here on can consume the rest. It is filled once from the end. The work is at most steps times
+//! bytes for any template. The walk that then picks the values never has to turn back.
 
 use std::ops::Range;
 
@@ -12,7 +11,7 @@ use super::table::{Reading, Table, count_visits};
 use super::units::{Class, Unit, decode};
 use super::{Binding, Bindings, VariableRule};
 
-/// What the URI must hold next.
+/// The next part that the URI must hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// This text.
@@ -29,7 +28,7 @@ pub(super) enum Step {
 /// How the text of a [`Step::Value`] is taken.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// What separates the items, if the value is a list.
+    /// The separator of the items, if the value is a list.
     split: Option<u8>,
     /// Whether the value may be empty.
     pub(super) may_be_empty: bool,
@@ -117,9 +116,9 @@ struct Bound {
     variable: Option<usize>,
     /// Its undecoded value, or the unknown name.
     range: Range<usize>,
-    /// What the value may hold.
+    /// The characters that the value may hold.
     class: Class,
-    /// What separates its items, if it is a list.
+    /// The separator of its items, if it is a list.
     split: Option<u8>,
     /// Whether the URI says the name.
     is_named: bool,

@@ -148,7 +148,7 @@ pub enum Fit {
     MissingVariable {
         /// The names, in the order of the template.
         names: Vec<String>,
-        /// What the others have.
+        /// The values of the other variables.
         given: Bindings,
     },
     /// The literal text fits, but a value breaks a rule.
@@ -162,7 +162,7 @@ pub enum Fit {
     No,
 }
 
-/// What a value must obey. Reads as the end of "`name` …".
+/// A rule for a value. It reads as the end of "`name` …".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VariableRule {
     /// The characters of a simple variable.

@@ -15,20 +15,20 @@ pub const MAX_VARIABLES: usize = 64;
 
 /// The prefix modifier of the RFC has at most four digits.
 const MAX_PREFIX_DIGITS: usize = 4;
-/// What [`Variable::max`] holds without a prefix modifier.
+/// The value of [`Variable::max`] without a prefix modifier.
 pub(super) const NO_LIMIT: u16 = u16::MAX - 1;
 
 /// Why a text is no template.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {at}")]
 pub struct TemplateError {
-    /// What is wrong.
+    /// The fault.
     pub fault: TemplateFault,
     /// Where, in bytes from the start.
     pub at: usize,
 }
 
-/// What is wrong with a template.
+/// A fault of a template.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateFault {
     /// More than [`MAX_TEMPLATE_BYTES`].
@@ -92,7 +92,7 @@ pub(super) fn small(number: usize) -> u16 {
     u16::try_from(number).expect("templates are at most MAX_TEMPLATE_BYTES long")
 }
 
-/// What stands after `{`.
+/// The operator after `{`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Operator {
     Simple,
@@ -119,7 +119,7 @@ impl Operator {
         })
     }
 
-    /// What the expansion starts with.
+    /// The character that the expansion starts with.
     pub(super) fn first(self) -> Option<u8> {
         match self {
             Operator::Simple | Operator::Reserved => None,
@@ -129,7 +129,7 @@ impl Operator {
         }
     }
 
-    /// What stands between two variables.
+    /// The character between two variables.
     pub(super) fn separator(self) -> u8 {
         match self {
             Operator::Simple | Operator::Reserved | Operator::Fragment => b',',

@@ -1,4 +1,4 @@
-//! What holds for every template, value and URI. `iri-string`, which can expand but not
+//! Properties that hold for every template, value and URI. `iri-string`, which can expand but not
 //! match, is the second opinion.
 
 use iri_string::template::simple_context::{SimpleContext, Value};
@@ -135,7 +135,8 @@ proptest! {
             // Reading drops empty pairs, and `{+r}` may begin with one.
             Fit::Match(_) if ["{?", "{&", "{;"].iter().any(|sign| text.contains(sign)) => {}
             Fit::Match(bindings) => {
-                // What one operator left plain another may escape: compare decoded.
+                // A character that one operator left plain may be escaped by another: compare
+                // decoded.
                 let again = expand::render(&template.0.parsed, &bindings).unwrap();
                 prop_assert_eq!(units::decode(&again), units::decode(&uri), "{:?}", bindings);
             }

@@ -92,8 +92,8 @@ impl<'a> Table<'a> {
         self.uri.as_bytes()[at..].starts_with(text.as_bytes())
     }
 
-    /// What the value of this step may hold, whether nothing is enough, and how many
-    /// characters are too many.
+    /// The class of the value of this step, whether it may be empty, and how many characters are
+    /// too many.
     pub(super) fn extent(&self, nth: usize) -> (Class, bool, u16) {
         match (self.steps[nth], self.reading) {
             (Step::Value { variable, class, shape }, Reading::Exact) => {

@@ -14,11 +14,11 @@ const MAX_UNIT_BYTES: usize = 12;
 pub(super) enum Class {
     /// Unreserved characters.
     Simple = 1,
-    /// What path segments hold, and `/` between them.
+    /// The characters of path segments, and `/` between them.
     Segments = 2,
     /// Unreserved and reserved characters.
     Reserved = 4,
-    /// What a query holds, without `&`.
+    /// The characters of a query, without `&`.
     Query = 8,
     /// Anything except `/`: what a simple variable was perhaps meant to be.
     NotSlash = 16,
@@ -41,7 +41,7 @@ impl Class {
     }
 }
 
-/// What starts at one byte of the URI.
+/// The unit that starts at one byte of the URI.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unit {
     length: u8,
