@@ -11,9 +11,9 @@ use std::{
 use monty_types::{BASELINE_MEMORY, LIVE_MEMORY, OOM_EXIT_CODE};
 use tikv_jemallocator::Jemalloc;
 
-/// What is freed may have been allocated before counting began; so much is never freed.
+/// Memory that is freed may have been allocated before counting began; never so much as this.
 const BEGINNING: usize = 1 << 40;
-/// What the exception and the way to it may take beyond the limit.
+/// The room beyond the limit that the exception and the way to it may take.
 const HEADROOM: usize = 4 * 1024 * 1024;
 
 static IS_COUNTING: AtomicBool = AtomicBool::new(false);
@@ -82,7 +82,7 @@ fn give_back(size: usize) {
     }
 }
 
-/// Ends this process at once; whatever would run on the way out allocates.
+/// Ends this process at once, because any code on the way out would allocate.
 #[cold]
 #[expect(unsafe_code, reason = "there is no safe way to end without running anything")]
 fn end() -> ! {

@@ -1,4 +1,4 @@
-//! What is refused before anything runs.
+//! Refuses programs before anything of them runs, e.g. one that is nested too deep.
 
 use trove_core::programs::Fault;
 

@@ -20,7 +20,7 @@ const NICENESS: i32 = 10;
 /// Gives up all that a program does not need.
 pub(crate) fn lock_in() -> io::Result<Locks> {
     end_with_parent()?;
-    // Whatever else this machine does comes first.
+    // All other work of this machine comes first.
     let _ = rustix::process::nice(NICENESS);
     close_strangers()?;
     let has_no_network = leave_network();
@@ -77,12 +77,12 @@ fn end_with_parent() -> io::Result<()> {
     Ok(())
 }
 
-/// Closes whatever whoever started Trove left open for all its children.
+/// Closes the files that a parent left open for all its children.
 #[cfg(target_os = "linux")]
 #[expect(unsafe_code, reason = "files are closed by their numbers")]
 fn close_strangers() -> io::Result<()> {
-    // SAFETY: this process has opened nothing yet but its three pipes, so nobody here has
-    // a file of a higher number.
+    // SAFETY: this process has opened no file yet but its three pipes, so none of its own has a
+    // higher number.
     if unsafe { libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0) } == 0 {
         return Ok(());
     }
@@ -104,7 +104,7 @@ fn give_up_rights() {
     use rustix::thread::{CapabilitySet, CapabilitySets, set_capabilities};
     let none = CapabilitySet::empty();
     let sets = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    // Whoever has no rights cannot lose them.
+    // A process without rights cannot lose them.
     let _ = set_capabilities(None, sets);
 }
 
@@ -168,7 +168,7 @@ fn filter() -> bool {
             let condition = SeccompCondition::new(place, Dword, is, value).ok()?;
             Some(vec![SeccompRule::new(vec![condition]).ok()?])
         };
-        // Memory that can be executed is not to be had, and nobody else to be signalled.
+        // Executable memory is not to be had, and no other process to be signalled.
         let not_executed = SeccompCmpOp::MaskedEq(libc::PROT_EXEC as u64);
         let this = u64::from(std::process::id());
         let bounded = [

@@ -26,7 +26,7 @@ use crate::{
 
 /// How long a worker that closed its pipes may take to be gone.
 const MAX_DYING: Duration = Duration::from_secs(1);
-/// From so many bytes on an answer is written down where nobody else waits for it.
+/// From this size on, an answer is written down on a thread of its own.
 const LARGE: usize = 64 * 1024;
 
 /// One worker; it ends when this is dropped.
@@ -72,7 +72,7 @@ impl Worker {
         self.calls
     }
 
-    /// What it has given up, once it has.
+    /// The rights it has given up, once it has.
     pub(crate) async fn locks(&mut self) -> Result<Locks, Fault> {
         match self.hear().await {
             Ok(FromWorker::Ready(locks)) => Ok(locks),
@@ -132,7 +132,7 @@ impl Worker {
         }
     }
 
-    /// What a program says that was told to end; a worker that goes on is ended with it.
+    /// The last word of a program that was told to end. A worker that goes on is ended with it.
     async fn end(&mut self) -> Fault {
         match self.hear().await {
             Ok(FromWorker::Failed(failed)) => complaint(failed),
@@ -210,7 +210,7 @@ impl Worker {
     }
 }
 
-/// Does large work where nobody waits behind it.
+/// Does large work on a thread where no request waits behind it.
 async fn aside<T: Send + 'static>(
     is_large: bool,
     work: impl FnOnce() -> T + Send + 'static,
@@ -225,7 +225,7 @@ fn broke(how: &str) -> Fault {
     Fault::Broke { how: how.to_owned() }
 }
 
-/// What no program may catch.
+/// An exception that no program may catch.
 fn enough(message: String) -> ToWorker {
     ToWorker::End { kind: "RuntimeError".to_owned(), message }
 }

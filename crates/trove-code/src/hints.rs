@@ -1,8 +1,9 @@
-//! What to do about a failure; for what this Python lacks, what to write instead.
+//! The next step after a failure; for a feature that this Python lacks, the code to write
+//! instead.
 
 use crate::{policy::RULES, wire::Failed};
 
-/// The next step for whoever wrote the program.
+/// The next step for the author of the program.
 pub(crate) fn hint(failed: &Failed) -> String {
     let says = |words: &str| failed.message.contains(words);
     match failed.kind.as_str() {
@@ -37,7 +38,7 @@ pub(crate) fn hint(failed: &Failed) -> String {
     }
 }
 
-/// What to write instead of what the interpreter does not know.
+/// The code to write instead of a feature that the interpreter does not know.
 fn instead(message: &str) -> &'static str {
     let table = [
         ("match", "Write if and elif instead of match."),

@@ -1,4 +1,4 @@
-//! What a worker needs of an interpreter.
+//! The needs of a worker towards an interpreter.
 
 use serde_json::{Map, Value};
 

@@ -20,7 +20,7 @@ use crate::{
     wire::{Failed, Gift, ToWorker},
 };
 
-/// What a program is called in a traceback.
+/// The name of a program in a traceback.
 const NAME: &str = "program.py";
 /// The interpreter.
 pub(crate) struct Monty;
@@ -149,7 +149,7 @@ fn arguments(
     }
 }
 
-/// What a call gave, as a value of the program.
+/// The answer to a call, as a value of the program.
 fn taken(gift: Gift) -> ExtFunctionResult {
     let object = match gift {
         Gift::Text(text) => MontyObject::String(text),
@@ -217,7 +217,7 @@ fn told(error: &MontyException, printed: Printed) -> Failed {
     }
 }
 
-/// What was printed, as far as it can be told.
+/// The printed text, as far as it can be told.
 #[derive(Default)]
 struct Printed {
     text: String,

@@ -1,4 +1,4 @@
-//! What a program may do and how much of it. What is here is enforced, and published.
+//! The rules for programs and their bounds. They are enforced as they stand here, and published.
 
 use std::time::Duration;
 
@@ -32,8 +32,8 @@ pub(crate) const MAX_WAITING: usize = 16;
 /// How long one waits for its turn.
 pub(crate) const MAX_QUEUE_TIME: Duration = Duration::from_secs(20);
 
-/// What can be imported, of what the interpreter brings. Files, the environment and
-/// processes are behind calls that are refused.
+/// The modules of the interpreter that can be imported. Files, the environment and processes are
+/// behind calls that are refused.
 const MODULES: &[&str] = &[
     "asyncio",
     "base64",
@@ -53,7 +53,7 @@ const MODULES: &[&str] = &[
     "unicodedata",
 ];
 
-/// What is built into other Pythons and is missing here, or refuses whoever calls it.
+/// Names that are built into other Pythons and are missing here, or refuse their caller.
 const MISSING: &[&str] = &[
     "__import__",
     "breakpoint",

@@ -67,7 +67,7 @@ impl Pool {
         };
         let ran = timeout(MAX_TIME, work).await;
         let late = Fault::OutOfTime { seconds: RULES.seconds, calls: worker.calls() };
-        // What it leaves behind goes with it.
+        // Its files and pipes go with it.
         drop(worker);
         self.have_one_ready();
         ran.unwrap_or(Err(late))
@@ -82,7 +82,7 @@ impl Pool {
         match self.is_expected.load(Ordering::Relaxed) {
             false => *ready = None,
             true if ready.is_some() => {}
-            // Where none can be started, whoever brings a program is told.
+            // If none can be started, the next program is answered with the reason.
             true => *ready = Worker::start(&self.program, &self.args).ok(),
         }
     }

@@ -81,7 +81,7 @@ fn iso(moment: &MontyDateTime) -> String {
     text
 }
 
-/// What a JSON text says, as a program has it: numbers of any length keep every digit.
+/// The value of a JSON text, as a program has it: numbers of any length keep every digit.
 pub(crate) fn from_json(text: &str) -> Result<MontyObject, String> {
     let value = JsonValue::parse(text.as_bytes(), false);
     value.map(|value| of_value(&value)).map_err(|error| error.description(text.as_bytes()))

@@ -1,4 +1,4 @@
-//! What the gateway and a worker say to one another: a length, then JSON.
+//! The messages between the gateway and a worker: a length, then JSON.
 
 use std::io::{self, Read, Write};
 
@@ -10,20 +10,20 @@ use trove_core::programs::Given;
 /// one that is not what it was.
 pub(crate) const MAX_MESSAGE: usize = 512 * 1024;
 
-/// What a worker is told.
+/// A message to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum ToWorker {
     /// The program.
     Run { source: String },
-    /// What the call gives.
+    /// The answer to its call.
     Give(Gift),
-    /// What it raises.
+    /// The exception that its call raises.
     Raise { kind: String, message: String },
-    /// The program must end, whatever it would catch.
+    /// The program must end, even if it would catch the exception.
     End { kind: String, message: String },
 }
 
-/// What a call gives, on its way.
+/// The answer to a call, on its way.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Gift {
     Text(String),
@@ -43,7 +43,7 @@ impl From<Given> for Gift {
     }
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum FromWorker {
     /// It has locked itself in.
@@ -72,7 +72,7 @@ pub(crate) struct Failed {
     pub(crate) is_cut: bool,
 }
 
-/// What the kernel let a worker give up, beyond what always holds.
+/// The rights that the kernel let a worker give up, beyond those that always go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Locks {
     /// Every call to the kernel but the few it needs.
@@ -122,7 +122,7 @@ pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<
     to.flush()
 }
 
-/// Waits for a message. Its length is not doubted: it comes from whoever started us.
+/// Waits for a message. Its length is not doubted: it comes from the process that started us.
 pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;

@@ -34,7 +34,7 @@ pub fn work() -> ExitCode {
     allocator::limit(RULES.memory_bytes);
     match serve(io::stdin().lock(), io::stdout().lock(), FromWorker::Ready(locks)) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever started us is gone.
+        // The parent is gone.
         Err(_) => ExitCode::FAILURE,
     }
 }
@@ -52,7 +52,7 @@ fn serve(input: impl Read, output: impl Write, ready: FromWorker) -> io::Result<
     send(&mut line.output, &answer)
 }
 
-/// What is returned goes before what was printed.
+/// The returned value goes before the printed text.
 fn within_bounds(value: Value, mut printed: String, mut is_cut: bool) -> FromWorker {
     let bytes = value.to_string().len();
     let Some(room) = RULES.output_bytes.checked_sub(bytes) else {

@@ -40,20 +40,20 @@ impl Encoder {
         Self { model: Model::embedded(), isa: Isa::detect() }
     }
 
-    /// What a text means. The empty text has a vector too.
+    /// The meaning of a text as a vector. The empty text has a vector too.
     #[must_use]
     pub fn encode(&self, text: &str) -> Vector {
         self.encode_with(text, &mut Scratch::default())
     }
 
-    /// The same, in room that is kept.
+    /// Encodes a text in room that is kept for the next one.
     #[must_use]
     pub fn encode_with(&self, text: &str, scratch: &mut Scratch) -> Vector {
         self.encode_together(&[text], scratch)[0]
     }
 
-    /// What each text means, in their order, computed on up to `threads` threads. A
-    /// vector is the same, to the bit, as if its text were encoded alone.
+    /// The meaning of each text, in their order, computed on up to `threads` threads. A vector
+    /// equals, to the bit, that of its text encoded alone.
     #[must_use]
     pub fn encode_batch(&self, texts: &[&str], threads: usize) -> Vec<Vector> {
         let mut order: Vec<usize> = (0..texts.len()).collect();

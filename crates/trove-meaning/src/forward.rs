@@ -139,7 +139,7 @@ fn attend(
     }
 }
 
-/// What follows attention in a layer, for the first `count` rows.
+/// The steps after attention in a layer, for the first `count` rows.
 fn finish(isa: Isa, layer: &Layer, count: usize, buffers: &mut Room) {
     let Room { rows, contexts, rounded, wide, mixed, .. } = buffers;
     let contexts = &contexts[..count * WIDTH];
@@ -157,7 +157,7 @@ fn finish(isa: Isa, layer: &Layer, count: usize, buffers: &mut Room) {
     }
 }
 
-/// The same direction, of length one.
+/// A row's direction, of length one.
 fn unit(row: &Vector) -> Vector {
     let length = row.iter().map(|number| number * number).sum::<f32>().sqrt();
     row.map(|number| number / length)

@@ -21,7 +21,7 @@ pub use encoder::{Encoder, Scratch};
 /// How many numbers make a vector.
 pub const WIDTH: usize = 384;
 
-/// What a text means: a direction, of length one.
+/// The meaning of a text: a direction, of length one.
 pub type Vector = [f32; WIDTH];
 
 /// The most tokens of a text the model reads, its two marks included; what follows is not

@@ -1,9 +1,9 @@
-//! The arithmetic between the matrix products, written so that the compiler can use
-//! whatever vector instructions the caller was compiled for.
+//! The arithmetic between the matrix products, written so that the compiler can use any vector
+//! instructions that the caller was compiled for.
 //!
-//! Every function is inlined into the variants in `kernel`. `FUSED` says whether a
-//! multiplication and an addition are one instruction there; where they are not,
-//! `mul_add` would be a slow library call.
+//! Every function is inlined into the variants in `kernel`. `FUSED` says whether a multiplication
+//! and an addition are one instruction there; where they are not, `mul_add` would be a slow
+//! library call.
 
 /// Numbers summed or compared side by side. Sums are taken in this order on every
 /// processor, so that results do not depend on the width of its registers.
@@ -15,7 +15,7 @@ const ROUNDER: f32 = 12_582_912.0;
 /// A row in eight bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct RowScale {
-    /// What one step is worth.
+    /// The worth of one step.
     pub(crate) step: f32,
     /// The sum of the row's integers, which undoes the 128 added to the other factor.
     pub(crate) sum: i32,

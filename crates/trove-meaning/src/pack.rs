@@ -42,8 +42,8 @@ pub(crate) struct Layer {
     pub(crate) mix: Linear,
     pub(crate) mix_norm: Norm,
     pub(crate) up: Linear,
-    /// What the inner numbers are multiplied by before they are rounded; `down` holds the
-    /// opposite. Without this a few large weights would leave no room for the others.
+    /// The factors of the inner numbers before they are rounded; `down` holds the opposite.
+    /// Without them a few large weights would leave no room for the others.
     pub(crate) inner_factors: Vec<f32>,
     pub(crate) down: Linear,
     pub(crate) down_norm: Norm,

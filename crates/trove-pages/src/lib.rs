@@ -5,8 +5,8 @@
 //! takes. While it rests it needs almost nothing of that, and the kernel has the file at
 //! hand when it does.
 
-/// Gives back the pages of this program's file that are in memory, and says how many bytes
-/// of address space they lie in. Whatever is needed again is read again.
+/// Gives back the pages of this program's file that are in memory, and says how many bytes of
+/// address space they lie in. Pages that are needed again are read again.
 #[cfg(target_os = "linux")]
 pub fn give_back() -> std::io::Result<usize> {
     let program = std::fs::read_link("/proc/self/exe")?;
@@ -48,11 +48,11 @@ fn advise(range: &std::ops::Range<usize>) -> std::io::Result<()> {
 
 #[cfg(target_os = "linux")]
 mod maps {
-    //! What the kernel says about the memory of a process.
+    //! The kernel's word on the memory of a process.
 
     use std::ops::Range;
 
-    /// The mappings of this file that nobody can write and nobody has changed.
+    /// The mappings of this file that are read-only and unchanged.
     pub(super) fn unchanged(smaps: &str, file: &str) -> Vec<Range<usize>> {
         let mut found = Vec::new();
         let mut candidate = None;
@@ -60,7 +60,7 @@ mod maps {
             if let Some(mapping) = Mapping::parse(line) {
                 candidate = mapping.is_of(file).then_some(mapping.range);
             } else if let Some(kib) = line.strip_prefix("Anonymous:") {
-                // What the loader has put in place is ours alone and would be lost.
+                // Pages that the loader has changed are ours alone and would be lost.
                 found.extend(candidate.take().filter(|_| kib.trim() == "0 kB"));
             }
         }

@@ -34,7 +34,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// What every command takes.
+/// Options of every command.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
     /// The configuration: trove.toml, or any client's own file
@@ -69,7 +69,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Write a configuration and a small guide to start from
@@ -162,7 +162,7 @@ impl Cli {
                 let _ = error.print();
                 return ExitCode::SUCCESS;
             }
-            // Whoever wants JSON wants it of mistakes too; the line itself cannot be asked.
+            // A caller that wants JSON wants it of mistakes too; the line itself cannot be asked.
             match std::env::args_os()
                 .skip(1)
                 .take_while(|arg| arg != "--")
@@ -183,6 +183,6 @@ fn explain_as_json(error: &clap::Error) {
     let line = serde_json::json!({
         "success": false, "error": "InvalidArguments", "message": message,
     });
-    // Whoever cannot be told is told by the exit code.
+    // If stdout is closed, the exit code still tells.
     let _ = writeln!(std::io::stdout(), "{line}");
 }

@@ -32,7 +32,7 @@ const ROWS: usize = 6;
 const ROWS_STEP: usize = ROWS * STEP;
 /// Bytes of one step through a panel.
 const PANEL_STEP: usize = PANEL * STEP;
-/// What was added to each stored integer to make it positive.
+/// The number that was added to each stored integer to make it positive.
 const OFFSET: i32 = 128;
 
 /// The instructions to use. There is no way to name some that are missing.

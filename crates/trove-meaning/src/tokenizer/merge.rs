@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use crate::pack::{Model, short};
 
-/// What joining needs, kept from word to word.
+/// The buffers of a merge, kept from word to word.
 #[derive(Default)]
 pub(crate) struct Workspace {
     parts: Vec<Part>,
@@ -62,7 +62,7 @@ pub(super) fn merge(model: &Model, word: &[u8], workspace: &mut Workspace, out: 
     out.extend(parts.iter().filter(|part| !part.is_joined).map(|part| part.token));
 }
 
-/// What the part at this place and the one after it would make.
+/// The part that this place and the one after it would make.
 fn candidate(model: &Model, parts: &[Part], place: u16) -> Option<Candidate> {
     let part = parts.get(usize::from(place))?;
     let after = parts.get(usize::from(part.after))?;

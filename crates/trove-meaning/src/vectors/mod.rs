@@ -78,7 +78,7 @@ impl VectorSet {
         self.push_quantised(id, &Quantised::of(vector))
     }
 
-    /// The same, for a vector that was kept in eight bits elsewhere.
+    /// Adds a vector that was kept in eight bits elsewhere.
     pub fn push_quantised(&mut self, id: u64, vector: &Quantised) -> Result<(), Full> {
         if let Some(place) = self.places.get(&id) {
             let (segment, row) = split(*place);

@@ -32,7 +32,7 @@ impl Quantised {
         bytes
     }
 
-    /// What [`Quantised::to_bytes`] wrote; nothing if that cannot be.
+    /// Reads the bytes that [`Quantised::to_bytes`] wrote; `None` if they cannot be such.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
         let (integers, scale) = bytes.split_first_chunk::<WIDTH>()?;

@@ -1,4 +1,4 @@
-//! What was measured, as numbers.
+//! The measurements, as numbers.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ pub(crate) struct Report {
     pub(crate) servers: Vec<OfServer>,
     /// All lists together.
     pub(crate) list: Lists,
-    /// What was asked for.
+    /// The number of reads that was asked for.
     pub(crate) reads: usize,
     pub(crate) concurrency: usize,
 }
@@ -41,7 +41,7 @@ pub(crate) struct Reads {
     pub(crate) bytes: u64,
     pub(crate) direct: Way,
     pub(crate) through: Way,
-    /// What Trove adds to the middle read; below nothing where it answers from its cache.
+    /// The time that Trove adds to the median read; negative where it answers from its cache.
     pub(crate) added_ms: f64,
     /// The share of reads through Trove for which no server was asked.
     pub(crate) cached: f64,

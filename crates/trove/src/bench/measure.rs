@@ -26,7 +26,8 @@ const ROUNDS: usize = 4;
 const LISTS: usize = 3;
 /// The most different resources of one server that are read.
 const MAX_SAMPLED: usize = 50;
-/// What is listed as larger is not read: how fast a disk is would be another question.
+/// A resource that is listed as larger is not read: the speed of a disk would be another
+/// question.
 const MAX_LISTED_SIZE: u64 = 1024 * 1024;
 
 /// Measures every server of the configuration that may run. `say` is told which one is next.
@@ -134,7 +135,7 @@ async fn reads(
     for round in 0..ROUNDS {
         let left = end.saturating_duration_since(Instant::now());
         let turn = left / u32::try_from((ROUNDS - round) * tallies.len()).unwrap_or(1);
-        // What is left over when it cannot be divided falls to the first rounds.
+        // The remainder of the division falls to the first rounds.
         let count = plan.reads / ROUNDS + usize::from(round < plan.reads % ROUNDS);
         let turns = [
             (direct, &names.direct, 1),

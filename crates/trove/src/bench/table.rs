@@ -1,4 +1,4 @@
-//! What was measured, for people.
+//! The measurements, for people.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ const HEAD: [&str; 9] = [
     "added ms",
     "per second, via Trove",
 ];
-/// What stands where nothing was measured.
+/// The sign where there is no measurement.
 const NOTHING: &str = "–";
 
 /// A line a server, then what is true of all.

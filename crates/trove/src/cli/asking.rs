@@ -1,4 +1,4 @@
-//! What commands that ask about resources and servers take.
+//! Options of the commands that ask about resources and servers.
 
 use std::path::PathBuf;
 
@@ -9,7 +9,7 @@ use super::{Output, servers, uris};
 /// `trove logs`.
 #[derive(Debug, Clone, Args)]
 pub struct Logs {
-    /// What this server wrote to its stderr, instead of what Trove logs
+    /// Show the stderr of this server, instead of Trove's own log
     #[arg(add = servers())]
     pub server: Option<String>,
     /// Go on as more is written, until Ctrl-C
@@ -76,7 +76,7 @@ pub struct Hits {
 /// `trove find`.
 #[derive(Debug, Clone, Args)]
 pub struct Find {
-    /// What you want to know, in your own words; nothing: everything, the best first
+    /// Your question, in your own words; without one: everything, the best first
     pub query: Vec<String>,
     #[command(flatten)]
     pub hits: Hits,

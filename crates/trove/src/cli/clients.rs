@@ -1,4 +1,4 @@
-//! What commands about other clients take.
+//! Options of the commands about other clients.
 
 use std::path::PathBuf;
 
@@ -19,7 +19,7 @@ pub struct Import {
     /// Look at this client alone
     #[arg(long, value_parser = client(), conflicts_with = "from")]
     pub(crate) client: Option<Client>,
-    /// Look at this file alone, whatever client it belongs to
+    /// Look at this file alone, of any client
     #[arg(long, value_name = "FILE")]
     pub(crate) from: Option<PathBuf>,
     /// The trove.toml to add servers to; else the one in force, else ./trove.toml
@@ -35,10 +35,10 @@ pub struct Import {
 /// Which entry of which client.
 #[derive(Debug, Clone, Args)]
 pub struct EntryOf {
-    /// Whose file
+    /// The owner of the file: you, or the project
     #[arg(long, value_enum, default_value_t = Scope::User)]
     pub(crate) scope: Scope,
-    /// What the entry is called
+    /// The name of the entry
     #[arg(long, default_value = "trove")]
     pub(crate) name: String,
     /// Show the change, and make none

@@ -1,4 +1,4 @@
-//! What commands that change or admit servers take.
+//! Options of the commands that change or admit servers.
 
 use clap::{Args, Subcommand};
 
@@ -7,7 +7,7 @@ use super::{Output, servers};
 /// `trove add`.
 #[derive(Debug, Clone, Args)]
 pub struct Add {
-    /// What to call it
+    /// The name of the server
     pub name: String,
     /// The program and its arguments, behind `--`
     #[arg(last = true, required_unless_present = "url", conflicts_with = "url")]

@@ -1,4 +1,4 @@
-//! What commands that serve take.
+//! Options of the commands that serve.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What commands about guide, tools, flags and the configuration take.
+//! Options of the commands about guide, tools, flags and the configuration.
 
 use clap::{Args, Subcommand};
 
@@ -83,7 +83,7 @@ pub enum FlagCommand {
     },
 }
 
-/// Whose flags, and how to print them.
+/// The owner of the flags, and how to print them.
 #[derive(Debug, Clone, Args)]
 pub struct FlagPlace {
     /// The flags of this project instead of those of all projects; reading then looks at the
@@ -108,7 +108,7 @@ pub enum ConfigCommand {
 /// `trove config show`.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Show {
-    /// Print who decided each setting: a flag, the environment, the file or nobody
+    /// Print the origin of each setting: a flag, the environment, the file or the default
     #[arg(long)]
     pub origin: bool,
     #[command(flatten)]

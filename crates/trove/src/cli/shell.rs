@@ -1,4 +1,4 @@
-//! What commands about the program itself take.
+//! Options of the commands about the program itself.
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::config::tree::Node;
 
-/// What the user wants of one client.
+/// A user's wish for one client.
 pub(crate) struct Wish<'a> {
     pub(crate) row: &'static Row,
     pub(crate) scope: Scope,
@@ -31,7 +31,7 @@ pub(crate) struct Wish<'a> {
     pub(crate) force: bool,
 }
 
-/// What a plan does.
+/// The effect of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Added,
@@ -41,21 +41,21 @@ pub(crate) enum Outcome {
     NotThere,
 }
 
-/// What would be done to one file.
+/// The plan for one file.
 #[derive(Debug)]
 pub(crate) struct Plan {
     pub(crate) row: &'static Row,
     pub(crate) scope: Scope,
     pub(crate) name: String,
     pub(crate) outcome: Outcome,
-    /// What the user should know besides.
+    /// Notes for the user besides.
     pub(crate) notes: Vec<String>,
     /// The file as the user knows it; it may be a link.
     pub(crate) path: PathBuf,
     original: Original,
-    /// What it shall hold; `None`: it shall not be there.
+    /// The text it shall hold; `None`: it shall not be there.
     fresh: Option<Vec<u8>>,
-    /// What no diff may show.
+    /// A secret that no diff may show.
     secret: Option<String>,
 }
 
@@ -83,7 +83,7 @@ impl Outcome {
     }
 }
 
-/// What it takes to have our entry in the file.
+/// Plans to put our entry into the file.
 pub(crate) fn plan_install(
     host: &Host<'_>,
     wish: &Wish<'_>,
@@ -126,7 +126,7 @@ pub(crate) fn plan_install(
     Ok(Plan { outcome, notes, fresh, secret, ..Plan::nothing(wish, path, original) })
 }
 
-/// What it takes to have our entry out of the file.
+/// Plans to take our entry out of the file.
 pub(crate) fn plan_uninstall(host: &Host<'_>, wish: &Wish<'_>) -> Result<Plan, ClientError> {
     check_name(wish.name)?;
     let path = host.file(wish.row, wish.scope, wish.name)?;

@@ -1,4 +1,4 @@
-//! What a change would do, line by line.
+//! The effect of a change, line by line.
 
 use std::path::Path;
 

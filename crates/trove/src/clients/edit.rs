@@ -1,7 +1,7 @@
-//! One entry into a text, or out of it, whatever the text's form.
+//! Puts one entry into a text, or takes it out, in any of the forms that clients use.
 //!
-//! Every edit is read back and compared before it is given out: our entry says what it
-//! should, and nothing else says anything new.
+//! Every edit is read back and compared before it is given out: our entry says its new words, and
+//! all other entries say their old ones.
 
 use std::path::Path;
 

@@ -1,8 +1,8 @@
 //! Edits one block of a YAML file by its lines, and writes small files whole.
 //!
-//! No library keeps comments while it edits YAML, so this one moves lines: the tree says
-//! where keys stand, the indentation where they end. What is written in a way that lines
-//! cannot settle is refused, and whoever calls reads the result back in any case.
+//! No library keeps comments while it edits YAML, so this one moves lines: the tree says where
+//! keys stand, the indentation where they end. A spelling that lines cannot settle is refused,
+//! and the caller reads the result back in any case.
 
 use serde_json::{Map, Value as Json};
 
@@ -110,7 +110,7 @@ fn scalar(text: &str) -> String {
     Json::from(text).to_string()
 }
 
-/// What the entry said, with what ours must say.
+/// The present entry, with our members in it.
 fn merged(present: &Node, entry: &Entry) -> Map<String, Json> {
     let mut map = Map::new();
     for old in present.entries() {

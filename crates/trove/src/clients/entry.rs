@@ -22,7 +22,7 @@ pub(crate) enum Launch {
     Http { url: String, access: Access },
 }
 
-/// What a client has to show to be let in over HTTP.
+/// The proof that a client shows to be let in over HTTP.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum Access {
     Open,
@@ -42,11 +42,11 @@ impl std::fmt::Debug for Access {
 /// The entry as the client writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Entry {
-    /// What it must say.
+    /// The members it must have.
     pub(super) must: Map<String, Value>,
-    /// What it says at first; from then on it is the user's.
+    /// The members it has at first; from then on they are the user's.
     pub(super) once: Map<String, Value>,
-    /// What it must not say, since it belongs to the other way of reaching us.
+    /// The members it must not have, since they belong to the other way of reaching us.
     pub(super) never: Vec<&'static str>,
 }
 

@@ -20,18 +20,18 @@ use crate::config::{Client, ClientFile, ClientServer, Problem, read_client_file}
 /// The most servers one import takes.
 const MAX_SERVERS: usize = 1_000;
 
-/// What to collect.
+/// The servers to collect.
 pub(crate) struct Request<'a> {
     /// The clients to look at, unless one file is named.
     pub(crate) rows: Vec<&'static Row>,
     pub(crate) from: Option<&'a Path>,
-    /// What `trove.toml` has already.
+    /// The servers that `trove.toml` has already.
     pub(crate) existing: &'a [UpstreamConfig],
     /// Where this Trove is served.
     pub(crate) own_url: String,
 }
 
-/// What was found.
+/// The servers that were found.
 #[derive(Default)]
 pub(crate) struct Gathered {
     pub(crate) servers: Vec<Imported>,
@@ -94,9 +94,9 @@ fn files(host: &Host<'_>, request: &Request<'_>) -> Vec<(Scope, PathBuf)> {
 
 /// A server that is taken.
 struct Seen {
-    /// What tells it from others.
+    /// The identity that tells it from others.
     identity: String,
-    /// What to call it.
+    /// The name to give it.
     name: String,
     /// The names of its variables or headers.
     extras: Vec<String>,
@@ -150,7 +150,8 @@ impl State<'_> {
         };
         let mut id = SourceId::normalise(&found.name);
         let mut draft = convert(&id)?;
-        // The same server, imported before: its secrets are references there.
+        // A server that was imported before is found again, though its secrets are references
+        // there.
         let converted = draft.server.identity();
         self.refuse_double(&converted, &extras)?;
         if self.ids.contains(&id) {

@@ -33,7 +33,7 @@ pub(crate) enum Os {
     Windows,
 }
 
-/// Whose servers a file holds.
+/// The owner of the servers in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Scope {
     /// Yours, in every project
@@ -48,7 +48,7 @@ pub(crate) enum Base {
     Home,
     /// `$XDG_CONFIG_HOME`, else `~/.config`.
     Config,
-    /// `~/.config`, whatever the variables say.
+    /// `~/.config`, even if the variables name another folder.
     DotConfig,
     /// `~/Library/Application Support`.
     AppSupport,

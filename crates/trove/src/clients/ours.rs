@@ -27,8 +27,8 @@ pub(super) fn url(entry: &Node) -> Option<&str> {
     URLS.iter().find_map(|key| entry.get(key)).and_then(Node::as_str)
 }
 
-/// Whether the entry starts Trove, by whatever name this `program` has, or reaches one on
-/// this machine.
+/// Whether the entry starts Trove, under any name of this `program`, or reaches one on this
+/// machine.
 pub(super) fn is_ours(entry: &Node, program: &Path) -> bool {
     let words = words(entry);
     let is_this = words.first().is_some_and(|first| Path::new(first) == program);

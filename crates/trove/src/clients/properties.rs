@@ -1,4 +1,4 @@
-//! Whatever a file holds: in and out again, it says what it said.
+//! A property of all files: read and written again, they say the same.
 
 use std::path::Path;
 

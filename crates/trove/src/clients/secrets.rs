@@ -1,11 +1,11 @@
-//! What looks like a secret, so that it is never copied from one file to another.
+//! Tells values that look like secrets, so that none is copied from one file to another.
 //!
-//! A doubt is settled for secrecy: a value that is taken for a secret costs its user one
-//! variable to set, a secret that is copied may cost much more.
+//! A doubt is settled for secrecy: a value that is taken for a secret costs its user one variable
+//! to set, a secret that is copied may cost much more.
 
 use crate::config::is_secretive;
 
-/// What the keys of well-known services begin with.
+/// The beginnings of keys of well-known services, e.g. `ghp_`.
 const BEGINNINGS: [&str; 23] = [
     "ghp_",
     "gho_",
@@ -61,7 +61,7 @@ fn has_part(name: &str, part: &str) -> bool {
     name.split('_').any(|word| word == part)
 }
 
-/// Whoever knows the address of a webhook may post to it: the path is the secret.
+/// Anyone who knows the address of a webhook may post to it: the path is the secret.
 fn is_webhook(name: &str, value: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let is_named_so = has_part(&name, "webhook") || has_part(&name, "webhooks");
@@ -130,7 +130,7 @@ impl Address<'_> {
     }
 }
 
-/// What nobody would call a secret, whatever its name.
+/// A value that is no secret under any name, e.g. `true`.
 fn is_harmless(value: &str) -> bool {
     let is_short_number = value.len() <= 5 && value.bytes().all(|b| b.is_ascii_digit());
     let is_switch = ["true", "false", "yes", "no", "on", "off", "none"]

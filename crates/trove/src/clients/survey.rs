@@ -47,7 +47,7 @@ pub(crate) fn survey(host: &Host<'_>, name: &str) -> Vec<Survey> {
         let project = look(host, row, Scope::Project, name);
         let is_one_file = user.path == project.path;
         all.push(user);
-        // In a project nobody expects every client to have a file.
+        // In a project, few clients have a file.
         if project.standing != Standing::Absent && !is_one_file {
             all.push(project);
         }

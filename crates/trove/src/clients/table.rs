@@ -12,9 +12,9 @@ use crate::config::Client;
 /// One client.
 pub(crate) struct Row {
     pub(crate) client: Client,
-    /// What `--client` takes.
+    /// The word for `--client`.
     pub(crate) word: &'static str,
-    /// What it takes as well.
+    /// Further words for `--client`.
     pub(crate) aliases: &'static [&'static str],
     /// Its file for the user, per system; the first that is there counts, and the first
     /// of all is made if none is.
@@ -31,9 +31,9 @@ pub(crate) struct Row {
     pub(crate) stdio: StdioWords,
     /// How it writes a server behind a URL; `None`: it cannot have one.
     pub(crate) remote: Option<RemoteWords>,
-    /// What its project files call the project's folder, if they can.
+    /// The variable for the project's folder in project files, if there is one.
     pub(crate) workspace: Option<&'static str>,
-    /// What makes it see a change.
+    /// The step that makes it see a change.
     pub(crate) restart: &'static str,
     /// How to see that it worked.
     pub(crate) check: &'static str,
@@ -75,7 +75,7 @@ pub(crate) struct RemoteWords {
 /// How an entry can name an environment variable instead of holding the token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TokenBy {
-    /// What stands before and after the name inside a header.
+    /// The text before and after the name inside a header.
     Variable(&'static str, &'static str),
     /// A key of its own holds the name.
     Key(&'static str),

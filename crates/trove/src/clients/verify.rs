@@ -23,8 +23,8 @@ pub(super) fn says(node: &Node, value: &Json) -> bool {
     }
 }
 
-/// Whether two trees say the same in the same order, whatever stands at `path` in either.
-/// What would have to be made on the way there may be absent or empty.
+/// Whether two trees agree in content and order, apart from `path`. Members on the way to `path`
+/// may be absent or empty.
 pub(super) fn same_but_at(a: &Node, b: &Node, path: &[&str]) -> bool {
     let Some((key, deeper)) = path.split_first() else { return true };
     if !is_map_or_nothing(a) || !is_map_or_nothing(b) {

@@ -9,16 +9,16 @@ use crate::config::{Config, Origin};
 
 /// The most templates that are tried.
 const MAX_TEMPLATES: usize = 200;
-/// What a template is called.
+/// The ending of a template's name.
 const TEMPLATE: &str = ".j2";
 
-/// Looks at the guide as a caller without a project would see it; nobody is served it.
+/// Looks at the guide as a caller without a project would see it. No caller is served it.
 pub(crate) async fn check_guide(config: &Config, folder: &Path) -> Vec<Finding> {
     let (knowledge, _) = Knowledge::new(config.guide(folder), Givens::none(SystemTime::now));
     let root = config.guide_root.value.display().to_string();
     let mut findings = Vec::new();
     if !knowledge.exists().await {
-        // A guide that nobody asked for need not be there.
+        // A guide that was not asked for need not be there.
         if config.guide_root.origin != Origin::Default {
             let message = "the folder of the guide is not there, so it has no documents";
             let fix = "make it, run `trove init`, or write another `guide.root`";
@@ -44,7 +44,7 @@ pub(crate) async fn check_guide(config: &Config, folder: &Path) -> Vec<Finding> 
     findings
 }
 
-/// Renders every template once: one that cannot be is an error to whoever reads it.
+/// Renders every template once: one that fails is an error to each reader.
 async fn check_templates(knowledge: &Knowledge) -> Vec<Finding> {
     let mut findings = Vec::new();
     let categories = knowledge.categories(Sight::default()).await;

@@ -1,4 +1,4 @@
-//! What is kept between runs: the store of flags and the search index.
+//! Checks the memory between runs: the store of flags and the search index.
 
 use std::{path::Path, time::Duration};
 

@@ -1,7 +1,7 @@
-//! What is wrong with this installation, and what to do about each thing.
+//! Finds the faults of this installation, and the remedy of each.
 //!
-//! Every check gives findings and changes nothing. A finding says what is so and how to
-//! mend it; none repeats a secret.
+//! Every check gives findings and changes nothing. A finding says what is so and how to mend it;
+//! none repeats a secret.
 
 mod guide;
 mod kept;
@@ -37,14 +37,14 @@ pub(crate) enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
     pub(crate) level: Level,
-    /// What was looked at: `config`, `server`, `names`, `guide`, `http`, `state` or `client`.
+    /// The area: `config`, `server`, `names`, `guide`, `http`, `state` or `client`.
     pub(crate) area: &'static str,
     /// Which one of them.
     pub(crate) subject: String,
     pub(crate) message: String,
     /// How to mend it.
     pub(crate) fix: String,
-    /// What a server said last.
+    /// The last words of a server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) last_words: Vec<String>,
 }
@@ -61,7 +61,7 @@ impl Finding {
     }
 }
 
-/// What the configuration says of itself, but for what another check says better.
+/// Findings of the configuration about itself, apart from those that another check tells better.
 pub(crate) fn check_config(loaded: &Loaded, said: &[Finding]) -> Vec<Finding> {
     let mut findings = Vec::new();
     if loaded.origin.is_none() {

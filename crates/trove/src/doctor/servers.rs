@@ -1,4 +1,4 @@
-//! What can be said of a server without starting it.
+//! Checks a server without starting it.
 
 use std::{
     os::unix::fs::PermissionsExt as _,

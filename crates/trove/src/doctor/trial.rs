@@ -1,5 +1,5 @@
-//! What servers that answer are tried at: a few reads, how long they took to be there,
-//! what they list, and whether they end when asked to.
+//! Tries servers that answer: a few reads, how long they took to be there, their lists, and
+//! whether they end when asked to.
 
 use std::{
     borrow::Cow,
@@ -30,7 +30,7 @@ use crate::{app::App, config::Config};
 const TRIALS: usize = 3;
 /// The longest one of them may take.
 const LONGEST_TRIAL: Duration = Duration::from_secs(10);
-/// What is listed as larger is not tried.
+/// A resource that is listed as larger is not tried.
 const MAX_LISTED_SIZE: u64 = 1024 * 1024;
 /// From this on a start or a read is worth a word.
 const SLOW: Duration = Duration::from_secs(5);

@@ -20,7 +20,7 @@ macro_rules! narrow {
             /// Channels and rows whose sums are in registers at one time.
             const CHANNELS: usize = WIDE * FLOATS;
             const HEIGHT: usize = $rows;
-            /// What [`dot`] leaves in for each integer of a row, to be taken out.
+            /// The surplus that [`dot`] leaves in for each integer of a row, to be taken out.
             const LEFT_IN: i32 = $offset;
 
             super::super::super::compile_math!(true, $features);
