@@ -1,10 +1,10 @@
 //! Circles of gateways: a Trove that has itself among its servers, or another Trove that does.
 //!
-//! Every running Trove has a mark of its own. To another Trove, and to nobody else, it says
-//! in its greetings and lists which marks stand behind it: its own, and those its servers
-//! told. Whoever finds his own mark there does not use that server. Requests between Troves
-//! also carry the marks they came by, so that one which goes round all the same ends at the
-//! first that has seen it.
+//! Every running Trove has a mark of its own. In its greetings and lists it tells other Troves,
+//! and only them, which marks stand behind it: its own, and those that its servers told. A Trove
+//! that finds its own mark behind a server does not use that server. Requests between Troves also
+//! carry the marks they came by, so that one which goes round all the same ends at the first that
+//! has seen it.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ const MAX_MARKS: usize = 256;
 /// The longest mark that is.
 const MAX_MARK_BYTES: usize = 64;
 
-/// What a server is told that is part of a circle.
+/// The words for a server that is part of a circle.
 pub(crate) const CIRCLE: &str = "it is this gateway itself, or has it among its own servers: a circle; \
      remove this entry, or the one that leads back";
 
@@ -38,7 +38,7 @@ pub(crate) const CIRCLE: &str = "it is this gateway itself, or has it among its 
 pub struct Kin {
     mark: String,
     behind: Mutex<BTreeMap<SourceId, Vec<String>>>,
-    /// Whether there is any: nearly nobody has one, and every request asks.
+    /// Whether there is any. Few have one, and every request asks.
     has_any: AtomicBool,
 }
 
@@ -120,7 +120,7 @@ impl Kin {
     }
 }
 
-/// What every Trove calls itself.
+/// The name of every Trove in its greeting.
 pub(crate) const NAME: &str = "trove";
 
 fn read(list: Option<&str>) -> Vec<String> {
@@ -141,7 +141,7 @@ mod tests {
         SourceId::new(name).unwrap()
     }
 
-    /// What `one` answers `other`, which has it as the server `as_what`.
+    /// The answer of `one` to `other`, which has it as the server `as_what`.
     fn meets(other: &Kin, one: &Kin, as_what: &str) -> bool {
         let answer = one.tell(Some(NAME), Json::empty_object());
         other.learn(&id(as_what), &answer.object().unwrap())

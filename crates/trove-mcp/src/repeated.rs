@@ -1,4 +1,4 @@
-//! What a modern HTTP request repeats in its headers, for those who route without
+//! The members of a modern request that its HTTP headers repeat, for proxies that route without
 //! reading bodies: the names, and how values are written.
 //!
 //! Both sides use it: we write these headers to servers and check them from clients.

@@ -9,7 +9,7 @@ use trove_core::json::{Json, Object, is_deeper, items, quote};
 
 use crate::{bounds::MAX_BATCH, payload::Payload};
 
-/// What a request is answered with.
+/// The answer to a request.
 pub(crate) type Outcome = Result<Payload, RpcError>;
 
 /// One message, its payload still text.
@@ -38,7 +38,7 @@ pub(crate) struct RpcError {
 }
 
 impl BadMessage {
-    /// What to answer, and to which request if that can be told.
+    /// The error to answer with, and the request it answers if that can be told.
     pub(crate) fn answer(self) -> (Option<Json>, RpcError) {
         match self {
             BadMessage::NotJson => (None, RpcError::new(code::PARSE_ERROR, "not JSON")),
@@ -245,7 +245,7 @@ pub(crate) fn response(id: &Json, outcome: &Outcome) -> Bytes {
     }
 }
 
-/// An error answer; to nobody in particular when no id could be read.
+/// An error answer; without an id if none could be read.
 pub(crate) fn error_response(id: Option<&Json>, error: &RpcError) -> Bytes {
     let mut body = Object::new();
     body.set("code", error.code.to_string());

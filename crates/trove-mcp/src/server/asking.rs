@@ -12,16 +12,16 @@ use crate::{
     wire::{RpcError, code, is_id},
 };
 
-/// What a request says about itself.
+/// A request's word about itself: who asks, in which era, with which abilities.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) version: Version,
     pub(crate) caller: Caller,
     /// The request's `_meta`, as it came.
     pub(crate) meta: Option<Json>,
-    /// What the client can be asked for, if the era says so in each request.
+    /// The questions that the client can be asked, if the era says so in each request.
     pub(crate) capabilities: Option<Json>,
-    /// What a person answered who was asked before.
+    /// The answers of a person who was asked before.
     pub(crate) answers: Option<Json>,
     pub(crate) log_level: Option<String>,
     pub(crate) progress_token: Option<Json>,
@@ -103,7 +103,7 @@ impl Asking {
         self.progress_token.is_some() || self.log_level.is_some()
     }
 
-    /// What travels to the Source beside the operation.
+    /// The companions of the operation on its way to the Source.
     pub(crate) fn ask(&self, params: Option<&Json>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
         Ask {
             caller: self.caller.clone(),

@@ -24,15 +24,15 @@ pub const KEY_HEADER: &str = "x-trove-key";
 /// How long a browser stays let in.
 const PASS_SECONDS: u32 = 30 * 24 * 3600;
 
-/// What the page and its API are called in the audit log.
+/// The name of the page and its API in the audit log.
 const PAGE: &str = "/";
 const NO_PASS: &str = "open the address that `trove up` prints";
 const NO_PAGE: &str = "the page is served to the holder of Trove's own token only, and here an issuer's are asked for";
 
-/// What stands before a route.
+/// The guard in front of a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lock {
-    /// Nothing but Host and Origin: what is behind it is nobody's secret.
+    /// Checks Host and Origin only, for routes without secrets.
     Open,
     /// The token, or cookie and key.
     Page,
@@ -41,11 +41,11 @@ pub enum Lock {
     Frame,
 }
 
-/// What a browser gets for the token.
+/// The pass that a browser gets for the token.
 pub struct Pass {
     /// The whole `Set-Cookie` header.
     pub cookie: String,
-    /// What the page repeats in [`KEY_HEADER`].
+    /// The key that the page repeats in [`KEY_HEADER`].
     pub key: String,
 }
 
@@ -64,7 +64,7 @@ pub fn behind(guard: &Guard, lock: Lock, routes: Router) -> Router {
 }
 
 impl Guard {
-    /// What a browser gets for the token; nothing for anything else.
+    /// The pass that a browser gets for the token; `None` for any other text.
     pub fn exchange(&self, given: &str) -> Option<Pass> {
         let token = match &self.identity {
             Identity::Token(token) if is_same(given.as_bytes(), token.as_bytes()) => token,
@@ -96,7 +96,7 @@ impl Guard {
         let token = match &self.identity {
             Identity::None => return Ok(()),
             Identity::Token(token) => token,
-            // The page shows what its one owner may see; it knows nobody else.
+            // The page shows the view of its one owner; it knows no other person.
             Identity::Signed(_) => return Err(Refusal::new(StatusCode::FORBIDDEN, NO_PAGE)),
         };
         if has_token(headers, token) {

@@ -47,7 +47,7 @@ impl Drop for Wish<'_> {
     }
 }
 
-/// Updates that nobody is known to want yet.
+/// Updates for which no wish is known yet.
 #[derive(Default)]
 pub(super) struct Early {
     kept: BTreeSet<Watched>,
@@ -73,8 +73,8 @@ impl Early {
         self.kept.is_empty() && !self.is_cut
     }
 
-    /// What was kept; nothing if that is not all there was. What wishes that `are_under_way`
-    /// might have heard of is lost with it then.
+    /// The updates that were kept; `None` if some were lost. Updates for wishes that
+    /// `are_under_way` are lost with them then.
     pub(super) fn take(&mut self, are_under_way: bool) -> Option<Vec<Change>> {
         let Early { kept, is_cut } = std::mem::take(self);
         self.is_cut = is_cut && are_under_way;

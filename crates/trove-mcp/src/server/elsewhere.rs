@@ -14,10 +14,10 @@ use super::{
 };
 
 const METHODS: &str = "GET, POST, DELETE";
-/// What a client sends beside what every script may.
+/// The headers that a client sends beside those that every script may.
 const SENT: &str = "authorization, content-type, accept, last-event-id, mcp-session-id, \
                     mcp-protocol-version, mcp-method, mcp-name";
-/// What a client reads beside what every script may.
+/// The headers that a client reads beside those that every script may.
 const READ: &str = "mcp-session-id, www-authenticate, retry-after";
 /// For how many seconds a browser need not ask again.
 const REMEMBERED: &str = "600";

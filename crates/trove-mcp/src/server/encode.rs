@@ -124,7 +124,7 @@ fn legacy_reply(reply: Reply) -> Outcome {
     Ok(Payload::of(&object, &reply.body))
 }
 
-/// What every modern result says.
+/// The members that every modern result has.
 pub(crate) fn modernise(object: &mut Object<'_>, keeping: Keeping, freshness: Option<Freshness>) {
     if object.get("resultType").is_none() {
         object.set("resultType", "\"complete\"");

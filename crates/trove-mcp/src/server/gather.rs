@@ -1,7 +1,7 @@
-//! What is ready of a body goes out in one write.
+//! Sends all ready frames of a body in one write.
 //!
-//! Each frame of a long answer would else be a write of its own once so many bytes wait to be
-//! written as the head of a request may have, and the last of them a packet with two brackets.
+//! Each frame of a long answer would else be a write of its own, and the last of them a packet
+//! with two brackets.
 
 use std::{
     collections::VecDeque,
@@ -22,7 +22,7 @@ type Polled<T> = Poll<Option<Result<Frame<T>, axum::Error>>>;
 /// A body whose frames are as many of another's as are ready.
 pub(super) struct Gathered {
     body: Body,
-    /// What came after data and is not data: an error, the end.
+    /// The frame that came after data and is none: an error, or the end.
     next: Option<Option<Result<Frame<Bytes>, axum::Error>>>,
 }
 

@@ -21,9 +21,9 @@ use super::{
 pub enum Identity {
     /// Anybody on this machine.
     None,
-    /// Whoever knows the token.
+    /// Every caller who knows the token.
     Token(String),
-    /// Whoever shows a token that our issuer signed.
+    /// Every caller with a token that our issuer signed.
     Signed(Arc<SignedTokens>),
 }
 
@@ -45,9 +45,9 @@ pub struct Guard {
 pub struct Refusal {
     /// The status.
     pub status: StatusCode,
-    /// What is so.
+    /// The reason.
     pub why: String,
-    /// What the client must bring to be let in: `WWW-Authenticate`.
+    /// The proof that the client must bring to be let in: `WWW-Authenticate`.
     pub challenge: Option<String>,
     /// Who was turned away, where the guard found that out.
     pub principal: Option<Arc<str>>,
@@ -77,12 +77,12 @@ impl Guard {
         Guard { identity, address, names: Arc::default(), origins: Arc::default(), gateway: None }
     }
 
-    /// The same, and whom it turns away is written down in this gateway's audit log.
+    /// A guard that also writes refusals into this gateway's audit log.
     pub fn noting(self, gateway: Arc<Gateway>) -> Guard {
         Guard { gateway: Some(gateway), ..self }
     }
 
-    /// The same, also asked under these names and by pages of these origins.
+    /// A guard that is also asked under these names, and by pages of these origins.
     pub fn also_as(self, names: Vec<String>, origins: Vec<String>) -> Guard {
         let lower =
             |all: Vec<String>| all.into_iter().map(|one| one.to_ascii_lowercase()).collect();
@@ -102,8 +102,8 @@ impl Guard {
         admitted.inspect_err(|refusal| self.note(refusal, place))
     }
 
-    /// Lets in whoever asks under our own name and from a page that may; for what is
-    /// nobody's secret.
+    /// Lets in a request under our own name and from a page that may ask. It is for places
+    /// without secrets.
     pub fn admit_place(&self, headers: &HeaderMap, place: &'static str) -> Result<(), Refusal> {
         self.check_place(headers).inspect_err(|refusal| self.note(refusal, place))
     }
@@ -114,8 +114,8 @@ impl Guard {
         self.note_caller(&caller, refusal.status, place);
     }
 
-    /// The same for a caller who is known. Other reasons than these are faults of requests,
-    /// not of those who ask.
+    /// Writes down the refusal of a known caller. Refusals for other reasons than these are
+    /// faults of requests, not of callers.
     pub(super) fn note_caller(&self, caller: &Caller, status: StatusCode, place: &'static str) {
         let class = match status {
             StatusCode::UNAUTHORIZED => "Unauthenticated",

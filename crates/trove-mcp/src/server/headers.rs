@@ -1,5 +1,5 @@
-//! What a modern request repeats in its headers must be what its body says: those who
-//! route by headers would otherwise be deceived.
+//! Checks that the headers of a modern request repeat its body. A proxy that routes by headers
+//! would otherwise be deceived.
 
 use http::HeaderMap;
 use trove_core::Json;
@@ -18,15 +18,15 @@ pub(crate) fn text<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     headers.get(name).and_then(|value| value.to_str().ok())
 }
 
-/// Whether a request is of the modern era: it says so itself, whatever headers it brings from
-/// another, or it is of no session and its header names no legacy version.
+/// Whether a request is of the modern era. Its body says so, or it is of no session and its
+/// header names no legacy version.
 pub(crate) fn is_modern(headers: &HeaderMap, request_meta: Option<&Json>) -> bool {
     let claims = request_meta.is_some_and(|m| m.get(meta::PROTOCOL_VERSION).is_some());
     let header = text(headers, VERSION).filter(|_| !headers.contains_key(SESSION));
     claims || header.is_some_and(|v| Version::parse(v).is_none_or(Version::is_modern))
 }
 
-/// Refuses a request of a session whose header names a version that nobody speaks.
+/// Refuses a request of a session whose header names an unknown version.
 pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), RpcError> {
     match text(headers, VERSION) {
         Some(version) if Version::parse(version).is_none() => Err(unsupported(version)),
@@ -55,7 +55,7 @@ pub(crate) fn check(
             return Err(unsupported(claimed));
         }
     }
-    // What the body lacks is said first: without it the headers mean nothing.
+    // A fault of the body is said first: without the body the headers mean nothing.
     Asking::modern(trove_core::Caller::local(), request_meta.cloned())?;
     match text(headers, METHOD) {
         Some(method) if method == request.method => {}

@@ -44,14 +44,14 @@ use crate::{
 
 /// How many messages wait for a legacy client that is not listening.
 const MAX_UNHEARD: usize = 256;
-/// How often something is said on a silent stream, so that nobody takes it for dead.
+/// How often a silent stream gives a sign of life, so that it is not taken for dead.
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The places of this door, as the audit log calls them.
 const MCP: &str = "/mcp";
 const METRICS: &str = "/metrics";
 
-/// What the HTTP door holds: its guard, and the legacy sessions.
+/// The parts of the HTTP door: its guard, its legacy sessions, its limits.
 struct HttpDoor {
     server: Arc<Server>,
     guard: Guard,
@@ -93,7 +93,7 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
     }
 }
 
-/// Nobody who may not knock learns which methods there are.
+/// Refuses an unknown method, after the guard. A stranger does not learn which methods there are.
 async fn other_method(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
     match door.guard.admit_place(request.headers(), MCP) {
         Ok(()) => refuse(StatusCode::METHOD_NOT_ALLOWED, "this method is not served here"),
@@ -121,7 +121,7 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
     }
 }
 
-/// Whether the program is there. It tells nothing else, for it asks nobody who he is.
+/// Says that the program is there, and no more, since the caller is unknown.
 async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
     match door.guard.admit_probe(request.headers(), "/healthz").await {
         Ok(()) => respond(StatusCode::OK, Some(Body::from(r#"{"status":"ok"}"#))),
@@ -129,7 +129,7 @@ async fn healthz(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
     }
 }
 
-/// What is counted, for Prometheus.
+/// The counters, for Prometheus.
 async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
     let caller = match door.guard.admit(request.headers(), METRICS).await {
         Ok(admitted) => admitted.caller,
@@ -147,7 +147,7 @@ async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
     response
 }
 
-/// What OAuth clients are told of us before they have a token.
+/// The metadata for OAuth clients that have no token yet.
 async fn metadata(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Response {
     if let Err(refusal) = door.guard.admit_place(request.headers(), METADATA_PATH) {
         return turn_away(refusal);
@@ -367,8 +367,8 @@ impl HttpDoor {
                 let _place = place;
                 session.answer(&door.server, request, &about, notices).await
             };
-            // In these eras a client that hangs up has not cancelled what it began; what
-            // has effects is finished even for nobody.
+            // In these eras a client that hangs up has not cancelled its request. Work with
+            // effects is finished without a listener.
             if has_effects { finish(work).await } else { work.await }
         };
         if asking.wants_notices() && accepts_events(headers) {
@@ -565,7 +565,7 @@ fn accepts_events(headers: &HeaderMap) -> bool {
         .is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
-/// What a modern answer means in HTTP.
+/// The HTTP status of a modern answer.
 fn status_of(outcome: &Outcome) -> StatusCode {
     match outcome {
         Err(error) => match error.code {

@@ -26,7 +26,7 @@ use crate::{
     wire::{self, Outcome, Request, RpcError, code},
 };
 
-/// What tells a client that the list of resources is another one.
+/// The notification that the list of resources is another one.
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 
 /// One client of a legacy era.
@@ -85,7 +85,7 @@ impl Session {
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Outcome {
         match request.method.as_str() {
-            // What is watched is counted, so these are never broken off in the middle.
+            // Watched resources are counted, so these are never broken off in the middle.
             method @ ("resources/subscribe" | "resources/unsubscribe" | "logging/setLevel") => {
                 let params = request.params.as_ref();
                 let work = pin!(async {
@@ -108,8 +108,8 @@ impl Session {
         }
     }
 
-    /// The request with what the person says to it, where a tool of ours needs a yes. Nobody
-    /// else learns that the client can be asked.
+    /// The request with a person's answer, where a tool of ours needs a yes. No other Source
+    /// learns that the client can be asked.
     async fn consenting(&self, server: &Server, params: Option<&Json>, asking: &Asking) -> Asking {
         let question = ToolCall::of(server, params).ok().and_then(|call| call.question(server));
         let Some(question) = question else { return asking.clone() };
@@ -158,8 +158,8 @@ impl Session {
         }
     }
 
-    /// What a request says about itself; the roles are those of whoever sends it now, which
-    /// may be fewer than when the session began.
+    /// A request's word about itself. The roles are those of its present sender, which may be
+    /// fewer than when the session began.
     pub(crate) fn asking(&self, server: &Server, request: &Request, now: &Caller) -> Asking {
         let caller = Caller { roles: now.roles.clone(), ..self.caller(server) };
         self.interest.note(&server.gateway, &caller);

@@ -1,7 +1,7 @@
 //! How often one caller may ask over HTTP, and for how much at a time.
 //!
-//! A caller is who the guard found: a principal, or, where nobody has a name, everybody
-//! together. Whoever asks too much is told when to come back; nobody else notices.
+//! A caller is the principal that the guard found, or all callers together where they have no
+//! names. A caller that asks too much is told when to come back; no other caller notices.
 
 use std::{
     collections::HashMap,
@@ -18,7 +18,7 @@ use trove_core::Caller;
 
 use crate::bounds::Bounds;
 
-/// What each caller may still do.
+/// The allowance that each caller has left.
 pub(crate) struct Limits {
     rate: Option<RateLimiter<Arc<str>, HashMapStateStore<Arc<str>>, DefaultClock>>,
     requests: Arc<Places>,
@@ -33,7 +33,7 @@ pub(crate) struct TooMuch {
     pub(crate) retry_after: Duration,
 }
 
-/// How long to wait for a place, since nobody knows when one is free.
+/// How long to wait for a place, since the time of the next free one is unknown.
 const PLACE_WAIT: Duration = Duration::from_secs(1);
 
 impl Limits {

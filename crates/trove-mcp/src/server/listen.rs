@@ -40,14 +40,14 @@ const WATCHES_AT_ONCE: usize = 1000;
 /// No log messages are wanted.
 pub(crate) const NO_LOGS: u8 = u8::MAX;
 
-/// What one client wants to hear of.
+/// The changes that one client wants to hear of.
 pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
     /// Who listens, and what tells the list he sees from another; nothing: he sees all.
     sight: Mutex<(Caller, Option<u64>)>,
-    /// What it watches, under the names it used, and how it last was to the client.
+    /// The resources it watches, under the names it used, and their last news for the client.
     watched: Mutex<HashMap<Watched, (Vec<PublicUri>, News)>>,
-    /// What it is about to watch.
+    /// The resources it is about to watch.
     wishes: Wishes,
     /// The client is gone: nothing is watched for it any more.
     is_over: AtomicBool,
@@ -127,7 +127,7 @@ impl Interest {
             let watched = self.watch(gateway, caller, uri).await;
             watched.is_ok().then(|| quote(uri.as_str()))
         };
-        // What is too much is known to be only once the rest is watched.
+        // The surplus is known only once the rest is watched.
         let mut first: Vec<_> = uris.iter().map(watch).collect();
         let rest = first.split_off(first.len().min(self.most));
         let first = stream::iter(first).buffered(WATCHES_AT_ONCE);
@@ -218,7 +218,7 @@ impl Interest {
         }
     }
 
-    /// What to say of a change. One that may be wanted in a moment is kept.
+    /// The messages for a change. A change that may be wanted in a moment is kept.
     fn told(&self, gateway: &Gateway, change: Change, early: &mut Early) -> Vec<Bytes> {
         // Asked before it is looked who watches: a wish may be settled in between.
         let may_be_wanted = self.wishes.are_under_way();
@@ -304,11 +304,11 @@ impl Interest {
             is_part.then_some((names, part))
         });
         let Some((names, part)) = holding else { return Vec::new() };
-        // What the client calls the whole, with the same rest, leads to the part.
+        // The client's name of the whole, with the rest added, leads to the part.
         names.iter().map(|name| PublicUri::new(format!("{name}{part}"))).collect()
     }
 
-    /// What to say after changes were missed: look again at all of it.
+    /// The messages after changes were missed: look again at all of it.
     fn everything(&self) -> Vec<Bytes> {
         let mut all = self.list_messages(ListsChanged::ALL);
         let names: Vec<PublicUri> =
@@ -317,7 +317,8 @@ impl Interest {
         all
     }
 
-    /// The same where they were missed before it was known whether the client may know.
+    /// The messages after changes were missed before it was known whether the client may know of
+    /// them.
     fn everything_seen(&self, gateway: &Gateway) -> Vec<Bytes> {
         let resources = self.sees_other_list(gateway, true);
         let mut all = self.list_messages(ListsChanged { resources, ..ListsChanged::ALL });

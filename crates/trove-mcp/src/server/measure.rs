@@ -12,8 +12,8 @@ use crate::{
     wire::{Outcome, RpcError, code},
 };
 
-/// The methods that are counted apart. What clients make up is counted together, so that
-/// nobody can fill the table.
+/// The methods that are counted apart. Methods that clients make up are counted together, so that
+/// they cannot fill the table.
 const METHODS: [&str; 17] = [
     "completion/complete",
     "initialize",
@@ -51,9 +51,9 @@ impl Server {
     }
 }
 
-/// Does the work and tells the timer how it ended. A panic is one failure: whoever asked
-/// hears of it, and nobody else does. Whoever calls holds the work: handed over, it would
-/// take its room twice, and every request is moved once.
+/// Does the work and tells the timer how it ended. A panic is one failure that only its caller
+/// hears of. The caller holds the work: handed over, it would take its room twice, and every
+/// request is moved once.
 pub(super) async fn timed(timer: Timer, work: Pin<&mut impl Future<Output = Outcome>>) -> Outcome {
     let outcome = AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
         error!("a request failed by a fault of our own");
@@ -65,7 +65,7 @@ pub(super) async fn timed(timer: Timer, work: Pin<&mut impl Future<Output = Outc
     outcome
 }
 
-/// The same for the call of a tool, whose failures are answers that say so.
+/// Times the call of a tool, whose failures are answers that say so.
 pub(super) async fn timed_call(
     timer: Timer,
     work: Pin<&mut impl Future<Output = Outcome>>,

@@ -1,7 +1,7 @@
-//! What a client of some name and version would be answered, for whoever wants to see it.
+//! Shows the answer that a client of some name and version would get.
 //!
-//! The answer is made by the code that answers the client itself, to the last byte. Only
-//! the caller is the one who looks, so nobody sees more here than through his own door.
+//! The answer is made by the code that answers the client itself, to the last byte. The caller
+//! stays the one who looks, so the view is never wider than through the caller's own door.
 
 use trove_core::{
     Caller, Json,
@@ -45,7 +45,7 @@ impl Server {
             } else {
                 Asking::legacy(version, caller, None)
             };
-            // Nobody asked for it, so nothing is counted.
+            // No client asked for it, so it is not counted.
             match method {
                 "tools/call" => match ToolCall::of(self, params.as_ref()) {
                     Ok(call) => self.call_tool(call, params, &asking, None).await,
@@ -59,7 +59,7 @@ impl Server {
     }
 }
 
-/// What every modern request carries.
+/// The members that every modern request carries.
 fn request_meta(whom: Pretend<'_>) -> Json {
     let mut info = Object::new();
     info.set_str("name", whom.client);

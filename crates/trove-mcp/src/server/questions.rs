@@ -1,4 +1,4 @@
-//! What a client with a session is asked while a request of its own waits for the answer.
+//! Questions to a client with a session, while a request of its own waits for the answer.
 
 use std::{
     collections::HashMap,
@@ -13,7 +13,7 @@ use trove_core::{Json, tools};
 
 use crate::wire::{self, RpcError};
 
-/// How long a person may think. Whoever has not answered by then has not agreed.
+/// How long a person may think. Silence after that is no consent.
 const PATIENCE: Duration = Duration::from_secs(300);
 /// The number of the first question; those about roots are counted from one.
 const FIRST: u64 = 1 << 32;
@@ -21,7 +21,7 @@ const FIRST: u64 = 1 << 32;
 /// The questions to one client.
 pub(crate) struct Questions {
     is_offered: bool,
-    /// Held by whoever keeps the client's stream open; we do not.
+    /// The owner of the client's stream keeps it open; we do not.
     out: mpsc::WeakSender<Bytes>,
     open: Mutex<Open>,
 }
@@ -74,7 +74,7 @@ impl Questions {
     ) -> Option<Result<Json, RpcError>> {
         let number = id.as_str().parse().ok();
         match number.and_then(|number| self.lock().waiting.remove(&number)) {
-            // Nobody waits for it any more.
+            // The waiting request is gone.
             Some(waiting) => waiting.send(outcome).err().and(None),
             None => Some(outcome),
         }

@@ -46,7 +46,7 @@ pub(super) fn refuse(status: StatusCode, why: &'static str) -> Response {
     turn_away(Refusal::new(status, why))
 }
 
-/// The same, in the words of the guard.
+/// A refusal in the words of the guard.
 pub(super) fn turn_away(refusal: Refusal) -> Response {
     let error = RpcError::new(code::INVALID_REQUEST, refusal.why);
     let body = Body::from(wire::error_response(None, &error));

@@ -28,7 +28,7 @@ const MAX_ANSWER_BYTES: usize = 256 * 1024;
 /// The folders a client works in.
 pub(crate) struct Roots {
     is_offered: bool,
-    /// Held by whoever keeps the client's stream open; we do not.
+    /// The owner of the client's stream keeps it open; we do not.
     out: mpsc::WeakSender<Bytes>,
     known: watch::Sender<Known>,
 }
@@ -62,7 +62,7 @@ impl Roots {
             known.since = Some(Instant::now());
             number = known.asked;
         });
-        // Nobody waits for this to be sent; a client that reads nothing is not asked.
+        // No task waits for this to be sent; a client that reads nothing is not asked.
         let question = wire::request(number, "roots/list", "{}");
         let is_sent = self.out.upgrade().is_some_and(|out| out.try_send(question).is_ok());
         if !is_sent {

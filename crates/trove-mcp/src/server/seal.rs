@@ -174,7 +174,7 @@ mod tests {
         let error = seal.open(sealed.clone(), "read a:b").unwrap_err();
         assert!(error.message.contains("more than 60 seconds ago"), "{}", error.message);
         assert!(error.message.contains("ask again without it"), "{}", error.message);
-        // What is not ours is told nothing about time, and a later date cannot be written in.
+        // A forged state is told nothing about time, and a later date cannot be written in.
         let error = seal.open(sealed.clone(), "read a:c").unwrap_err();
         assert!(error.message.contains("not given out"), "{}", error.message);
         let mut bytes = URL_SAFE_NO_PAD.decode(sealed.get_str("requestState").unwrap()).unwrap();

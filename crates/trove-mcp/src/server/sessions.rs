@@ -24,7 +24,7 @@ use crate::{
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
 
-/// How often it is looked for what nobody uses any more.
+/// How often unused sessions are looked for.
 const CLEANING: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(60);
 
 /// How long to wait before idle sessions are looked for again.
@@ -109,7 +109,7 @@ impl Sessions {
             } else if principal.is_some()
                 && all.values().filter(|s| own(s)).count() >= server.bounds.sessions_per_caller
             {
-                // Whoever begins too many loses one of his own, not one of others.
+                // A caller that begins too many loses a session of its own, not one of others.
                 Some(evict(&mut all, own))
             } else {
                 None

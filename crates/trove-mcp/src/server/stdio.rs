@@ -73,7 +73,7 @@ pub async fn serve_stdio(
         }
         while tasks.try_join_next().is_some() {}
     }
-    // Whoever pipes a request in and closes the pipe still wants the answer.
+    // A client that pipes a request in and closes the pipe still wants the answer.
     client.closing.cancel();
     let finish = async { while tasks.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(FINISH, finish).await;
@@ -86,7 +86,7 @@ pub async fn serve_stdio(
     let _ = tokio::time::timeout(FINISH, writer).await;
 }
 
-/// What became of a message.
+/// The outcome of a message.
 struct Taken {
     answer: Answer,
     /// Held until the answer is sent, so that a client that reads nothing cannot ask on.

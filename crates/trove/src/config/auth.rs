@@ -53,7 +53,7 @@ pub(super) fn http(
     Http { addr, auth, public_url, allowed_origins: pick(None, origins, Vec::new()) }
 }
 
-/// Whose tokens are taken, and the roles of the local user.
+/// The issuer whose tokens are taken, and the roles of the local user.
 pub(super) fn callers(file: file::Auth, problems: &mut Problems) -> (Tokens, Setting<Vec<String>>) {
     if let Some(spot) = file.leeway_seconds.get().filter(|spot| spot.value > MAX_LEEWAY.as_secs()) {
         let message = format!("a leeway of {} seconds lets expired tokens live on", spot.value);

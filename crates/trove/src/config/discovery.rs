@@ -118,7 +118,7 @@ fn env_number(
     number
 }
 
-/// The same settings as other clients' JSON files have them.
+/// These settings, as other clients' JSON files have them.
 pub(super) fn of_client(node: &Node, problems: &mut Problems) -> Option<file::Discovery> {
     let known = [
         "cacheTTL",

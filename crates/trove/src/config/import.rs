@@ -24,7 +24,7 @@ mod entry;
 mod tests;
 mod whole;
 
-/// The keys under which clients keep servers, for whoever has none of them.
+/// The keys under which clients keep servers, for a file that has none of them.
 pub(super) const KNOWN_KEYS: &str = "`mcpServers`, `servers`, `context_servers`, `mcp_servers`, \
                                      `extensions`, `mcp`, `amp.mcpServers`";
 
@@ -132,7 +132,7 @@ fn named(servers: &Node) -> Vec<Named<'_>> {
     all
 }
 
-/// What servers are read for.
+/// The purpose for which servers are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     /// To be started: what it takes must be there.

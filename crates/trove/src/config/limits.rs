@@ -74,7 +74,7 @@ pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
     all.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key).collect()
 }
 
-/// What is kept, and what is bounded on both sides.
+/// Sizes of caches and messages.
 fn sizes(file: &file::Limits, bounds: &mut Bounds, problems: &mut Problems) {
     let gateway = &mut bounds.gateway;
     if let Some(written) = file.cache_bytes.get() {
@@ -115,7 +115,7 @@ fn rate(file: &file::Limits, usual: Option<Rate>, problems: &mut Problems) -> Op
     Some(Rate { per_second, burst: burst.unwrap_or(per_second.saturating_mul(BURST_SECONDS)) })
 }
 
-/// What is written, if it is enough.
+/// The number as written, if it is large enough.
 fn number(key: &Key<u64>, least: u64, problems: &mut Problems) -> Option<usize> {
     let written = key.get()?;
     if written.value < least {

@@ -1,7 +1,7 @@
-//! What is wrong with a configuration: where, what, and what to do.
+//! The problems of a configuration: place, fault and remedy.
 //!
-//! Problems are gathered, never thrown: a reader reports and goes on, so that the user
-//! sees all of them at once. No message repeats a value, which may be a secret.
+//! Problems are gathered, never thrown: a reader reports and goes on, so that the user sees all
+//! of them at once. No message repeats a value, which may be a secret.
 
 use std::{
     fmt::{self, Write as _},
@@ -16,7 +16,7 @@ use super::tree::At;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// What was asked for cannot be done.
+    /// The wish cannot be fulfilled.
     Error,
     /// It can be done, but hardly as it was meant.
     Warning,
@@ -36,7 +36,7 @@ pub struct Problem {
     pub line: Option<u32>,
     /// The character in the line, from one.
     pub column: Option<u32>,
-    /// What was found.
+    /// The fault.
     pub message: String,
     /// The next step.
     pub hint: String,
@@ -141,7 +141,7 @@ fn printable(text: &str) -> String {
     clean
 }
 
-/// What to say of a name that is none of the `known`.
+/// The hint for a name that is none of the `known`.
 pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),

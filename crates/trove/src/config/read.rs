@@ -13,7 +13,7 @@ use super::{
     tree::{At, Node, Value},
 };
 
-/// What can be read from a node. `section` is where the node stands, as in `[http]`.
+/// A type that can be read from a node. `section` is where the node stands, as in `[http]`.
 pub(super) trait Read: Sized {
     fn read(node: &Node, section: &str, problems: &mut Problems) -> Option<Self>;
 }
@@ -26,7 +26,7 @@ pub trait Word: Copy + 'static {
     /// The word for it.
     fn as_str(self) -> &'static str;
 
-    /// What a word stands for.
+    /// The value that a word stands for.
     fn from_word(word: &str) -> Option<Self>;
 }
 
@@ -209,7 +209,7 @@ impl<'a> Fields<'a> {
         Some(Fields { node, section, problems })
     }
 
-    /// What the key holds; if it is absent or wrong, nothing.
+    /// The value of the key; the default if it is absent or wrong.
     pub(super) fn read<T: Read + Default>(&mut self, key: &str) -> T {
         let Some(node) = self.node.get(key) else { return T::default() };
         T::read(node, &inside(self.section, key), self.problems).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What `config check` prints.
+//! The output of `config check`.
 
 use std::fmt::Write as _;
 
@@ -32,7 +32,7 @@ impl Loaded {
         text
     }
 
-    /// The same for programs.
+    /// The report for programs.
     pub fn report_json(&self) -> Value {
         json!({
             "file": self.origin.as_ref().map(|path| path.display().to_string()),

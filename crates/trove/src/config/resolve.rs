@@ -32,7 +32,7 @@ const MAX_TOOL_PREFIX: usize = 20;
 const DEFAULT_TOOLSETS: [Toolset; 4] =
     [Toolset::Resources, Toolset::Health, Toolset::Guide, Toolset::Flags];
 
-/// What surrounds a file while it is resolved.
+/// The surroundings of a file while it is resolved.
 pub(super) struct Surroundings<'a> {
     /// The folder of the file; paths in it start there.
     pub(super) folder: &'a Path,

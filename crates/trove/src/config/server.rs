@@ -1,6 +1,6 @@
 //! One `[servers.ID]` becomes an [`UpstreamConfig`].
 //!
-//! The checks that hold for any server, whatever file names it, are here too.
+//! The checks that hold for a server of any file are here too.
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -174,7 +174,7 @@ fn remote(
     })
 }
 
-/// Who we are to whoever grants tokens for a server.
+/// Our name and proof for the authority that grants tokens for a server.
 fn oauth(written: &ServerOauth) -> OauthClient {
     let text = |key: &Key<String>| key.get().map(|spot| spot.value.clone());
     OauthClient {
@@ -269,7 +269,7 @@ pub(super) fn check_url(url: &Text, at: At, problems: &mut Problems) -> Option<(
     None
 }
 
-/// What HTTP calls a token.
+/// The characters that HTTP allows in the name of a header.
 pub(super) fn check_header_name(name: &str, at: At, problems: &mut Problems) {
     let fits = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
     if name.is_empty() || !name.chars().all(fits) {
@@ -287,7 +287,7 @@ pub(super) fn check_header_value(name: &str, written: &str, at: At, problems: &m
     }
 }
 
-/// What an operating system can hold.
+/// The characters that an operating system allows in the name of a variable.
 pub(super) fn check_variable_name(name: &str, at: At, problems: &mut Problems) {
     if name.is_empty() || name.contains(['=', '\0']) {
         let message = format!("`{name}` is no name of an environment variable");

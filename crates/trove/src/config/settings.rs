@@ -38,9 +38,9 @@ pub struct Config {
     pub discovery: Discovery,
     /// Who may read what.
     pub policy: Vec<PolicyRule>,
-    /// The roles of whoever starts us over stdio or on the command line.
+    /// The roles of the user who starts us over stdio or on the command line.
     pub local_roles: Setting<Vec<String>>,
-    /// Whose signed tokens HTTP clients may show.
+    /// The issuer whose signed tokens HTTP clients may show.
     pub tokens: Tokens,
     /// When clients get the bridge tools.
     pub bridge: Setting<BridgeMode>,
@@ -48,7 +48,7 @@ pub struct Config {
     pub toolsets: Setting<Vec<Toolset>>,
     /// How much a tool says about itself.
     pub descriptions: Setting<Descriptions>,
-    /// What stands before the names of tools that share a prefix.
+    /// The part before the names of tools that share a prefix.
     pub tool_prefix: Setting<String>,
     /// Whether failures leave out what only those who run Trove should see.
     pub mask_error_details: Setting<bool>,
@@ -79,7 +79,7 @@ pub struct Http {
     pub allowed_origins: Setting<Vec<String>>,
 }
 
-/// Whose signed tokens HTTP clients may show, and what follows from them.
+/// The issuer whose signed tokens HTTP clients may show, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokens {
     /// Who signs them.
@@ -115,7 +115,7 @@ pub struct Discovery {
     pub is_semantic: Setting<bool>,
     /// Whether logs tell what was asked for.
     pub logs_queries: Setting<bool>,
-    /// What search may read, by URI; the first that matches decides.
+    /// The resources that search may read, by URI; the first rule that matches decides.
     pub index: Vec<IndexSetting>,
 }
 
@@ -124,7 +124,7 @@ pub struct Discovery {
 pub struct IndexSetting {
     /// The resources it is about, as in `wiki://drafts/*`.
     pub pattern: String,
-    /// What of them search may read.
+    /// The part of them that search may read.
     pub index: Index,
 }
 
@@ -171,7 +171,7 @@ pub enum HttpAuth {
     Token,
     /// By a token that the issuer signed.
     Jwt,
-    /// The same, and clients are told where to get one.
+    /// Signed tokens, and clients are told where to get one.
     Oauth,
 }
 
@@ -189,7 +189,7 @@ pub struct PolicyRule {
 /// A value, and who decided it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting<T> {
-    /// What it is.
+    /// The value.
     pub value: T,
     /// Who decided it.
     pub origin: Origin,
@@ -198,7 +198,7 @@ pub struct Setting<T> {
 /// Who decided a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// Nobody: it is as documented.
+    /// The documentation: no setting differs from it.
     Default,
     /// The configuration file.
     File,
@@ -208,7 +208,7 @@ pub enum Origin {
     Flag,
 }
 
-/// What the command line decides, above file and environment.
+/// The settings of the command line, above file and environment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Overrides {
     /// `--http ADDR`
@@ -222,7 +222,7 @@ pub struct Overrides {
 }
 
 impl Config {
-    /// Local knowledge as it is configured, for whoever works in `folder`.
+    /// Local knowledge as it is configured, for a user who works in `folder`.
     pub fn guide(&self, folder: &Path) -> knowledge::Settings {
         let of_folder = self.guide_groups.project_at(folder).map(str::to_owned);
         knowledge::Settings {

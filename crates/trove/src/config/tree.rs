@@ -90,7 +90,7 @@ pub(crate) fn parse(text: &str, path: &Path) -> Result<(Format, Node), Vec<Synta
 }
 
 impl Node {
-    /// What a key holds; of two alike the last, as clients take it.
+    /// The value of a key; of two alike the last, as clients take it.
     pub(crate) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().rev().find(|entry| entry.key == key).map(|entry| &entry.node)
     }
@@ -129,7 +129,7 @@ impl Node {
         matches!(self.value, Value::Map(_))
     }
 
-    /// What it is, in words; never what it says, which may be a secret.
+    /// Its type in words; never its value, which may be a secret.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",

@@ -1,4 +1,4 @@
-//! What goes back to the page: JSON, or an error that says what to do next.
+//! Answers to the page: JSON, or an error that says the next step.
 
 use axum::{
     body::Body,
@@ -12,7 +12,7 @@ use trove_core::{Json, PublicUri, SourceError, content::escape_line, gateway::As
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;
 
-/// JSON that is nobody else's to keep.
+/// JSON that no cache may keep.
 pub(super) fn json_of(value: &impl Serialize) -> Response {
     written(StatusCode::OK, Json::of(value).as_bytes().clone())
 }

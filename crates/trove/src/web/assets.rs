@@ -61,7 +61,7 @@ pub(super) static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
 mod tests {
     use super::*;
 
-    /// What `lib/`, `views/` and the top of `web/` hold is what is embedded.
+    /// The embedded files are those of `lib/`, `views/` and the top of `web/`.
     #[test]
     fn every_file_of_the_page_is_embedded() {
         let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

@@ -24,7 +24,7 @@ use super::{
 const MAX_ROWS: usize = 500;
 /// The most children of one branch of the tree.
 const MAX_CHILDREN: usize = 1000;
-/// How many orders are kept for whoever scrolls.
+/// How many orders are kept for pages that are scrolled.
 const KEPT_ORDERS: usize = 8;
 
 const SIZES: [(&str, u64); 5] = [
@@ -44,7 +44,7 @@ const AGES: [(&str, i64); 5] = [
 ];
 const UNKNOWN: &str = "unknown";
 
-/// What the rows are chosen by. Each may have several values, of which one must fit.
+/// The members by which rows are chosen. Each may have several values, of which one must fit.
 const FACETS: [&str; 5] = ["server", "scheme", "type", "size", "age"];
 
 /// The rows that fit, in order, and how many there are by each facet.
@@ -72,7 +72,7 @@ pub(super) async fn resources(State(web): State<Arc<Web>>, request: Request) -> 
     }))
 }
 
-/// The same question is asked again for every page somebody scrolls to.
+/// The order of the rows. Each page that is scrolled to asks for it again.
 fn order(rows: &Rows, asked: &str, query: &Query) -> Arc<Order> {
     let is_place = |pair: &&str| pair.starts_with("offset=") || pair.starts_with("limit=");
     let key: Vec<&str> = asked.split('&').filter(|pair| !is_place(pair)).collect();
@@ -115,7 +115,7 @@ fn choose(rows: &Rows, query: &Query) -> Order {
                     *counts.entry(value).or_default() += 1;
                 }
             }
-            // What else could be chosen of a facet is counted as if it were not chosen yet.
+            // The other values of a facet are counted as if none were chosen yet.
             (Some(facet), None) => *counts[facet].entry(values[facet]).or_default() += 1,
             (Some(_), Some(_)) => {}
         }

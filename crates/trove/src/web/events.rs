@@ -1,4 +1,4 @@
-//! What changes, told to the page as it happens.
+//! Tells the page of changes as they happen.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -128,7 +128,7 @@ impl Listener<'_> {
         let revision = || self.web.gateway.current().revision();
         match change {
             Ok(Change::Lists(lists)) => {
-                // What is hidden from whoever looks at the page changes for others only.
+                // Changes of hidden resources are news for other callers only.
                 let now = self.web.gateway.current_view(self.caller).print();
                 let is_other = std::mem::replace(seen, now) != now || now.is_none();
                 let resources = lists.resources && is_other;
@@ -152,7 +152,7 @@ impl Listener<'_> {
                 let text = &text[..text.floor_char_boundary(MAX_LOG)];
                 Some(("log", json!({ "server": source.as_str(), "message": text })))
             }
-            // Whatever was missed, the lists may be among it.
+            // The lists may be among the missed events.
             Err(_) => Some(("lists", json!({ "revision": revision(), "resources": true }))),
         }
     }
@@ -175,7 +175,7 @@ impl Listener<'_> {
     }
 
     async fn send(&self, name: &str, data: Value) {
-        // A page that has gone is noticed by whoever runs this.
+        // The caller of this function notices a page that has gone.
         let _ = self.out.send(format!("event: {name}\ndata: {data}\n\n").into()).await;
     }
 }

@@ -20,7 +20,7 @@ const MAX_HITS: usize = 200;
 const MAX_QUESTION: usize = 256;
 const MAX_WORDS: usize = 12;
 
-/// What a word is worth by where it stands: name, URI, description.
+/// The worth of a word by its place: name, URI, description.
 const WORTH: [u32; 3] = [40, 16, 10];
 const PLACES: [&str; 3] = ["name", "uri", "description"];
 
@@ -103,7 +103,7 @@ fn find<'a>(
     (hits, by_server)
 }
 
-/// What the words are worth in these places; nothing if one of them stands in none.
+/// The worth of the words in these places; `None` if one of them stands in none.
 fn rank(words: &[&str], places: [&str; 3]) -> Option<(u32, [bool; 3])> {
     let mut score = 0;
     let mut holds = [false; 3];

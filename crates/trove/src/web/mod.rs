@@ -1,9 +1,8 @@
 //! The web page: embedded files, and JSON over the Gateway for them to show.
 //!
-//! It is one more door. It asks the Gateway as every other door does, under the name of
-//! whoever opened it, and changes nothing but documents of the guide, by the tools that
-//! clients have for it. What a client would see is made by the code
-//! that answers the client.
+//! It is one more door. It asks the Gateway as every other door does, under the name of the
+//! person who opened it. It changes only documents of the guide, by the tools that clients have
+//! for it. The view of a client is made by the code that answers the client.
 
 mod activity;
 mod answer;
@@ -39,12 +38,12 @@ use trove_mcp::{
 
 use crate::app::Live;
 
-/// What the page calls itself in the audit log.
+/// The name of the page in the audit log.
 const CLIENT: &str = "trove-web";
 /// The most pages that listen for changes at once.
 const MAX_LISTENERS: usize = 64;
 
-/// What the page is made of.
+/// The parts of the page.
 pub(crate) struct Parts {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) server: Arc<Server>,
@@ -55,7 +54,7 @@ pub(crate) struct Parts {
     pub(crate) stop: CancellationToken,
 }
 
-/// What all routes of the page share.
+/// The state that all routes of the page share.
 struct Web {
     gateway: Arc<Gateway>,
     server: Arc<Server>,
@@ -70,7 +69,7 @@ struct Web {
 }
 
 impl Web {
-    /// Whoever opened the page.
+    /// The person who opened the page.
     fn caller(&self) -> Caller {
         let client = Some(CLIENT.into());
         Caller { via: Via::Web, client, ..Caller::behind(Door::Http) }

@@ -1,4 +1,4 @@
-//! What a client and its model are given, to the byte.
+//! The answers for a client and its model, to the byte.
 //!
 //! Every answer here comes from [`Server::answer_as`], the code that answers the client.
 //!
@@ -140,7 +140,7 @@ async fn ask(
     })
 }
 
-/// What the model is given of an answer: the blocks of a tool, or the contents read.
+/// The part of an answer that the model reads: the blocks of a tool, or the contents read.
 fn blocks(answer: &Json) -> Vec<Value> {
     let result = answer.get("result");
     let content =

@@ -1,7 +1,7 @@
-//! Reading a resource for the page: once, then shown in whatever form is asked for.
+//! Reads a resource for the page once, then shows it in any form that is asked for.
 //!
-//! What was read is held for a while under a name nobody can guess, so that looking at
-//! it as a tree, as text and as bytes asks its server only once.
+//! The contents are held for a while under a name that cannot be guessed, so that looking at them
+//! as a tree, as text and as bytes asks their server only once.
 
 use std::{
     collections::VecDeque,
@@ -47,7 +47,7 @@ pub(super) struct Part {
     pub(super) is_text: bool,
 }
 
-/// What was read lately.
+/// The latest readings.
 #[derive(Default)]
 pub(super) struct Held(Mutex<VecDeque<(String, Arc<Vec<Part>>)>>);
 
@@ -58,7 +58,7 @@ impl Held {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.push_back((ticket.clone(), parts.clone()));
         let size = |parts: &[Part]| parts.iter().map(|part| part.bytes.len()).sum::<usize>();
-        // The newest stays whatever its size: somebody is about to look at it.
+        // The newest stays at any size: the page is about to show it.
         while held.len() > MAX_HELD
             || (held.len() > 1 && held.iter().map(|(_, p)| size(p)).sum::<usize>() > MAX_HELD_BYTES)
         {
@@ -186,7 +186,7 @@ fn part(content: &str) -> Option<Part> {
         }
     };
     let kind = match sniff(mime.as_deref(), &uri, &bytes) {
-        // What its server gives as text is text, whatever characters are in it.
+        // A server's text is text, even with odd characters in it.
         kind if is_text && kind.form == Form::Binary => sniff(Some("text/plain"), "", b""),
         kind => kind,
     };

@@ -23,7 +23,7 @@ use super::{
     browse, events, find, guide, model, reading, search, templates,
 };
 
-/// What the page may do: run its own scripts, ask its own server, nothing else.
+/// The rights of the page: to run its own scripts and to ask its own server.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
                       img-src 'self' data:; frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; \
                       form-action 'none'; require-trusted-types-for 'script'; trusted-types 'none'";
@@ -91,7 +91,7 @@ async fn protect(mut response: Response) -> Response {
     response
 }
 
-/// A file of the page. Nothing in it is anybody's secret, so nobody is asked who he is.
+/// A file of the page. Files hold no secret, so no token is asked for.
 async fn file(uri: Uri, headers: HeaderMap) -> Response {
     let path = match uri.path().trim_start_matches('/') {
         "" => "index.html",
@@ -131,8 +131,8 @@ struct Given {
     token: String,
 }
 
-/// `POST /api/session`: a pass for the token. The page found the token behind the `#` of
-/// its address, which browsers send to nobody.
+/// `POST /api/session`: a pass for the token. The page found the token behind the `#` of its
+/// address, which browsers keep to themselves.
 async fn exchange(State(web): State<Arc<Web>>, request: Request) -> Answer {
     let next = ["Open the address that `trove up` prints; the token is part of it."];
     let is_json = request

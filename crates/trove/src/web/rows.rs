@@ -1,8 +1,8 @@
-//! What a caller sees of the catalogue, as rows to filter, sort and search.
+//! A caller's view of the catalogue, as rows to filter, sort and search.
 //!
-//! Made once for each view, off the threads that serve, and dropped with the next: the
-//! entries themselves are JSON, which is too slow to look into a hundred thousand times
-//! for each key that somebody types.
+//! The rows are made once for each view, off the threads that serve, and dropped with the next
+//! view. The entries themselves are JSON, which is too slow to look into a hundred thousand times
+//! for each key that a person types.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -164,7 +164,7 @@ fn seconds(date: &str) -> Option<i64> {
 pub(super) struct Shelf(Mutex<Option<Arc<Rows>>>);
 
 impl Shelf {
-    /// The rows of what the caller sees now; whoever comes while they are made waits.
+    /// The rows of the caller's present view. A second request waits while they are made.
     pub(super) async fn rows(&self, gateway: &Gateway, caller: &Caller) -> Arc<Rows> {
         let view = gateway.view(caller).await;
         let mut kept = self.0.lock().await;

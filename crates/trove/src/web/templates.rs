@@ -24,7 +24,7 @@ use super::{
 
 /// The most templates of one answer.
 const MAX_TEMPLATES: usize = 1000;
-/// What stands before the name of a value in an address.
+/// The part before the name of a value in an address.
 const VALUE: &str = "v.";
 
 /// `GET /api/templates`.

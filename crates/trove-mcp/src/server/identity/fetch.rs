@@ -53,7 +53,7 @@ pub fn is_safe_url(text: &str) -> bool {
     !has_user && (url.scheme() == "https" || (url.scheme() == "http" && is_here))
 }
 
-/// A client that follows nobody.
+/// A client that follows no redirect.
 pub(crate) fn client() -> Result<Client, FetchError> {
     Client::builder()
         .timeout(MAX_FETCH_TIME)

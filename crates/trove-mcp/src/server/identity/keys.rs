@@ -162,7 +162,7 @@ impl Keys {
         let Some(keys) = set["keys"].as_array() else {
             return Err(FetchError::Unfit { url, what: "without `keys`".to_owned() });
         };
-        // A key of a kind nobody knew yet must not cost the others.
+        // A key of an unknown kind must not cost the others.
         let known = keys.iter().take(MAX_KEYS);
         let known = known.filter_map(|key| serde_json::from_value::<Jwk>(key.clone()).ok());
         Ok(known.filter_map(|jwk| SigningKey::of(&jwk)).map(Arc::new).collect())

@@ -29,7 +29,7 @@ pub const MAX_TOKEN_BYTES: usize = 16 * 1024;
 /// The longest name of a principal.
 pub const MAX_PRINCIPAL_BYTES: usize = 256;
 
-/// Whose tokens are taken, and what follows from them.
+/// The issuer whose tokens are taken, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRules {
     /// Who signs them.
@@ -46,7 +46,7 @@ pub struct TokenRules {
     pub roles_claim: Option<String>,
     /// How far clocks may differ.
     pub leeway: Duration,
-    /// What we are called in the metadata of OAuth; without it there is none.
+    /// Our name in the metadata of OAuth; without it there is no metadata.
     pub resource: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl SignedTokens {
         Ok(SignedTokens { rules, keys })
     }
 
-    /// Whose token it is.
+    /// The caller whose token it is.
     pub(super) async fn take(&self, token: Option<&str>) -> Result<Bearer, NotTaken> {
         let token = token.filter(|token| !token.is_empty()).ok_or(NotTaken::Missing)?;
         let head = verify::head(token)?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use super::{MAX_PRINCIPAL_BYTES, MAX_TOKEN_BYTES, TokenRules};
 
-/// What is wrong with a token; the words are for the one who sent it.
+/// The fault of a token, in words for its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TokenError {
     #[error("the token is no signed JWT")]
@@ -39,7 +39,7 @@ pub(crate) enum TokenError {
     Subject,
 }
 
-/// What a token says about its own signature.
+/// The part of a token about its own signature.
 pub(super) struct Head {
     pub(super) algorithm: Algorithm,
     pub(super) key_id: Option<String>,
@@ -123,7 +123,7 @@ pub(super) fn head(token: &str) -> Result<Head, TokenError> {
     if named(header.alg).is_none() {
         return Err(TokenError::Algorithm);
     }
-    // What is critical must be understood, and we understand no extension.
+    // A critical extension must be understood, and we understand none.
     if header.crit.is_some() {
         return Err(TokenError::Malformed);
     }
@@ -175,7 +175,7 @@ pub(super) fn verify(
     Ok(Claims(claims.claims))
 }
 
-/// What a token says that was found to be true.
+/// The claims of a token that was found to be true.
 pub(super) struct Claims(Map<String, Value>);
 
 impl Claims {

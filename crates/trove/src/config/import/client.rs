@@ -42,7 +42,7 @@ pub enum Client {
     Other,
 }
 
-/// What a bare `timeout` counts.
+/// The unit of a bare `timeout`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeoutUnit {
     Seconds,
@@ -52,10 +52,10 @@ pub(super) enum TimeoutUnit {
 }
 
 impl Client {
-    /// Whose `mcpServers` these are.
+    /// The client whose `mcpServers` these are.
     ///
-    /// The path decides if it tells; then what the file holds; then a mark in any entry;
-    /// a file without a mark is read as Claude Code's, whose variables are the commonest.
+    /// The path decides if it tells; then the other members of the file; then a mark in any
+    /// entry. A file without a mark is read as Claude Code's, whose variables are the commonest.
     pub(super) fn of(format: Format, root: &Node, path: &Path, entries: &[&Node]) -> Client {
         let is_list = root.get("mcpServers").is_some_and(|s| matches!(s.value, Value::List(_)));
         if let Some(client) = by_path(path) {
@@ -86,7 +86,7 @@ impl Client {
         }
     }
 
-    /// What a `url` means that comes without a type.
+    /// The meaning of a `url` without a type.
     pub(super) fn untyped_url(self) -> Transport {
         match self {
             Client::Cline | Client::Gemini => Transport::Sse,

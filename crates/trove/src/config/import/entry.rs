@@ -381,7 +381,7 @@ impl Reader<'_> {
         Some(text)
     }
 
-    /// What nobody can be asked for here, and what is not set yet, hinders only a start.
+    /// A question to a person, or a variable that is not set yet, hinders only a start.
     fn check(&mut self, text: &Text, at: At) {
         match (self.purpose, text.check()) {
             (Purpose::Use, _) => check_text(text, at, self.around.env, self.problems),
@@ -405,7 +405,7 @@ impl Reader<'_> {
     }
 }
 
-/// What sort of server an entry describes.
+/// The sort of server that an entry describes.
 enum Kind {
     Stdio,
     Remote(Transport),

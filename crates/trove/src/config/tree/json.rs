@@ -23,7 +23,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Vec<SyntaxError>> {
     }
 }
 
-/// What VS Code and its kin accept in their settings; JSON5 is not among it.
+/// The JSON that VS Code and its kin accept in their settings; JSON5 is not among it.
 pub(crate) fn jsonc() -> ParseOptions {
     ParseOptions {
         allow_comments: true,

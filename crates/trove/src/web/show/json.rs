@@ -10,7 +10,7 @@ use super::{escape, numbered};
 /// The most values that are shown, and how deep.
 const MAX_VALUES: usize = 20_000;
 const MAX_DEPTH: usize = 64;
-/// What is open at first: the top, and what is small.
+/// The part that is open at first: the top, and small values.
 const OPEN_DEPTH: usize = 2;
 const OPEN_SIZE: usize = 40;
 /// The largest text that is parsed to see whether it is JSON.

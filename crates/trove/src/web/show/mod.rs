@@ -24,7 +24,7 @@ const PAGE_BYTES: usize = 256 * 1024;
 /// The largest picture that is shown.
 const MAX_PICTURE: usize = 16 << 20;
 
-/// What is shown in place of contents that are held no longer.
+/// The text in place of contents that are held no longer.
 pub(super) const GONE: &str = "<p class=note>This reading is no longer held. Read it again.</p>";
 
 /// A form in which contents can be shown.
