@@ -198,7 +198,7 @@ pub struct Setting<T> {
 /// Who decided a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// The documentation: no setting differs from it.
+    /// The documented default.
     Default,
     /// The configuration file.
     File,
