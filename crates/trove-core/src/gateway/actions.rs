@@ -104,6 +104,7 @@ impl Gateway {
         let reply = perform(&source, uri.as_ref(), operation, ask).await;
         if action == Action::CallTool && !only_reads(&snapshot, name) {
             self.catalogue.doubt(source.id()).await;
+            self.doubt_texts(source.id());
         }
         let reply = reply?;
         let rewrite = match action {

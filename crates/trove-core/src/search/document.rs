@@ -141,7 +141,7 @@ fn add_identity(
     }
     document.add_f64(fields.priority, f64::from(record.priority));
     document.add_u64(fields.listed_hash, record.listed_hash);
-    document.add_i64(fields.content_at, record.content_at);
+    document.add_i64(fields.content_at, record.looked_at / 1000);
     document.add_u64(fields.state, record.flags());
 }
 

@@ -55,7 +55,7 @@ fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result
             id,
             listed_hash: columns.number(&columns.listed_hash, doc),
             content_hash: columns.number(&columns.content_hash, doc),
-            content_at: columns.content_at.first(doc).unwrap_or_default(),
+            looked_at: columns.content_at.first(doc).unwrap_or_default().saturating_mul(1000),
             state: State::of_flags(flags),
             is_described: Record::is_described_by(flags),
             is_type_found: Record::is_type_found_by(flags),
