@@ -108,9 +108,14 @@ impl FakeSource {
 
     /// The same with a tool that says of itself that it only reads.
     pub fn with_reading_tool(self, tool: &str) -> FakeSource {
+        self.add_reading_tool(tool);
+        self
+    }
+
+    /// Lists one tool more that says of itself that it only reads.
+    pub fn add_reading_tool(&self, tool: &str) {
         let entry = serde_json::json!({ "name": tool, "annotations": { "readOnlyHint": true } });
         self.state().reading_tools.push(entry.to_string());
-        self
     }
 
     /// The resources that were read since the last time this was asked.

@@ -230,12 +230,13 @@ impl Crawler {
         }
         for (n, member) in (0u32..).zip(snapshot.members()) {
             let id = member.source.id();
-            let is_same = self.fed.get(id).is_some_and(|fed| Arc::ptr_eq(fed, &member.listing));
+            let fed = self.fed.insert(id.clone(), member.listing.clone());
+            let is_same = fed.as_ref().is_some_and(|fed| Arc::ptr_eq(fed, &member.listing));
             if is_same && !names_may_differ {
                 continue;
             }
-            self.fed.insert(id.clone(), member.listing.clone());
-            if !is_same {
+            let is_about_others = fed.is_some_and(|fed| member.listing.leaves_resources(&fed));
+            if !is_same && !is_about_others {
                 // Another listing, or the first since we are here: nobody told us of changes.
                 // The dates in it vouch for the texts that have one.
                 self.search.cast_doubt(id, Doubt::Undated);

@@ -185,6 +185,29 @@ async fn a_tool_that_only_reads_casts_no_doubt() {
 }
 
 #[tokio::test]
+async fn a_tool_whose_caller_has_gone_may_have_written_all_the_same() {
+    let source = Arc::new(notes());
+    let library = Library::over(&source).await;
+    source.take_for_reads(PATIENCE);
+    let call = library.gateway.call_tool("notes_write");
+    assert!(tokio::time::timeout(Duration::from_millis(50), call).await.is_err(), "it takes long");
+    assert!(library.gateway.gateway.search().expect("an index").is_doubtful());
+}
+
+#[tokio::test]
+async fn a_listing_with_other_tools_alone_casts_no_doubt() {
+    let source = Arc::new(notes());
+    let library = Library::over(&source).await;
+    source.add_reading_tool("more");
+    let gateway = &library.gateway.gateway;
+    let lists = ListsChanged { tools: true, ..ListsChanged::default() };
+    gateway.feed().report(source.id(), SourceEvent::ListsChanged(lists)).await;
+    library.until("the tool", async || gateway.current().tool("notes_more").is_some()).await;
+    let search = tokio::time::timeout(PATIENCE, gateway.fed()).await.expect("it is fed");
+    assert!(!search.is_doubtful());
+}
+
+#[tokio::test]
 async fn another_listing_casts_doubt_on_texts_without_a_date() {
     let source = notes();
     let dated = json!({ "uri": "note://dated", "name": "dated", "mimeType": "text/plain",
@@ -195,7 +218,7 @@ async fn another_listing_casts_doubt_on_texts_without_a_date() {
     source.give_text("note://bees", "text/plain", "zanzibarian");
     source.add("note://new");
     let feed = library.gateway.gateway.feed();
-    let lists = ListsChanged { resources: true, ..Default::default() };
+    let lists = ListsChanged { resources: true, ..ListsChanged::default() };
     feed.report(source.id(), SourceEvent::ListsChanged(lists)).await;
     library.until("the new word", async || library.is_found("zanzibarian").await).await;
     let search = library.gateway.gateway.search().expect("an index");

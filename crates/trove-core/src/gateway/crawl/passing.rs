@@ -14,14 +14,14 @@ use std::{
 
 use tokio::sync::mpsc;
 
-use super::{Outcome, When, text_for_index};
+use super::{MAX_YIELD, Outcome, When, text_for_index};
 use crate::{
     access::Standing,
     cache::Cached,
     caller::Caller,
     catalogue::Route,
     gateway::Gateway,
-    search::{Key, Pending, Search},
+    search::{Content, Key, Pending, Search, Skip},
     source::{Reply, SourceError},
 };
 
@@ -84,6 +84,13 @@ impl Passed {
     }
 }
 
+/// What a read tells the index.
+enum News {
+    Text(Key, Content),
+    /// The text it has is to be looked at.
+    Doubtful(Key),
+}
+
 /// A read whose result the index may want.
 pub(in crate::gateway) struct Passer {
     scope: Arc<str>,
@@ -131,40 +138,40 @@ impl Gateway {
         let taken = self.passing.inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut inbox) = taken else { return std::future::pending().await };
         while let Some(first) = inbox.recv().await {
-            for passed in self.passing.take(first, &mut inbox) {
-                self.index_passed(search, passed).await;
+            self.stand_aside(MAX_YIELD).await;
+            let batch = self.passing.take(first, &mut inbox);
+            let (gateway, index) = (self.clone(), search.clone());
+            // Texts may be long; this is no place to hold others up.
+            let work = tokio::task::spawn_blocking(move || {
+                let news = batch.into_iter().filter_map(|it| gateway.news_of(&index, it));
+                news.collect::<Vec<News>>()
+            });
+            for news in work.await.unwrap_or_default() {
+                match news {
+                    News::Text(key, content) => search.put_passing(key, content).await,
+                    News::Doubtful(key) => search.content_changed(key).await,
+                }
             }
             tokio::time::sleep(GATHER).await;
         }
     }
 
-    async fn index_passed(self: &Arc<Self>, search: &Arc<Search>, passed: Passed) {
-        let Some(pending) = search.looked_into(&passed.key) else { return };
-        let Passed { key, scope, asked_at, reply } = passed;
-        let Some(reply) = reply else {
+    /// What the index should make of one read; `None` if it is nothing for it.
+    fn news_of(&self, search: &Search, passed: Passed) -> Option<News> {
+        let pending = search.looked_into(&passed.key)?;
+        let text = match &passed.reply {
+            Some(reply) => self.text_of_passed(&pending, &passed, reply),
             // One caller was refused. Whether the text is gone the crawler finds out.
-            if pending.has_text {
-                search.content_changed(key).await;
-            }
-            return;
+            None => Outcome::Skip(Skip::Unreadable),
         };
-        let gateway = self.clone();
-        // Texts may be long; this is no place to hold others up.
-        let work = tokio::task::spawn_blocking(move || {
-            gateway.text_of_passed(&pending, &scope, asked_at, &reply)
-        });
-        if let Ok(Outcome::Content(content)) = work.await {
-            search.put_passing(key, content).await;
+        match text {
+            Outcome::Content(content) => Some(News::Text(passed.key, content)),
+            Outcome::Skip(_) if pending.has_text => Some(News::Doubtful(passed.key)),
+            Outcome::Skip(_) | Outcome::Failed => None,
         }
     }
 
-    fn text_of_passed(
-        &self,
-        pending: &Pending,
-        scope: &Arc<str>,
-        asked_at: i64,
-        reply: &Reply,
-    ) -> Outcome {
+    fn text_of_passed(&self, pending: &Pending, passed: &Passed, reply: &Reply) -> Outcome {
         let (source, local) = (&pending.key.source, &pending.key.local);
         let (standing, _) = self.rules().standing_of(&[], source.as_str(), local.as_str());
         if standing != Standing::Open {
@@ -174,6 +181,7 @@ impl Gateway {
         let believed = self.believed(source, reply.freshness);
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         let reply = Reply { body, ..reply.clone() };
-        text_for_index(&reply, pending, max, scope, When { asked_at, believed })
+        let when = When { asked_at: passed.asked_at, believed };
+        text_for_index(&reply, pending, max, &passed.scope, when)
     }
 }
