@@ -100,6 +100,7 @@ impl Judge {
     fn is_doubted(&self, record: &Record) -> bool {
         let since = self.since.get(usize::from(record.source)).unwrap_or(&NEVER);
         let since = if record.modified().is_some() { since.all } else { since.undated };
-        record.looked_at <= since
+        // A doubt in the future tells that the clock was put back; all texts are due then.
+        record.looked_at <= since && since <= self.now
     }
 }

@@ -54,6 +54,7 @@ fn load_segment(segment: &SegmentReader, roster: &mut Roster) -> tantivy::Result
         let kept = Kept {
             id,
             listed_hash: columns.number(&columns.listed_hash, doc),
+            shown_hash: columns.number(&columns.shown_hash, doc),
             content_hash: columns.number(&columns.content_hash, doc),
             looked_at: columns.content_at.first(doc).unwrap_or_default().saturating_mul(1000),
             state: State::of_flags(flags),
@@ -78,6 +79,7 @@ struct Columns {
     size: Column<u64>,
     priority: Column<f64>,
     listed_hash: Column<u64>,
+    shown_hash: Column<u64>,
     content_hash: Column<u64>,
     content_at: Column<i64>,
     state: Column<u64>,
@@ -98,6 +100,7 @@ impl Columns {
             size: columns.u64(fast::SIZE)?,
             priority: columns.f64(fast::PRIORITY)?,
             listed_hash: columns.u64(fast::LISTED_HASH)?,
+            shown_hash: columns.u64(fast::SHOWN_HASH)?,
             content_hash: columns.u64(fast::CONTENT_HASH)?,
             content_at: columns.i64(fast::CONTENT_AT)?,
             state: columns.u64(fast::STATE)?,

@@ -83,6 +83,8 @@ pub(super) struct Record {
     /// Its public name where it differs.
     pub(super) public: Option<Box<str>>,
     pub(super) listed_hash: u64,
+    /// Differs when something does that its vectors are made of, beside its text.
+    pub(super) shown_hash: u64,
     pub(super) content_hash: u64,
     /// When its text was last read, in milliseconds since 1970; 0 if it never was.
     pub(super) looked_at: i64,
@@ -166,15 +168,15 @@ impl Record {
         is_shared || (self.state == State::MetadataOnly && self.private_hash != 0)
     }
 
-    /// Changes whenever anything that is indexed of it does.
+    /// Changes whenever anything does that its vectors are made of: not with a new date.
     pub(super) fn version(&self) -> u64 {
-        version_of(self.listed_hash, self.content_hash) ^ self.private_hash
+        version_of(self.shown_hash, self.content_hash) ^ self.private_hash
     }
 }
 
 /// The version of a resource as its shared document tells it.
-pub(super) fn version_of(listed_hash: u64, content_hash: u64) -> u64 {
-    listed_hash ^ content_hash.rotate_left(17)
+pub(super) fn version_of(shown_hash: u64, content_hash: u64) -> u64 {
+    shown_hash ^ content_hash.rotate_left(17)
 }
 
 /// What a private content adds to the version of its resource.
@@ -192,6 +194,7 @@ pub(super) fn slot_of(id: u64) -> usize {
 pub(super) struct Kept {
     pub(super) id: u64,
     pub(super) listed_hash: u64,
+    pub(super) shown_hash: u64,
     pub(super) content_hash: u64,
     pub(super) looked_at: i64,
     pub(super) state: State,
@@ -257,6 +260,7 @@ pub(super) fn record(
         local: entry.local.as_str().into(),
         public: (public != entry.local.as_str()).then(|| public.into()),
         listed_hash: kept.map_or_else(|| listed_hash(entry), |kept| kept.listed_hash),
+        shown_hash: kept.map_or_else(|| shown_of(entry), |kept| kept.shown_hash),
         content_hash: kept.map(|k| k.content_hash).or(old.map(|o| o.content_hash)).unwrap_or(0),
         looked_at: kept.map(|k| k.looked_at).or(old.map(|o| o.looked_at)).unwrap_or(0),
         interval_ms: old.map_or(in_ms(FIRST_INTERVAL), |old| old.interval_ms),
@@ -307,6 +311,15 @@ pub(super) fn listed_hash(entry: &Entry) -> u64 {
         entry.priority.to_bits(),
         entry.depth == Depth::Content,
     ))
+}
+
+fn shown_of(entry: &Entry) -> u64 {
+    shown_hash(&entry.name, entry.title.as_deref(), entry.description.as_deref())
+}
+
+/// Differs when a name, a title or a description does.
+pub(super) fn shown_hash(name: &str, title: Option<&str>, description: Option<&str>) -> u64 {
+    hash(&(name, title, description))
 }
 
 /// The same in every run of this program, so that it can be kept.

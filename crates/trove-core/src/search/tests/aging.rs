@@ -76,6 +76,12 @@ async fn an_unchanged_text_is_neither_written_nor_encoded_again() {
     }
     assert_eq!(again(&search), [], "each was a look");
     assert_eq!(opstamp(&search), written);
+    // Nor is the meaning of a text another one on another day.
+    let dated = Entry { modified: Some(7), size: Some(9), ..entry("a:1", "one", "") };
+    search.apply(Change { put: vec![dated], removed: vec![] }).await;
+    look(&search, "a:1", "some words").await;
+    assert_eq!((search.awaiting_meaning(), again(&search)), (0, vec![]));
+    assert_eq!(encoder.0.load(Ordering::Relaxed), encoded);
     look(&search, "a:1", "other words").await;
     assert!(opstamp(&search) > written, "what changed is written");
     while search.awaiting_meaning() > 0 {
