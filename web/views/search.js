@@ -3,7 +3,7 @@
 import { ask } from '../lib/api.js';
 import { fill, h, later } from '../lib/dom.js';
 import { here, keep, resource } from '../lib/router.js';
-import { bytes, count, kind, many, marked, millis, visible } from '../lib/text.js';
+import { ago, bytes, count, kind, many, marked, millis, visible } from '../lib/text.js';
 
 const FIRST = 30;
 const MOST = 200;
@@ -86,6 +86,7 @@ function one(hit, q) {
   return h('li', null, h('a.hit', { href: resource(hit.uri) },
     h('span.top', null, h('b', null, marked(hit.name || hit.uri, q)), h('span.tag', null, visible(hit.server)), hit.type ? h('span.soft', null, kind(hit.type)) : null,
       hit.size === null ? null : h('span.soft', null, bytes(hit.size)),
+      hit.preview_stale ? h('span.soft', { title: 'Its text may have changed since it was read' }, `as of ${ago(hit.as_of)}`) : null,
       h('span.why', { title: `score ${hit.score}` }, `by ${hit.why.map((where) => (where === 'uri' ? 'URI' : where)).join(', ')}`)),
     hit.preview ? h('span.says', null, marked(hit.preview, q)) : hit.description ? h('span.says', null, marked(hit.description, q)) : null,
     h('span.mono.soft', null, marked(hit.uri, q))));

@@ -152,6 +152,13 @@ impl Listing {
                 == (other.freshness, &other.omissions, other.unread)
     }
 
+    /// Whether it tells no more than that tools, prompts or skills differ from another's.
+    pub fn leaves_resources(&self, other: &Listing) -> bool {
+        let own = self.resources.iter().map(|resource| &resource.entry);
+        let others = other.resources.iter().map(|resource| &resource.entry);
+        own.eq(others) && !self.is_same(other)
+    }
+
     /// Adds what was listed before to the lists that could not be read to their end.
     pub fn complete_from(&mut self, before: &Listing) {
         fn keep<T: Clone>(

@@ -10,6 +10,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use tokio::time::Instant;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     resource::{Freshness, Listing, Named, Resource, Template, Unread},
@@ -27,6 +28,8 @@ pub struct FakeSource {
     pub listings: AtomicUsize,
     /// How often it was read.
     pub reads: AtomicUsize,
+    /// Which resources were read, and when.
+    pub asked: Mutex<Vec<(Instant, String)>>,
     /// What was asked of it by `watch` (`+uri`) and `unwatch` (`-uri`).
     pub watches: Mutex<Vec<String>>,
 }
@@ -36,6 +39,7 @@ struct State {
     resources: BTreeMap<String, String>,
     templates: Vec<String>,
     tools: Vec<String>,
+    reading_tools: Vec<String>,
     answers: BTreeMap<String, Result<String, SourceError>>,
     otherwise: Option<SourceError>,
     completions: Option<Vec<String>>,
@@ -63,6 +67,7 @@ impl FakeSource {
             state: Mutex::new(state),
             listings: AtomicUsize::new(0),
             reads: AtomicUsize::new(0),
+            asked: Mutex::default(),
             watches: Mutex::default(),
         };
         for uri in uris {
@@ -99,6 +104,24 @@ impl FakeSource {
     pub fn with_tools(self, tools: &[&str]) -> FakeSource {
         self.state().tools = tools.iter().map(|t| (*t).to_owned()).collect();
         self
+    }
+
+    /// The same with a tool that says of itself that it only reads.
+    pub fn with_reading_tool(self, tool: &str) -> FakeSource {
+        self.add_reading_tool(tool);
+        self
+    }
+
+    /// Lists one tool more that says of itself that it only reads.
+    pub fn add_reading_tool(&self, tool: &str) {
+        let entry = serde_json::json!({ "name": tool, "annotations": { "readOnlyHint": true } });
+        self.state().reading_tools.push(entry.to_string());
+    }
+
+    /// The resources that were read since the last time this was asked.
+    pub fn take_asked(&self) -> Vec<String> {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.drain(..).map(|(_, uri)| uri).collect()
     }
 
     /// Lists one resource more.
@@ -207,6 +230,8 @@ impl FakeSource {
         };
         let tool =
             |t: &String| Named::new(json(serde_json::json!({ "name": t }).to_string()), "name");
+        let reading_tools = state.reading_tools.iter();
+        let reading_tools = reading_tools.filter_map(|t| Named::new(json(t.clone()), "name"));
         Ok(Listing {
             resources: state
                 .resources
@@ -214,7 +239,7 @@ impl FakeSource {
                 .filter_map(|e| Resource::new(json(e.clone())))
                 .collect(),
             templates: state.templates.iter().filter_map(template).collect(),
-            tools: state.tools.iter().filter_map(tool).collect(),
+            tools: state.tools.iter().filter_map(tool).chain(reading_tools).collect(),
             unread: Unread { resources: state.listing_breaks_off, ..Unread::default() },
             ..Listing::default()
         })
@@ -295,6 +320,10 @@ impl Source for FakeSource {
         _ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         self.reads.fetch_add(1, Ordering::Relaxed);
+        if let Operation::Read { uri } = &operation {
+            let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+            asked.push((Instant::now(), uri.to_string()));
+        }
         let takes = match operation {
             Operation::Complete { .. } => self.state().completing_takes,
             _ => self.state().read_takes,

@@ -5,7 +5,7 @@
 
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use tokio::time::Instant;
@@ -75,6 +75,12 @@ impl Age {
     /// Whether somebody waited for it in vain just now.
     pub(super) fn is_late(&self) -> bool {
         self.known().late.is_some_and(|late| late.elapsed() < LATE)
+    }
+
+    /// When it came; `None` if it is a memory of an earlier run.
+    pub fn listed_at(&self) -> Option<SystemTime> {
+        let listed = self.known().listed?;
+        SystemTime::now().checked_sub(listed.came.elapsed())
     }
 
     /// Whether the Source is to be listed again.

@@ -10,7 +10,7 @@ use crate::{
     caller::Caller,
     catalogue::{Snapshot, rewrite},
     json::Json,
-    source::{Ask, Operation, Reply, Source},
+    source::{Ask, Operation, Reply, Source, SourceId},
     uri::PublicUri,
 };
 
@@ -52,6 +52,19 @@ struct Routed {
     source: Arc<dyn Source>,
     uri: Option<PublicUri>,
     arguments: Json,
+}
+
+/// Casts doubt on the texts of a Source when a call of a tool has ended. A caller may go while the
+/// tool is at work: its future is dropped, and the tool may have written all the same.
+struct Doubting<'a> {
+    gateway: &'a Gateway,
+    source: &'a SourceId,
+}
+
+impl Drop for Doubting<'_> {
+    fn drop(&mut self) {
+        self.gateway.doubt_texts(self.source);
+    }
 }
 
 /// Whether a tool says of itself that it changes nothing.
@@ -101,8 +114,11 @@ impl Gateway {
             Action::GetSkill => Operation::GetSkill { arguments },
             Action::ReadDirectory => Operation::ReadDirectory { arguments },
         };
+        let may_write = action == Action::CallTool && !only_reads(&snapshot, name);
+        let doubt = may_write.then(|| Doubting { gateway: self, source: source.id() });
         let reply = perform(&source, uri.as_ref(), operation, ask).await;
-        if action == Action::CallTool && !only_reads(&snapshot, name) {
+        drop(doubt);
+        if may_write {
             self.catalogue.doubt(source.id()).await;
         }
         let reply = reply?;

@@ -1,8 +1,12 @@
 //! Keeps the index in step with the catalogue, and reads contents for it in the
-//! background: few at a time, fewer still from one Source, and never before a request.
+//! background: few at a time, at an even pace from each server, and never before a request.
+//!
+//! A text is looked at again: at once if its Source tells of a change, soon if something happened
+//! that may have changed it, and by the clock, less and less often while it stays the same.
 
 mod demand;
-mod due;
+mod pace;
+mod passing;
 mod reading;
 mod rules;
 
@@ -12,7 +16,7 @@ use std::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -23,15 +27,15 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+pub use self::pace::{READS_A_SECOND, REVISITS_A_SECOND};
 pub use self::rules::{IndexRule, IndexRules, MAX_INDEX_RULES};
 
-pub(super) use self::demand::Demand;
+pub(super) use self::{demand::Demand, passing::Passing};
 use self::{
     demand::{LOOK, YIELD},
-    due::Due,
     reading::Reading,
 };
-use super::{Gateway, find::seconds};
+use super::Gateway;
 use crate::{
     access::Standing,
     caller::{Caller, Door, Via},
@@ -39,7 +43,10 @@ use crate::{
     content,
     json::{self, Json, Object},
     resource::{Freshness, Listing, Scope},
-    search::{Content, Depth, Entry, Key, Pending, Search, Skip, SourceListing},
+    search::{
+        Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Search, Skip,
+        SourceListing,
+    },
     source::{Ask, Indexing, Operation, Reply, SourceError, SourceId},
 };
 
@@ -53,9 +60,6 @@ const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
 /// The same for both where so much is asked that whatever they take is taken from requests.
 const MAX_LOADED_YIELD: Duration = Duration::from_secs(3);
-
-/// How soon a content is read again by the clock, at the earliest.
-const REREAD_AFTER_MS: u64 = 60_000;
 
 /// What the crawler is told by the settings.
 #[derive(Debug)]
@@ -89,7 +93,7 @@ impl Default for CrawlSettings {
         CrawlSettings {
             max_content_bytes: AtomicUsize::new(1024 * 1024),
             parallel: AtomicUsize::new(5),
-            reread_after_ms: AtomicU64::new(REREAD_AFTER_MS),
+            reread_after_ms: AtomicU64::new(MIN_INTERVAL.as_millis() as u64),
             settle_ms: AtomicU64::new(0),
             rules: ArcSwap::default(),
         }
@@ -106,7 +110,6 @@ impl Gateway {
             search,
             fed: HashMap::new(),
             rules: Arc::default(),
-            due: Due::default(),
             reading: Reading::default(),
         };
         let (gateway, search) = (crawler.gateway.clone(), crawler.search.clone());
@@ -114,6 +117,7 @@ impl Gateway {
             () = stop.cancelled() => {}
             () = crawler.run() => {}
             () = gateway.yield_meaning(&search) => {}
+            () = gateway.index_passing(&search) => {}
         }
         // Whoever comes after us finds it running.
         search.pause_meaning(false);
@@ -160,8 +164,6 @@ struct Crawler {
     fed: HashMap<SourceId, Arc<Listing>>,
     /// The rules they were fed by.
     rules: Arc<IndexRules>,
-    /// What is to be read again by the clock.
-    due: Due,
     reading: Reading,
     /// Before this no content is read.
     settled: Instant,
@@ -182,14 +184,7 @@ impl Crawler {
             if self.is_behind() {
                 self.feed().await;
             }
-            for key in self.due.take(Instant::now()) {
-                self.search.content_changed(key).await;
-            }
             let rest = self.start_reading();
-            // A moment in which the index notes what it was given is no rest.
-            if self.reading.is_idle() && rest == reading::REST {
-                self.gateway.progress.note_rest();
-            }
             tokio::select! {
                 change = changes.recv() => match change {
                     Ok(Change::Lists(_)) | Err(RecvError::Lagged(_)) => self.feed().await,
@@ -199,7 +194,7 @@ impl Crawler {
                     Ok(Change::Log { .. } | Change::Rules) => {}
                     Err(RecvError::Closed) => return,
                 },
-                Some((key, outcome)) = self.reading.next() => self.take(key, outcome).await,
+                Some((read, outcome)) = self.reading.next() => self.take(read, outcome).await,
                 () = tokio::time::sleep(rest) => {}
             }
         }
@@ -230,16 +225,22 @@ impl Crawler {
         let names_may_differ = !gone.is_empty() || ids.len() != self.fed.len();
         for id in gone {
             self.fed.remove(&id);
-            self.due.forget(&id);
+            self.reading.forget_source(&id);
             self.search.remove_source(id).await;
         }
         for (n, member) in (0u32..).zip(snapshot.members()) {
             let id = member.source.id();
-            let is_same = self.fed.get(id).is_some_and(|fed| Arc::ptr_eq(fed, &member.listing));
+            let fed = self.fed.insert(id.clone(), member.listing.clone());
+            let is_same = fed.as_ref().is_some_and(|fed| Arc::ptr_eq(fed, &member.listing));
             if is_same && !names_may_differ {
                 continue;
             }
-            self.fed.insert(id.clone(), member.listing.clone());
+            let is_about_others = fed.is_some_and(|fed| member.listing.leaves_resources(&fed));
+            if !is_same && !is_about_others {
+                // Another listing, or the first since we are here: nobody told us of changes.
+                // The dates in it vouch for the texts that have one.
+                self.search.cast_doubt(id, Doubt::Undated);
+            }
             let entries = entries(&snapshot, n, member, &self.rules);
             self.search.replace_source(SourceListing { source: id.clone(), entries }).await;
         }
@@ -249,31 +250,37 @@ impl Crawler {
 
 /// What became of reading one content.
 enum Outcome {
-    /// The content, and how long its Source says it holds.
-    Content(Content, Option<Freshness>),
+    /// The content.
+    Content(Content),
     Skip(Skip),
     /// Now; it may work later.
     Failed,
 }
 
 impl Gateway {
-    /// How long a content is believed before it is read again unasked; nothing where its
-    /// Source gives no time and nobody says that it is public.
-    fn holds_for(&self, source: &SourceId, said: Option<Freshness>) -> Option<Duration> {
+    /// How long a content may be believed, as far as its Source and the settings tell.
+    fn believed(&self, source: &SourceId, said: Option<Freshness>) -> Believed {
         let is_public = || self.current().member(source).is_some_and(|m| m.source.is_public());
-        let holds = match said.map(|said| said.ttl_ms) {
-            Some(ms) if ms > 0 => Duration::from_millis(ms),
-            // What may not be kept at all changes often, or nobody knows when.
-            Some(_) => self.cache_ttl(),
-            None if is_public() => self.cache_ttl(),
-            None => return None,
+        let as_said = match said {
+            // A text that may not be kept at all changes often, or at an unknown time.
+            Some(said) => Some(Duration::from_millis(said.ttl_ms)).filter(|ttl| !ttl.is_zero()),
+            None if is_public() => Some(self.cache_ttl()),
+            None => None,
         };
-        let floor = self.crawl_settings.reread_after_ms.load(Ordering::Relaxed);
-        Some(holds.max(Duration::from_millis(floor)))
+        let at_least = self.crawl_settings.reread_after_ms.load(Ordering::Relaxed);
+        let at_least = Duration::from_millis(at_least);
+        Believed { at_least, at_first: self.cache_ttl(), as_said }
+    }
+
+    /// Casts doubt on all texts of a Source: something was done there that may change them.
+    pub(super) fn doubt_texts(&self, source: &SourceId) {
+        if let Some(search) = self.search() {
+            search.cast_doubt(source, Doubt::All);
+        }
     }
 
     /// Reads one content for the index, as nobody in particular.
-    async fn read_for_index(&self, pending: &Pending) -> Outcome {
+    async fn read_for_index(&self, search: &Search, pending: &Pending) -> Outcome {
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         if pending.size.is_some_and(|size| size > max as u64) {
             return Outcome::Skip(Skip::TooLarge);
@@ -289,6 +296,7 @@ impl Gateway {
         // What names other resources must not name those that nobody in particular may read.
         let visible = self.visible(&Caller::behind(Door::Http), source.as_str());
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
+        let asked_at = search.now();
         let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,
@@ -298,14 +306,27 @@ impl Gateway {
             Ok(Ok(reply)) if reply.needs_input => Outcome::Skip(Skip::Unreadable),
             Ok(Ok(reply)) => {
                 let body = self.readable_by_all(source, &reply.body);
-                text_for_index(&Reply { body, ..reply }, pending, max, &caller)
+                let when = When { asked_at, believed: self.believed(source, reply.freshness) };
+                text_for_index(&Reply { body, ..reply }, pending, max, &caller.scope(), when)
             }
         }
     }
 }
 
+/// When a text was asked for, and how long it may be believed.
+struct When {
+    asked_at: i64,
+    believed: Believed,
+}
+
 /// The text of an answer, if it is one.
-fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller) -> Outcome {
+fn text_for_index(
+    reply: &Reply,
+    pending: &Pending,
+    max: usize,
+    scope: &Arc<str>,
+    when: When,
+) -> Outcome {
     let object = reply.body.object().unwrap_or_default();
     let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     let (mut text, mut mime) = (String::new(), pending.mime.clone());
@@ -337,9 +358,8 @@ fn text_for_index(reply: &Reply, pending: &Pending, max: usize, caller: &Caller)
     }
     // What a Source calls private is for the one whose credentials fetched it.
     let is_private = reply.freshness.is_some_and(|said| said.scope == Scope::Private);
-    let owner = is_private.then(|| caller.scope());
-    let content = Content { text, mime, read_at: seconds(SystemTime::now()), owner };
-    Outcome::Content(content, reply.freshness)
+    let owner = is_private.then(|| scope.clone());
+    Outcome::Content(Content { text, mime, read_at: when.asked_at, believed: when.believed, owner })
 }
 
 /// The resources of one member as the index takes them.

@@ -75,14 +75,24 @@ impl Gateway {
         let wanted = query.sources.clone();
         let sight = self.sight(caller);
         let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
-        let hits =
+        let mut hits =
             work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }))?;
+        self.date_listed(&mut hits);
         let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
         let members = self.current();
         let members = members.members().iter().map(|member| member.source.id().clone());
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
         let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
         Ok(Found { hits, searched, down })
+    }
+
+    /// Says of hits without a text when they were listed.
+    fn date_listed(&self, hits: &mut Hits) {
+        let snapshot = self.current();
+        for hit in hits.hits.iter_mut().filter(|hit| hit.as_of.is_none()) {
+            let listed_at = snapshot.member(&hit.key.source).and_then(|it| it.age.listed_at());
+            hit.as_of = listed_at.map(seconds);
+        }
     }
 
     /// The names of resources that a name nobody has may have meant, by its words and their

@@ -40,7 +40,9 @@ use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
-pub use crawl::{CrawlSettings, IndexRule, IndexRules, MAX_INDEX_RULES};
+pub use crawl::{
+    CrawlSettings, IndexRule, IndexRules, MAX_INDEX_RULES, READS_A_SECOND, REVISITS_A_SECOND,
+};
 pub use error::AskError;
 pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};
@@ -97,6 +99,7 @@ pub struct Gateway {
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
+    passing: crawl::Passing,
     hearers: hearers::Hearers,
     progress: progress::Progress,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
@@ -144,6 +147,7 @@ impl Gateway {
             programs: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
+            passing: crawl::Passing::new(),
             hearers: hearers::Hearers::default(),
             progress: progress::Progress::default(),
             settings: ArcSwap::default(),

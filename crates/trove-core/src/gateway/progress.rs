@@ -61,6 +61,16 @@ impl Gateway {
         }
     }
 
+    /// Waits until every text was read since something happened that may have changed it. Set a
+    /// deadline: where there are many texts, they are read at an even pace.
+    pub async fn looked_again(&self) {
+        let search = self.fed().await;
+        while search.is_doubtful() {
+            tokio::time::sleep(LOOK).await;
+        }
+        search.flush().await;
+    }
+
     /// Waits until all contents that can be read now can be found. Set a deadline.
     pub async fn crawled(&self) {
         let search = self.fed().await;

@@ -119,7 +119,12 @@ impl Gateway {
         }
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, route.source.id().as_str());
+        let is_alone = ask.answers.is_some();
+        let passer = self.passer(caller, &route, is_alone);
         let answer = self.fetch(caller, &route, ask).await;
+        if let Some(passer) = passer {
+            self.pass(passer, &route, &answer);
+        }
         let source = route.source.id().clone();
         let answer = answer.map_err(|error| {
             let has_words = matches!(error, SourceError::Refused { .. } | SourceError::NotFound);

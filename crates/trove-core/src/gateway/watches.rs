@@ -110,6 +110,12 @@ impl Watches {
         places.acquire_owned().await.ok()
     }
 
+    /// Whether somebody watches a resource.
+    pub(super) fn has(&self, source: &SourceId, local: &str) -> bool {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        !counts.is_empty() && counts.contains_key(&(source.clone(), LocalUri::from(local)))
+    }
+
     /// Counts one more watcher.
     fn hold(&self, watched: &Watched) -> Result<(), AskError> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

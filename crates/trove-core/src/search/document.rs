@@ -7,7 +7,12 @@
 
 use tantivy::{TantivyDocument, schema::Value as _};
 
-use super::{entry::Entry, extract::Extracted, record::Record, schema::Fields};
+use super::{
+    entry::Entry,
+    extract::Extracted,
+    record::{Record, shown_hash},
+    schema::Fields,
+};
 
 /// What is shown of a resource and was listed of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -24,6 +29,11 @@ impl Shown {
             title: entry.title.clone(),
             description: entry.description.clone(),
         }
+    }
+
+    /// Differs when anything of it does.
+    pub(super) fn hash(&self) -> u64 {
+        shown_hash(&self.name, self.title.as_deref(), self.description.as_deref())
     }
 }
 
@@ -141,7 +151,8 @@ fn add_identity(
     }
     document.add_f64(fields.priority, f64::from(record.priority));
     document.add_u64(fields.listed_hash, record.listed_hash);
-    document.add_i64(fields.content_at, record.content_at);
+    document.add_u64(fields.shown_hash, record.shown_hash);
+    document.add_i64(fields.content_at, record.looked_at / 1000);
     document.add_u64(fields.state, record.flags());
 }
 
@@ -212,7 +223,6 @@ pub(super) struct Read {
     pub(super) owner: u64,
     pub(super) part: u64,
     pub(super) hash: u64,
-    pub(super) listed_hash: u64,
     pub(super) shown: Shown,
     pub(super) window: Window,
 }
@@ -227,7 +237,6 @@ pub(super) fn read(fields: &Fields, document: &TantivyDocument) -> Read {
                 _ if field == fields.owner => read.owner = number,
                 _ if field == fields.part => read.part = number,
                 _ if field == fields.content_hash => read.hash = number,
-                _ if field == fields.listed_hash => read.listed_hash = number,
                 _ if field == fields.base => window.base = number,
                 _ => {}
             }

@@ -104,7 +104,7 @@ fn version_of_documents(documents: &[Read]) -> u64 {
     documents.iter().filter(|read| read.part == 0).fold(0, |version, read| {
         version
             ^ match read.owner {
-                0 => version_of(read.listed_hash, read.hash),
+                0 => version_of(read.shown.hash(), read.hash),
                 owner => private_version(owner, read.hash),
             }
     })

@@ -5,6 +5,7 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use super::{doubt::Reason, interval::Believed};
 use crate::{
     source_id::SourceId,
     uri::{LocalUri, PublicUri},
@@ -95,10 +96,20 @@ pub struct Content {
     pub text: String,
     /// Its type, as found; the listed one where absent.
     pub mime: Option<String>,
-    /// When it was read, in seconds since 1970.
+    /// When its Source was asked for it, in milliseconds since 1970.
     pub read_at: i64,
+    /// How long it may be believed.
+    pub believed: Believed,
     /// The only one it may be shown to; everybody who may see the resource where absent.
     pub owner: Option<Arc<str>>,
+}
+
+impl Content {
+    /// A text of a type that is not known, for everybody.
+    pub fn new(text: impl Into<String>, read_at: i64) -> Content {
+        let (mime, owner) = (None, None);
+        Content { text: text.into(), mime, read_at, believed: Believed::default(), owner }
+    }
 }
 
 /// Why the content of a resource is not indexed.
@@ -208,8 +219,23 @@ pub struct Pending {
     pub mime: Option<String>,
     /// Its size, as listed.
     pub size: Option<u64>,
-    /// When its content was last indexed, in seconds since 1970.
-    pub indexed_at: Option<i64>,
+    /// Whether a text of it is indexed.
+    pub has_text: bool,
+    /// Why it should be read.
+    pub reason: Reason,
+}
+
+/// What should be read of one Source.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wanting {
+    /// Whose it is.
+    pub source: SourceId,
+    /// What was never read, the most wanted first.
+    pub unread: Vec<Pending>,
+    /// What is to be looked at again, the most wanted first.
+    pub again: Vec<Pending>,
+    /// Of that, what was looked at longest ago.
+    pub oldest: Option<Pending>,
 }
 
 /// How much of what could be indexed is.

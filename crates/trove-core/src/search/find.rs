@@ -7,6 +7,7 @@ use tantivy::{DocAddress, Searcher};
 
 use super::{
     collect::{self, Match},
+    doubt::Judge,
     entry::Sight,
     filter::Filter,
     highlight::Sought,
@@ -46,6 +47,7 @@ pub(super) struct Finder<'a> {
     pub(super) roster: &'a Roster,
     pub(super) vectors: &'a VectorSet,
     pub(super) sight: &'a dyn Sight,
+    pub(super) judge: Judge,
 }
 
 /// A resource on its way to being a result.
@@ -138,7 +140,8 @@ impl Finder<'_> {
         for (standing, record) in best.into_iter().skip(query.offset) {
             let docs = collect::documents_of(searcher, &self.store.fields, record.id, filter)?;
             let read = show::read(self.store, searcher, docs.first().copied())?;
-            hits.push(show::browsed(self.roster, record, read, standing));
+            let hit = show::browsed(self.roster, record, read, standing);
+            hits.push(self.aged(hit, record));
         }
         Ok(page(hits, query, total, true))
     }
@@ -254,18 +257,17 @@ impl Finder<'_> {
             let read = show::read(self.store, searcher, candidate.doc)?;
             // What left while we looked is not shown any more.
             if let Some(record) = self.roster.get(candidate.id) {
-                shown.push(show::found(
-                    self.roster,
-                    record,
-                    read,
-                    &candidate,
-                    plan,
-                    units,
-                    &sought,
-                ));
+                let hit = show::found(self.roster, record, read, &candidate, plan, units, &sought);
+                shown.push(self.aged(hit, record));
             }
         }
         Ok(shown)
+    }
+
+    /// Marks a result whose text may have changed since it was read.
+    fn aged(&self, hit: Hit, record: &Record) -> Hit {
+        let is_text_old = hit.as_of.is_some() && self.judge.reason(record).is_some();
+        Hit { is_text_old, ..hit }
     }
 
     fn population(&self, searcher: &Searcher) -> Population {

@@ -48,6 +48,11 @@ pub struct Hit {
     pub size: Option<u64>,
     /// When it last changed, in seconds since 1970.
     pub modified: Option<i64>,
+    /// When it was as it is shown, in seconds since 1970: its text was read then, or its listing
+    /// came where no text is indexed.
+    pub as_of: Option<i64>,
+    /// Its text may have changed since then.
+    pub is_text_old: bool,
     /// How relevant it is, from 0 to 1: see [`super::relevance`].
     pub score: f32,
     /// It is among the best, but less relevant than was asked for.

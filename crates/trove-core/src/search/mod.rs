@@ -10,6 +10,7 @@ mod chunks;
 mod collect;
 mod conjunction;
 mod document;
+mod doubt;
 mod embed;
 mod entry;
 mod extract;
@@ -18,9 +19,11 @@ mod find;
 mod fuzzy;
 mod highlight;
 mod hits;
+mod interval;
 mod letters;
 mod lexical;
 mod load;
+mod looks;
 mod parallel;
 mod plan;
 mod query;
@@ -57,13 +60,15 @@ use std::{
 use arc_swap::ArcSwap;
 use tokio::sync::{Semaphore, broadcast, oneshot};
 
+pub use doubt::{Doubt, Reason};
 pub use embed::Encode;
 pub use entry::{
     Change, Content, Coverage, Depth, Entry, EntryRef, Everything, Key, Pending, Seen, Sight, Skip,
-    SourceListing,
+    SourceListing, Wanting,
 };
 pub use extract::{Extracted, MAX_BODY_BYTES, extract};
 pub use hits::{Highlight, Hit, Hits, Why};
+pub use interval::{Believed, FIRST_DATED_INTERVAL, FIRST_INTERVAL, MAX_INTERVAL, MIN_INTERVAL};
 pub use letters::common_words;
 pub use query::{
     MAX_FILTER, MAX_QUERY_BYTES, MAX_REACH, MAX_RESULTS, MAX_TERMS, MAX_WORDS, Query, QueryError,
@@ -74,6 +79,7 @@ pub use shared::{Config, Event, MAX_INDEX_BYTES, MAX_VECTORS, Status};
 pub use store::{Opened, Place};
 
 use crate::{source_id::SourceId, uri::PublicUri};
+use doubt::Doubts;
 use embed::{Bell, Embedder};
 use find::Finder;
 use roster::Roster;
@@ -137,8 +143,10 @@ impl Search {
             bytes: AtomicU64::new(0),
             staged: AtomicU64::new(0),
             last_error: Mutex::new(None),
+            doubts: Doubts::default(),
             config,
         });
+        looks::restore(&shared.store(), &mut shared.roster_mut(), shared.now());
         let (orders, inbox) = mpsc::channel();
         let writer = Writer::new(shared.clone(), inbox);
         let mut threads = vec![spawn("trove-index", move || writer.run())?];
@@ -183,6 +191,13 @@ impl Search {
         self.order(Order::Content(key, content), kib).await;
     }
 
+    /// Takes in a content that somebody read. One that belongs to an owner is taken only if the
+    /// index has an earlier one of theirs: nobody would look at it again.
+    pub async fn put_passing(&self, key: Key, content: Content) {
+        let kib = content.text.len() / 1024;
+        self.order(Order::Passing(key, content), kib).await;
+    }
+
     /// Notes that the content of a resource will not come.
     pub async fn skip_content(&self, key: Key, skip: Skip) {
         self.order(Order::Skip(key, skip), 0).await;
@@ -191,6 +206,16 @@ impl Search {
     /// Notes that the content of a resource changed, so that it is wanted again.
     pub async fn content_changed(&self, key: Key) {
         self.order(Order::Stale(key), 0).await;
+    }
+
+    /// Casts doubt on texts of a Source that were read until now.
+    pub fn cast_doubt(&self, source: &SourceId, doubt: Doubt) {
+        self.shared.doubts.cast(source, doubt, self.now());
+    }
+
+    /// What time it is for the index, in milliseconds since 1970.
+    pub fn now(&self) -> i64 {
+        self.shared.now()
     }
 
     /// Notes that somebody read a resource.
@@ -221,14 +246,37 @@ impl Search {
         let _ = waiting.await;
     }
 
-    /// The resources whose content should be read next, the most wanted first.
+    /// The resources whose content was never read, or is known to have changed; the most
+    /// wanted first.
     pub fn pending(&self, limit: usize) -> Vec<Pending> {
-        self.pending_if(limit, &|_, _| true)
+        self.shared.roster().pending(limit)
     }
 
-    /// The same, of those that may be read now.
-    pub fn pending_if(&self, limit: usize, may: &dyn Fn(&SourceId, &str) -> bool) -> Vec<Pending> {
-        self.shared.roster().pending(limit, may)
+    /// What should be read of each Source now, as far as `may` allows: at most `limit` that were
+    /// never read, and `limit` again.
+    pub fn wanting(
+        &self,
+        limit: usize,
+        may: &dyn Fn(&SourceId, &str, Reason) -> bool,
+    ) -> Vec<Wanting> {
+        let roster = self.shared.roster();
+        roster.wanting(&self.shared.judge(&roster), limit, may)
+    }
+
+    /// Whether something happened that may have changed any text, which was not read since.
+    pub fn is_doubtful(&self) -> bool {
+        let roster = self.shared.roster();
+        let judge = self.shared.judge(&roster);
+        roster.iter().any(|record| judge.reason(record) == Some(Reason::Doubted))
+    }
+
+    /// A resource as one who reads it for the index needs it; `None` if its text is not wanted.
+    pub fn looked_into(&self, key: &Key) -> Option<Pending> {
+        let roster = self.shared.roster();
+        let record = roster.find(&key.source, key.local.as_str())?;
+        let reason = self.shared.judge(&roster).reason(record).unwrap_or(Reason::Due);
+        let is_wanted = record.state != record::State::MetadataOnly;
+        is_wanted.then(|| roster.pending_of(record, reason))
     }
 
     /// Whether something that was brought is not noted yet.
@@ -270,7 +318,8 @@ impl Search {
         let store = self.shared.store();
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let (roster, vectors) = (self.shared.roster(), self.shared.vectors());
-            let finder = Finder { store: &store, roster: &roster, vectors: &vectors, sight };
+            let judge = self.shared.judge(&roster);
+            let finder = Finder { store: &store, roster: &roster, vectors: &vectors, sight, judge };
             finder.find(query, &plan, meaning.as_deref())
         }));
         let why = match outcome {

@@ -1,13 +1,19 @@
 //! What is kept in memory of one resource.
 
-use std::hash::BuildHasher as _;
+use std::{hash::BuildHasher as _, time::Duration};
 
-use super::entry::{Coverage, Depth, Entry, Skip};
+use super::{
+    entry::{Coverage, Depth, Entry, Skip},
+    interval::{self, Believed, FIRST_INTERVAL, Finding, Look},
+};
 
 /// The number of a type that is not known.
 pub(super) const NO_TYPE: u16 = u16::MAX;
 const NO_DATE: i64 = i64::MIN;
 const NO_SIZE: u64 = u64::MAX;
+/// An answer that was overtaken came within this time; one that seems older tells that the clock
+/// was put back.
+const MAX_OVERTAKEN_MS: i64 = 60_000;
 
 /// Where the content of a resource stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,8 +83,13 @@ pub(super) struct Record {
     /// Its public name where it differs.
     pub(super) public: Option<Box<str>>,
     pub(super) listed_hash: u64,
+    /// Differs when something does that its vectors are made of, beside its text.
+    pub(super) shown_hash: u64,
     pub(super) content_hash: u64,
-    pub(super) content_at: i64,
+    /// When its text was last read, in milliseconds since 1970; 0 if it never was.
+    pub(super) looked_at: i64,
+    /// How long it is believed after that.
+    pub(super) interval_ms: u32,
     /// Changes with any content that belongs to one owner.
     pub(super) private_hash: u64,
     modified: i64,
@@ -100,6 +111,34 @@ impl Record {
 
     pub(super) fn size(&self) -> Option<u64> {
         (self.size != NO_SIZE).then_some(self.size)
+    }
+
+    /// Whether any text of it is indexed, for everybody or for one owner.
+    pub(super) fn has_text(&self) -> bool {
+        self.state.has_content() || self.private_hash != 0
+    }
+
+    /// When its text is to be looked at again.
+    pub(super) fn due_at(&self) -> i64 {
+        self.looked_at.saturating_add(i64::from(self.interval_ms))
+    }
+
+    /// Whether a text that was asked for at a moment is older than the one that is known.
+    pub(super) fn has_overtaken(&self, asked_at: i64) -> bool {
+        asked_at < self.looked_at && self.looked_at - asked_at < MAX_OVERTAKEN_MS
+    }
+
+    /// Notes a look at its text.
+    pub(super) fn note_look(&mut self, at: i64, finding: Finding, believed: &Believed) {
+        let passed = u64::try_from(at.saturating_sub(self.looked_at)).unwrap_or(0);
+        let look = Look {
+            finding,
+            before: Duration::from_millis(u64::from(self.interval_ms)),
+            passed: Duration::from_millis(passed),
+            is_dated: self.modified().is_some(),
+        };
+        self.interval_ms = in_ms(interval::next(look, believed));
+        self.looked_at = at;
     }
 
     pub(super) fn public(&self) -> &str {
@@ -129,15 +168,15 @@ impl Record {
         is_shared || (self.state == State::MetadataOnly && self.private_hash != 0)
     }
 
-    /// Changes whenever anything that is indexed of it does.
+    /// Changes whenever anything does that its vectors are made of: not with a new date.
     pub(super) fn version(&self) -> u64 {
-        version_of(self.listed_hash, self.content_hash) ^ self.private_hash
+        version_of(self.shown_hash, self.content_hash) ^ self.private_hash
     }
 }
 
 /// The version of a resource as its shared document tells it.
-pub(super) fn version_of(listed_hash: u64, content_hash: u64) -> u64 {
-    listed_hash ^ content_hash.rotate_left(17)
+pub(super) fn version_of(shown_hash: u64, content_hash: u64) -> u64 {
+    shown_hash ^ content_hash.rotate_left(17)
 }
 
 /// What a private content adds to the version of its resource.
@@ -155,8 +194,9 @@ pub(super) fn slot_of(id: u64) -> usize {
 pub(super) struct Kept {
     pub(super) id: u64,
     pub(super) listed_hash: u64,
+    pub(super) shown_hash: u64,
     pub(super) content_hash: u64,
-    pub(super) content_at: i64,
+    pub(super) looked_at: i64,
     pub(super) state: State,
     pub(super) is_described: bool,
     pub(super) is_type_found: bool,
@@ -220,8 +260,10 @@ pub(super) fn record(
         local: entry.local.as_str().into(),
         public: (public != entry.local.as_str()).then(|| public.into()),
         listed_hash: kept.map_or_else(|| listed_hash(entry), |kept| kept.listed_hash),
+        shown_hash: kept.map_or_else(|| shown_of(entry), |kept| kept.shown_hash),
         content_hash: kept.map(|k| k.content_hash).or(old.map(|o| o.content_hash)).unwrap_or(0),
-        content_at: kept.map(|k| k.content_at).or(old.map(|o| o.content_at)).unwrap_or(0),
+        looked_at: kept.map(|k| k.looked_at).or(old.map(|o| o.looked_at)).unwrap_or(0),
+        interval_ms: old.map_or(in_ms(FIRST_INTERVAL), |old| old.interval_ms),
         private_hash: old.map_or(0, |old| old.private_hash),
         modified: entry.modified.unwrap_or(NO_DATE),
         size: entry.size.unwrap_or(NO_SIZE),
@@ -252,6 +294,10 @@ fn state_after_listing(entry: &Entry, old: Option<&Record>, state: Option<State>
     }
 }
 
+fn in_ms(time: Duration) -> u32 {
+    u32::try_from(time.as_millis()).unwrap_or(u32::MAX)
+}
+
 /// Differs when anything listed does.
 pub(super) fn listed_hash(entry: &Entry) -> u64 {
     hash(&(
@@ -265,6 +311,15 @@ pub(super) fn listed_hash(entry: &Entry) -> u64 {
         entry.priority.to_bits(),
         entry.depth == Depth::Content,
     ))
+}
+
+fn shown_of(entry: &Entry) -> u64 {
+    shown_hash(&entry.name, entry.title.as_deref(), entry.description.as_deref())
+}
+
+/// Differs when a name, a title or a description does.
+pub(super) fn shown_hash(name: &str, title: Option<&str>, description: Option<&str>) -> u64 {
+    hash(&(name, title, description))
 }
 
 /// The same in every run of this program, so that it can be kept.

@@ -5,15 +5,18 @@
 //! never written by itself: the index is the only memory.
 
 use std::{
+    cmp::Ordering,
     collections::{BTreeMap, HashMap},
     hash::{BuildHasher, RandomState},
     sync::Arc,
 };
 
 use super::{
-    entry::{Entry, EntryRef, Key, Pending},
+    doubt::{Judge, Reason},
+    entry::{Entry, EntryRef, Key, Pending, Wanting},
+    interval::Finding,
     record::{Kept, NO_TYPE, Record, State, Tally, private_version, record, slot_of, urgency},
-    top::top_by,
+    top::{Top, top_by},
 };
 use crate::{
     source_id::SourceId,
@@ -188,6 +191,36 @@ impl Roster {
         before
     }
 
+    /// Whether a content of one owner is known.
+    pub(super) fn has_private(&self, id: u64, owner: u64) -> bool {
+        self.private.contains_key(&(id, owner))
+    }
+
+    /// Compares a content with the one that is known, for everybody (owner 0) or for one owner.
+    pub(super) fn compare(&self, id: u64, owner: u64, hash: u64) -> Finding {
+        let known = match owner {
+            0 => self.get(id).filter(|it| it.state.has_content()).map(|it| it.content_hash),
+            _ => self.private.get(&(id, owner)).copied(),
+        };
+        match known {
+            None => Finding::First,
+            Some(known) if known == hash => Finding::Same,
+            Some(_) => Finding::Changed,
+        }
+    }
+
+    /// Notes the content of a resource.
+    pub(super) fn put_hash(&mut self, id: u64, owner: u64, hash: u64) {
+        if owner != 0 {
+            self.put_private(id, owner, hash);
+            return;
+        }
+        if let Some(record) = self.get_mut(id) {
+            record.content_hash = hash;
+        }
+        self.set_state(id, State::Indexed);
+    }
+
     /// Forgets what its state does not let a resource hold: the content for everybody, and where
     /// none may be read, those of single owners.
     pub(super) fn forget_content(&mut self, id: u64) {
@@ -218,23 +251,51 @@ impl Roster {
         self.tallies[source].count(state, 1);
     }
 
-    /// The resources whose content should be read, the most wanted first.
-    pub(super) fn pending(
-        &self,
-        limit: usize,
-        may: &dyn Fn(&SourceId, &str) -> bool,
-    ) -> Vec<Pending> {
+    /// The resources whose content is not what it should be, as far as that is known for sure:
+    /// it was never read, or its Source told that it changed. The most wanted first.
+    pub(super) fn pending(&self, limit: usize) -> Vec<Pending> {
         let wanted = self.iter().filter(|record| record.state.wants_reading());
-        let wanted = wanted.filter(|record| may(self.source_of(record), &record.local));
         let chosen = top_by(wanted, limit, |a, b| urgency(a).total_cmp(&urgency(b)));
-        let pending = |record: &Record| Pending {
+        let reason = |record: &Record| match record.state {
+            State::Stale => Reason::Told,
+            _ => Reason::Unread,
+        };
+        chosen.into_iter().map(|record| self.pending_of(record, reason(record))).collect()
+    }
+
+    /// What should be read of each Source now, as far as `may` allows; at most `limit` of each
+    /// kind.
+    pub(super) fn wanting(
+        &self,
+        judge: &Judge,
+        limit: usize,
+        may: &dyn Fn(&SourceId, &str, Reason) -> bool,
+    ) -> Vec<Wanting> {
+        let mut by_source: BTreeMap<u16, Chosen<'_>> = BTreeMap::new();
+        for record in self.iter() {
+            let Some(reason) = judge.reason(record) else { continue };
+            if may(self.source_of(record), &record.local, reason) {
+                let chosen = by_source.entry(record.source).or_insert_with(|| Chosen::of(limit));
+                chosen.push(record, reason);
+            }
+        }
+        let finished = by_source.into_iter().map(|(number, chosen)| {
+            let source = self.sources[usize::from(number)].clone();
+            chosen.into_wanting(self, source)
+        });
+        finished.collect()
+    }
+
+    /// A resource as one who reads it needs it.
+    pub(super) fn pending_of(&self, record: &Record, reason: Reason) -> Pending {
+        Pending {
             key: self.key_of(record),
             public: PublicUri::from(record.public()),
             mime: self.listed_type_of(record).map(str::to_owned),
             size: record.size(),
-            indexed_at: record.state.has_content().then_some(record.content_at),
-        };
-        chosen.into_iter().map(pending).collect()
+            has_text: record.has_text(),
+            reason,
+        }
     }
 
     /// After filling from an index: places that nobody has.
@@ -313,4 +374,52 @@ impl Roster {
         self.type_numbers.insert(mime, number);
         number
     }
+}
+
+/// What is chosen to be read of one Source.
+struct Chosen<'a> {
+    unread: Top<&'a Record>,
+    again: Top<(&'a Record, Reason)>,
+    oldest: Option<(&'a Record, Reason)>,
+}
+
+impl<'a> Chosen<'a> {
+    fn of(limit: usize) -> Chosen<'a> {
+        Chosen { unread: Top::of(limit), again: Top::of(limit), oldest: None }
+    }
+
+    fn push(&mut self, record: &'a Record, reason: Reason) {
+        if reason == Reason::Unread {
+            return self.unread.push(record, &by_urgency);
+        }
+        self.again.push((record, reason), &by_reason);
+        if self.oldest.is_none_or(|(oldest, _)| record.looked_at < oldest.looked_at) {
+            self.oldest = Some((record, reason));
+        }
+    }
+
+    fn into_wanting(self, roster: &Roster, source: SourceId) -> Wanting {
+        let unread = self.unread.into_sorted(&by_urgency).into_iter();
+        let again = self.again.into_sorted(&by_reason).into_iter();
+        Wanting {
+            source,
+            unread: unread.map(|record| roster.pending_of(record, Reason::Unread)).collect(),
+            again: again.map(|(record, reason)| roster.pending_of(record, reason)).collect(),
+            oldest: self.oldest.map(|(record, reason)| roster.pending_of(record, reason)),
+        }
+    }
+}
+
+fn by_urgency(a: &&Record, b: &&Record) -> Ordering {
+    urgency(a).total_cmp(&urgency(b))
+}
+
+/// What is sure to have changed comes first, then what may have, then what is old.
+fn by_reason(a: &(&Record, Reason), b: &(&Record, Reason)) -> Ordering {
+    let weight = |reason: Reason| match reason {
+        Reason::Told => 3,
+        Reason::Doubted => 2,
+        Reason::Due | Reason::Unread => 1,
+    };
+    weight(a.1).cmp(&weight(b.1)).then_with(|| by_urgency(&a.0, &b.0))
 }

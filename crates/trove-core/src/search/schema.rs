@@ -12,7 +12,7 @@ use super::analyser;
 
 /// Counts up whenever the fields or the tokens change; an index of another version is
 /// built anew.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 /// Names of the fields that are read back at start.
 pub(super) mod fast {
@@ -27,6 +27,7 @@ pub(super) mod fast {
     pub(in crate::search) const SIZE: &str = "size";
     pub(in crate::search) const PRIORITY: &str = "priority";
     pub(in crate::search) const LISTED_HASH: &str = "listed_hash";
+    pub(in crate::search) const SHOWN_HASH: &str = "shown_hash";
     pub(in crate::search) const CONTENT_HASH: &str = "content_hash";
     pub(in crate::search) const CONTENT_AT: &str = "content_at";
     pub(in crate::search) const STATE: &str = "state";
@@ -56,6 +57,7 @@ pub(super) struct Fields {
     pub(super) size: Field,
     pub(super) priority: Field,
     pub(super) listed_hash: Field,
+    pub(super) shown_hash: Field,
     pub(super) content_hash: Field,
     pub(super) content_at: Field,
     pub(super) state: Field,
@@ -95,7 +97,8 @@ impl Fields {
             modified: builder.add_i64_field(fast::MODIFIED, FAST),
             size: builder.add_u64_field(fast::SIZE, FAST),
             priority: builder.add_f64_field(fast::PRIORITY, FAST),
-            listed_hash: builder.add_u64_field(fast::LISTED_HASH, FAST | STORED),
+            listed_hash: builder.add_u64_field(fast::LISTED_HASH, FAST),
+            shown_hash: builder.add_u64_field(fast::SHOWN_HASH, FAST),
             content_hash: builder.add_u64_field(fast::CONTENT_HASH, FAST | STORED),
             content_at: builder.add_i64_field(fast::CONTENT_AT, FAST),
             state: builder.add_u64_field(fast::STATE, FAST),

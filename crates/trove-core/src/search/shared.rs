@@ -1,13 +1,15 @@
 //! What the writer, the background and questions share; what can be set, and what is told.
 
-use std::sync::{
-    Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::AtomicU64,
+use std::{
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::AtomicU64},
+    time::SystemTime,
 };
 
 use arc_swap::ArcSwap;
 use tokio::sync::broadcast;
 
 use super::{
+    doubt::{Doubts, Judge},
     embed::Bell,
     roster::Roster,
     store::{Opened, Place, Store},
@@ -26,11 +28,13 @@ pub struct Config {
     pub max_index_bytes: u64,
     /// How many vectors are kept.
     pub max_vectors: usize,
+    /// What time it is.
+    pub now: fn() -> SystemTime,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { max_index_bytes: MAX_INDEX_BYTES, max_vectors: MAX_VECTORS }
+        Config { max_index_bytes: MAX_INDEX_BYTES, max_vectors: MAX_VECTORS, now: SystemTime::now }
     }
 }
 
@@ -77,6 +81,7 @@ pub(super) struct Shared {
     pub(super) bytes: AtomicU64,
     pub(super) staged: AtomicU64,
     pub(super) last_error: Mutex<Option<String>>,
+    pub(super) doubts: Doubts,
     pub(super) config: Config,
 }
 
@@ -99,6 +104,17 @@ impl Shared {
 
     pub(super) fn vectors_mut(&self) -> RwLockWriteGuard<'_, VectorSet> {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What time it is, in milliseconds since 1970.
+    pub(super) fn now(&self) -> i64 {
+        let since = (self.config.now)().duration_since(SystemTime::UNIX_EPOCH);
+        i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+    }
+
+    /// Judges the texts of a roster at this moment.
+    pub(super) fn judge(&self, roster: &Roster) -> Judge {
+        self.doubts.judge(&roster.sources, self.now())
     }
 
     pub(super) fn note_error(&self, error: &str) {

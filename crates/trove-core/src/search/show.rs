@@ -130,6 +130,8 @@ fn plain(roster: &Roster, record: &Record, read: Read) -> Hit {
         mime: roster.type_of(record).map(str::to_owned),
         size: record.size(),
         modified: record.modified(),
+        as_of: record.has_text().then_some(record.looked_at / 1000),
+        is_text_old: false,
         score: 0.0,
         is_near_miss: false,
         why: Vec::new(),

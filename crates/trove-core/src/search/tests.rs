@@ -1,5 +1,6 @@
 //! Search as its users see it.
 
+mod aging;
 mod kept;
 mod meaning;
 
@@ -25,7 +26,7 @@ fn entry(uri: &str, name: &str, description: &str) -> Entry {
 }
 
 fn content(text: &str) -> Content {
-    Content { text: text.to_owned(), mime: None, read_at: 1000, owner: None }
+    Content::new(text, 1000)
 }
 
 fn memory() -> Search {

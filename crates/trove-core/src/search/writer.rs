@@ -20,6 +20,8 @@ use super::{
     entry::{Content, Entry, Key, Skip, SourceListing},
     extract,
     filter::owner_number,
+    interval::{Believed, Finding},
+    looks,
     record::{self, State},
     roster::Roster,
     shared::{Event, Shared},
@@ -52,6 +54,8 @@ pub(super) enum Order {
     Listing(SourceListing),
     RemoveSource(SourceId),
     Content(Key, Content),
+    /// A content that somebody read.
+    Passing(Key, Content),
     Skip(Key, Skip),
     Stale(Key),
     /// Everything before this is to be committed now.
@@ -113,7 +117,7 @@ impl Writer {
                 Err(mpsc::RecvTimeoutError::Timeout) if self.due.is_some() => self.commit(),
                 Err(mpsc::RecvTimeoutError::Timeout) => {
                     self.release();
-                    self.keep_uses();
+                    self.keep_notes();
                 }
             }
             if self.is_due() {
@@ -122,11 +126,15 @@ impl Writer {
         }
         self.commit();
         self.release();
-        self.keep_uses();
+        self.keep_notes();
     }
 
-    fn keep_uses(&self) {
-        if let Err(error) = uses::keep(&self.shared.store(), &self.shared.roster()) {
+    /// Writes down beside the index what is not worth a commit.
+    fn keep_notes(&self) {
+        let store = self.shared.store();
+        let kept = uses::keep(&store, &self.shared.roster());
+        let kept = kept.and_then(|()| looks::keep(&store, &self.shared.roster()));
+        if let Err(error) = kept {
             self.shared.note_error(&error.to_string());
         }
     }
@@ -152,10 +160,12 @@ impl Writer {
             Order::Remove(keys) => self.remove(&keys),
             Order::Listing(listing) => self.replace(&listing),
             Order::RemoveSource(source) => {
+                self.shared.doubts.forget(&source);
                 self.replace(&SourceListing { source, entries: Vec::new() });
             }
             Order::Content(key, content) => self.put_content(&key, content),
-            Order::Skip(key, skip) => self.set_state(&key, State::Skipped(skip)),
+            Order::Passing(key, content) => self.put_passing(&key, content),
+            Order::Skip(key, skip) => self.skip(&key, skip),
             Order::Stale(key) => self.set_stale(&key),
             Order::Flush(done) => self.waiting.push(done),
             Order::Rebuild(store, why) if Arc::ptr_eq(&store, &self.shared.store()) => {
@@ -232,35 +242,46 @@ impl Writer {
         self.put(&listing.entries);
     }
 
-    fn put_content(&mut self, key: &Key, content: Content) {
-        if self.is_full {
-            return self.set_state(key, State::Skipped(Skip::IndexFull));
+    fn put_passing(&mut self, key: &Key, content: Content) {
+        let is_known = match content.owner.as_deref() {
+            None => true,
+            Some(owner) => {
+                let roster = self.shared.roster();
+                let record = roster.find(&key.source, key.local.as_str());
+                record.is_some_and(|it| roster.has_private(it.id, owner_number(owner)))
+            }
+        };
+        if is_known {
+            self.put_content(key, content);
         }
+    }
+
+    fn put_content(&mut self, key: &Key, content: Content) {
         let shared = self.shared.clone();
         let mut roster = shared.roster_mut();
         let Some(record) = roster.find(&key.source, key.local.as_str()) else { return };
+        if record.state == State::MetadataOnly || record.has_overtaken(content.read_at) {
+            return;
+        }
         let (id, mime) = (record.id, roster.listed_type_of(record).map(str::to_owned));
         let mime = content.mime.or(mime);
         let hash = record::hash(&(&content.text, &mime)).max(1);
         let owner = content.owner.as_deref().map_or(0, owner_number);
-        let mut is_type_new = false;
-        let is_same = if owner == 0 {
-            let is_same = record.content_hash == hash && record.state == State::Indexed;
-            if let Some(record) = roster.get_mut(id) {
-                record.content_at = content.read_at;
-                record.content_hash = hash;
-            }
-            roster.set_state(id, State::Indexed);
-            is_type_new = mime.as_deref().is_some_and(|mime| roster.note_type(id, mime));
-            is_same
-        } else {
-            roster.put_private(id, owner, hash) == Some(hash)
-        };
+        let finding = roster.compare(id, owner, hash);
+        if finding == Finding::First && self.is_full {
+            drop(roster);
+            return self.skip(key, Skip::IndexFull);
+        }
+        if let Some(record) = roster.get_mut(id) {
+            record.note_look(content.read_at, finding, &content.believed);
+        }
+        let is_type_new = owner == 0 && mime.as_deref().is_some_and(|it| roster.note_type(id, it));
+        roster.put_hash(id, owner, hash);
         drop(roster);
-        if is_same {
-            if is_type_new {
-                self.staged.entry(id).or_default();
-            }
+        if is_type_new {
+            self.staged.entry(id).or_default();
+        }
+        if finding == Finding::Same {
             return;
         }
         let extracted = extract::extract(&content.text, mime.as_deref(), key.local.as_str());
@@ -268,6 +289,28 @@ impl Writer {
         let staged = self.staged.entry(id).or_default();
         staged.contents.retain(|held| held.owner != owner);
         staged.contents.push(Held::of(extracted, owner, hash));
+    }
+
+    /// Notes that a content was looked at and is left out.
+    fn skip(&mut self, key: &Key, skip: Skip) {
+        let state = State::Skipped(skip);
+        {
+            let mut roster = self.shared.roster_mut();
+            let known = roster.find(&key.source, key.local.as_str());
+            let Some((id, before)) = known.map(|it| (it.id, it.state)) else { return };
+            let finding = match before {
+                State::Wanted | State::MetadataOnly => Finding::First,
+                before if before == state => Finding::Same,
+                _ => Finding::Changed,
+            };
+            // The look at a private content was noted with that content.
+            if skip != Skip::Private
+                && let Some(record) = roster.get_mut(id)
+            {
+                record.note_look(self.shared.now(), finding, &Believed::default());
+            }
+        }
+        self.set_state(key, state);
     }
 
     fn set_state(&mut self, key: &Key, state: State) {
@@ -281,15 +324,15 @@ impl Writer {
         }
     }
 
+    /// Notes that a content is to be read again. Nothing is written for it: it may be the same.
     fn set_stale(&mut self, key: &Key) {
-        let state = {
-            let roster = self.shared.roster();
-            roster.find(&key.source, key.local.as_str()).map(|record| record.state)
-        };
-        match state {
-            Some(State::Indexed) => self.set_state(key, State::Stale),
-            Some(State::Skipped(_)) => self.set_state(key, State::Wanted),
-            Some(State::MetadataOnly | State::Wanted | State::Stale) | None => {}
+        let mut roster = self.shared.roster_mut();
+        let known = roster.find(&key.source, key.local.as_str());
+        let Some((id, before)) = known.map(|it| (it.id, it.state)) else { return };
+        match before {
+            State::Indexed => roster.set_state(id, State::Stale),
+            State::Skipped(_) => roster.set_state(id, State::Wanted),
+            State::MetadataOnly | State::Wanted | State::Stale => {}
         }
     }
 

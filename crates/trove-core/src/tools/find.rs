@@ -371,6 +371,10 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
     put(&mut one, "mimeType", hit.mime.as_deref());
     put(&mut one, "size", hit.size);
     put(&mut one, "lastModified", hit.modified.and_then(rfc3339));
+    put(&mut one, "asOf", hit.as_of.and_then(rfc3339));
+    if hit.is_text_old {
+        one["previewStale"] = json!(true);
+    }
     if with_content {
         put(&mut one, "contentPreview", hit.preview.as_deref().map(escape_line));
     }

@@ -14,3 +14,4 @@ mod opening;
 mod search;
 mod templates;
 mod tools;
+mod truth;

@@ -69,8 +69,7 @@ impl Indexed {
         search.apply(Change { put, removed: Vec::new() }).await;
         if !is_terse {
             for (key, document) in keys.into_iter().zip(&set.documents) {
-                let text = document.text.clone();
-                let content = Content { text, mime: None, read_at: 0, owner: None };
+                let content = Content::new(document.text.clone(), 0);
                 search.put_content(key, content).await;
             }
         }

@@ -117,10 +117,8 @@ async fn fill(search: &Search, plan: Plan<'_>, numbers: &mut Numbers) -> anyhow:
         search.apply(Change { put, removed: Vec::new() }).await;
         if plan.words > 0 {
             for key in keys {
-                let text = words(plan.words, numbers);
-                search
-                    .put_content(key, Content { text, mime: None, read_at: 0, owner: None })
-                    .await;
+                let content = Content::new(words(plan.words, numbers), 0);
+                search.put_content(key, content).await;
             }
         }
     }

@@ -93,8 +93,12 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
         let near = if hit["nearMiss"] == true { ", perhaps" } else { "" };
         let stale = if hit["stale"] == true { ", its server is down" } else { "" };
         // Writing to a String cannot fail.
+        let old = match (hit["previewStale"] == true, hit["asOf"].as_str()) {
+            (true, Some(date)) => format!(", as of {}", plain(date)),
+            _ => String::new(),
+        };
         let (uri, name) = (paint.strong(&word(&hit["uri"])), word(&hit["name"]));
-        let from = format!("({}: {}{near}{stale})", word(&hit["server"]), why.join(", "));
+        let from = format!("({}: {}{near}{stale}{old})", word(&hit["server"]), why.join(", "));
         let _ = writeln!(text, "{score:.2}  {uri}  {name}  {}", paint.soft(&from));
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);

@@ -32,6 +32,8 @@ use crate::{
 
 /// How often we look whether something awaited is there.
 const LOOK: Duration = Duration::from_millis(10);
+/// How long texts are looked at again that an earlier run has read.
+const MAX_LOOKING_AGAIN: Duration = Duration::from_secs(2);
 /// The most names that are given to complete one.
 const MAX_NAMES: usize = 2_000;
 /// What the audit calls the command line.
@@ -291,6 +293,9 @@ impl Work<'_> {
         let gateway = self.live.gateway();
         let indexed = async {
             gateway.crawled().await;
+            // Servers may have changed since the last run. Where there is too much to look at
+            // all of it again, hits tell the age of their texts.
+            let _ = tokio::time::timeout(MAX_LOOKING_AGAIN, gateway.looked_again()).await;
             let Some(search) = gateway.search() else { return };
             while search.awaiting_meaning() > 0 {
                 tokio::time::sleep(LOOK).await;

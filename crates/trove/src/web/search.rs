@@ -65,6 +65,8 @@ fn shown(hit: &Hit) -> Value {
         "type": hit.mime,
         "size": hit.size,
         "modified": hit.modified,
+        "as_of": hit.as_of,
+        "preview_stale": hit.is_text_old,
         "server": hit.key.source.as_str(),
         "score": hit.score,
         "why": hit.why.iter().copied().map(Why::as_str).collect::<Vec<_>>(),

@@ -5,6 +5,7 @@ mod hostile;
 mod kept;
 pub(crate) mod tasks;
 mod trouble;
+mod truth;
 
 use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Which contents are read for the index now, and which next.
 //!
-//! A few at a time and fewer from one Source, so that one that is slow or dead holds up
-//! nobody else: what it has stays behind while the others are read.
+//! A few at a time, fewer from one Source, and each server at an even pace, so that one that is
+//! slow or dead holds up no other: what it has stays behind while the others are read.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, HashMap, HashSet, VecDeque},
     sync::atomic::Ordering,
     time::Duration,
 };
@@ -14,42 +14,78 @@ use tokio::{
     time::Instant,
 };
 
-use super::{Crawler, MAX_YIELD, Outcome};
+use super::{Crawler, MAX_YIELD, Outcome, pace::Paces};
 use crate::{
-    search::{Key, Pending, Skip},
+    gateway::Gateway,
+    search::{Key, MAX_INTERVAL, Pending, Reason, Skip, Wanting},
     source::SourceId,
+    status::State,
     uri::LocalUri,
 };
 
 /// How many contents are read from one Source at a time.
 const PER_SOURCE: usize = 2;
-/// How many are chosen at a time.
-const CHOSEN: usize = 64;
+/// How many of one Source are chosen at a time, of each kind: enough until the next choice.
+const CHOSEN: usize = 16;
 /// How long to rest when there is nothing to read.
 pub(super) const REST: Duration = Duration::from_millis(500);
 /// How long to wait until the index has noted what it was given.
 const NOTING: Duration = Duration::from_millis(10);
-/// How long to wait before choosing anew while those that may be read are all being read.
+/// How long to wait before choosing anew while something is read or waits to be read.
 const CHOOSE_AGAIN: Duration = Duration::from_millis(250);
-/// How long a content, or a Source, that failed is left alone.
+/// How long to wait before choosing anew at the least: to choose is to look at every resource.
+const MIN_CHOOSE_AGAIN: Duration = Duration::from_millis(50);
+/// How long a content, or a Source, that failed is left alone. For a content that is indexed this
+/// doubles with each failure.
 const LEAVE_ALONE: Duration = Duration::from_secs(30);
-/// How often a content may fail before it is given up.
+/// How often a content that was never read may fail before it is given up.
 const MAX_FAILURES: u32 = 3;
 /// So many failures in a row, and it is the Source that fails.
 const FAILURES_IN_A_ROW: u32 = 3;
+/// How many failing contents are remembered; others are only held back with their Source.
+const MAX_FAILING: usize = 10_000;
 
 /// What is being read, and what must wait.
 #[derive(Default)]
 pub(super) struct Reading {
     tasks: JoinSet<Outcome>,
     /// What each task reads.
-    keys: HashMap<Id, Key>,
-    /// What was chosen to be read next, the most wanted first.
-    chosen: VecDeque<Pending>,
+    under_way: HashMap<Id, Pending>,
+    chosen: BTreeMap<SourceId, Chosen>,
     chosen_at: Option<Instant>,
+    paces: Paces,
     failures: HashMap<Key, Failures>,
     /// How often a Source failed in a row, and until when it is left alone.
     sources: HashMap<SourceId, Failures>,
+}
+
+/// What was chosen of one Source to be read next.
+struct Chosen {
+    unread: VecDeque<Pending>,
+    again: VecDeque<Pending>,
+    oldest: Option<Pending>,
+}
+
+impl Chosen {
+    fn of(wanting: Wanting) -> Chosen {
+        Chosen {
+            unread: wanting.unread.into(),
+            again: wanting.again.into(),
+            oldest: wanting.oldest,
+        }
+    }
+
+    /// The next to be looked at again.
+    fn take_again(&mut self, is_turn_of_oldest: bool) -> Option<Pending> {
+        let oldest = if is_turn_of_oldest { self.oldest.take() } else { None };
+        let Some(oldest) = oldest else { return self.again.pop_front() };
+        self.again.retain(|it| it.key != oldest.key);
+        Some(oldest)
+    }
+
+    fn is_empty(&self) -> bool {
+        self.unread.is_empty() && self.again.is_empty()
+    }
 }
 
 /// How often something failed.
@@ -58,64 +94,135 @@ struct Failures {
     until: Option<Instant>,
 }
 
-impl Reading {
-    /// Whether nothing is being read.
-    pub(super) fn is_idle(&self) -> bool {
-        self.tasks.is_empty()
-    }
+impl Failures {
+    const NONE: Failures = Failures { count: 0, until: None };
 
+    fn is_waiting(&self, now: Instant) -> bool {
+        self.until.is_some_and(|until| until > now)
+    }
+}
+
+/// What to do next.
+enum Next {
+    Read(Pending),
+    Wait(Duration),
+}
+
+impl Reading {
     /// Forgets what was chosen and what failed: the index begins anew, or by other rules.
     pub(super) fn forget(&mut self) {
         self.chosen.clear();
+        self.chosen_at = None;
         self.failures.clear();
     }
 
+    /// Forgets a Source.
+    pub(super) fn forget_source(&mut self, source: &SourceId) {
+        self.chosen.remove(source);
+        self.paces.forget(source);
+        self.sources.remove(source);
+        self.failures.retain(|key, _| key.source != *source);
+    }
+
     /// The next that is read, if any is being read.
-    pub(super) async fn next(&mut self) -> Option<(Key, Outcome)> {
+    pub(super) async fn next(&mut self) -> Option<(Pending, Outcome)> {
         let (id, outcome) = match self.tasks.join_next_with_id().await? {
             Ok((id, outcome)) => (id, outcome),
             // A fault of ours; what was read then counts as not readable now.
             Err(broken) => (broken.id(), Outcome::Failed),
         };
-        self.keys.remove(&id).map(|key| (key, outcome))
+        self.under_way.remove(&id).map(|read| (read, outcome))
     }
 
-    fn may_start(&self, source: &SourceId, local: &str, now: Instant) -> bool {
-        let is_waiting = |failures: &Failures| failures.until.is_some_and(|until| until > now);
-        let own = self.keys.values().filter(|reading| reading.source == *source);
-        // Asked of every resource that is wanted: a key is made only where some failed.
-        let has_failed = || {
-            let key = Key { source: source.clone(), local: LocalUri::from(local) };
-            self.failures.get(&key).is_some_and(is_waiting)
-        };
-        !self.sources.get(source).is_some_and(is_waiting)
-            && own.clone().count() < PER_SOURCE
-            && own.clone().all(|reading| reading.local.as_str() != local)
-            && (self.failures.is_empty() || !has_failed())
+    /// Whether a content may be chosen: it is not being read, and did not fail just now.
+    fn may_choose(&self, source: &SourceId, local: &str, now: Instant) -> bool {
+        let is_read =
+            |read: &Pending| read.key.source == *source && read.key.local.as_str() == local;
+        if self.under_way.values().any(is_read) {
+            return false;
+        }
+        // A key is made only where some failed: this is asked of every resource that is wanted.
+        if self.failures.is_empty() {
+            return true;
+        }
+        let key = Key { source: source.clone(), local: LocalUri::from(local) };
+        !self.failures.get(&key).is_some_and(|failures| failures.is_waiting(now))
     }
 
-    fn take_chosen(&mut self, now: Instant) -> Option<Pending> {
-        let may_start = |it: &Pending| self.may_start(&it.key.source, it.key.local.as_str(), now);
-        let at = self.chosen.iter().position(may_start)?;
-        self.chosen.remove(at)
+    fn is_left_alone(&self, source: &SourceId, now: Instant) -> bool {
+        self.sources.get(source).is_some_and(|failures| failures.is_waiting(now))
+    }
+
+    /// Takes the next content that may be read now, or says how long none may be.
+    fn take_chosen(&mut self, now: Instant) -> Next {
+        let mut wait = REST;
+        for (source, chosen) in &mut self.chosen {
+            let own = self.under_way.values().filter(|read| read.key.source == *source);
+            let is_waiting = self.sources.get(source).is_some_and(|it| it.is_waiting(now));
+            if own.count() >= PER_SOURCE || is_waiting {
+                continue;
+            }
+            // What is ours costs no message and keeps no pace.
+            let pace = self.paces.of(source);
+            if is_ours(source) {
+                let next = chosen.unread.pop_front().or_else(|| chosen.again.pop_front());
+                match next {
+                    Some(pending) => return Next::Read(pending),
+                    None => continue,
+                }
+            }
+            if !chosen.again.is_empty() {
+                let at = pace.next_revisit(now);
+                if at <= now
+                    && let Some(pending) = chosen.take_again(pace.is_turn_of_oldest())
+                {
+                    pace.note_revisit(now);
+                    return Next::Read(pending);
+                }
+                wait = wait.min(at.saturating_duration_since(now));
+            }
+            if !chosen.unread.is_empty() {
+                let at = pace.next_read(now);
+                if at <= now
+                    && let Some(pending) = chosen.unread.pop_front()
+                {
+                    pace.note_read(now);
+                    return Next::Read(pending);
+                }
+                wait = wait.min(at.saturating_duration_since(now));
+            }
+        }
+        Next::Wait(wait)
+    }
+
+    /// Whether nothing is read, or waits to be read, that is sure to be missing.
+    fn is_caught_up(&self) -> bool {
+        let is_sure = |it: &Pending| matches!(it.reason, Reason::Unread | Reason::Told);
+        let mut chosen = self.chosen.values().flat_map(|own| own.unread.iter().chain(&own.again));
+        !chosen.any(is_sure) && !self.under_way.values().any(is_sure)
     }
 
     /// Notes a failure; true when the content is to be given up.
-    fn note_failure(&mut self, key: &Key) -> bool {
-        let until = Some(Instant::now() + LEAVE_ALONE);
-        let none = || Failures { count: 0, until: None };
-        let source = self.sources.entry(key.source.clone()).or_insert_with(none);
+    fn note_failure(&mut self, read: &Pending) -> bool {
+        let now = Instant::now();
+        let source = self.sources.entry(read.key.source.clone()).or_insert(Failures::NONE);
         source.count += 1;
         if source.count >= FAILURES_IN_A_ROW {
-            *source = Failures { count: 0, until };
+            *source = Failures { count: 0, until: Some(now + LEAVE_ALONE) };
         }
-        let own = self.failures.entry(key.clone()).or_insert_with(none);
-        *own = Failures { count: own.count + 1, until };
-        let is_over = own.count >= MAX_FAILURES;
-        if is_over {
-            self.failures.remove(key);
+        let has_room = self.failures.len() < MAX_FAILING;
+        let count = self.failures.get(&read.key).map_or(0, |failures| failures.count) + 1;
+        // A text that is indexed stays: its server is away, or busy. It tells its age.
+        if !read.has_text && count >= MAX_FAILURES {
+            self.failures.remove(&read.key);
+            return true;
         }
-        is_over
+        if has_room || count > 1 {
+            let doublings = if read.has_text { count.min(16) - 1 } else { 0 };
+            let alone = (LEAVE_ALONE * 2u32.pow(doublings)).min(MAX_INTERVAL);
+            self.failures.insert(read.key.clone(), Failures { count, until: Some(now + alone) });
+        }
+        false
     }
 
     fn note_success(&mut self, key: &Key) {
@@ -132,50 +239,66 @@ impl Crawler {
         if now < self.settled {
             return self.settled - now;
         }
+        let mut rest = self.choose(now);
         let parallel = self.gateway.crawl_settings.parallel.load(Ordering::Relaxed).max(1);
         while self.reading.tasks.len() < parallel {
-            let Some(pending) = self.reading.take_chosen(now) else {
-                // What was read a moment ago still looks wanted until the index has noted it.
-                if self.search.has_queued() {
-                    return NOTING;
+            match self.reading.take_chosen(now) {
+                Next::Read(pending) => self.begin(pending),
+                Next::Wait(wait) => {
+                    rest = rest.min(wait);
+                    break;
                 }
-                if self.choose(now) {
-                    continue;
-                }
-                return REST;
-            };
-            let (gateway, key) = (self.gateway.clone(), pending.key.clone());
-            let task = self.reading.tasks.spawn(async move {
-                gateway.stand_aside(MAX_YIELD).await;
-                gateway.read_for_index(&pending).await
-            });
-            self.reading.keys.insert(task.id(), key);
+            }
         }
-        REST
+        rest
     }
 
-    /// Chooses anew; true when something can be read now.
-    fn choose(&mut self, now: Instant) -> bool {
-        let reading = &self.reading;
-        let is_recent = reading.chosen_at.is_some_and(|at| now < at + CHOOSE_AGAIN);
-        if is_recent && !reading.is_idle() {
-            return false;
+    fn begin(&mut self, pending: Pending) {
+        let (gateway, search, read) = (self.gateway.clone(), self.search.clone(), pending.clone());
+        let task = self.reading.tasks.spawn(async move {
+            gateway.stand_aside(MAX_YIELD).await;
+            gateway.read_for_index(&search, &pending).await
+        });
+        self.reading.under_way.insert(task.id(), read);
+    }
+
+    /// Chooses anew if it is time for that; gives how long it is until the next time.
+    fn choose(&mut self, now: Instant) -> Duration {
+        let is_empty = self.reading.chosen.values().all(Chosen::is_empty);
+        let is_idle = self.reading.tasks.is_empty() && is_empty;
+        let least = if is_idle { MIN_CHOOSE_AGAIN } else { CHOOSE_AGAIN };
+        let next = self.reading.chosen_at.map_or(now, |at| at + least);
+        if next > now {
+            return next - now;
         }
-        let may_start = |source: &SourceId, local: &str| reading.may_start(source, local, now);
-        let chosen = self.search.pending_if(CHOSEN, &may_start);
+        // What was read a moment ago still looks wanted until the index has noted it.
+        if self.search.has_queued() {
+            return NOTING;
+        }
+        let (gateway, reading) = (&self.gateway, &self.reading);
+        let open = gateway.sources_to_read();
+        let may = |source: &SourceId, local: &str, reason: Reason| {
+            open.contains(source)
+                && !reading.is_left_alone(source, now)
+                && reading.may_choose(source, local, now)
+                && !(reason == Reason::Due && gateway.is_told_of(source, local))
+        };
+        let wanting = self.search.wanting(CHOSEN, &may);
+        let chosen = wanting.into_iter().map(|own| (own.source.clone(), Chosen::of(own)));
+        self.reading.chosen = chosen.collect();
         self.reading.chosen_at = Some(now);
-        self.reading.chosen = chosen.into();
-        !self.reading.chosen.is_empty()
+        if self.reading.is_caught_up() {
+            self.gateway.progress.note_rest();
+        }
+        if self.reading.chosen.is_empty() { REST } else { CHOOSE_AGAIN }
     }
 
     /// Gives the index what was read.
-    pub(super) async fn take(&mut self, key: Key, outcome: Outcome) {
+    pub(super) async fn take(&mut self, read: Pending, outcome: Outcome) {
+        let key = read.key.clone();
         match outcome {
-            Outcome::Content(content, said) => {
+            Outcome::Content(content) => {
                 self.reading.note_success(&key);
-                if let Some(holds) = self.gateway.holds_for(&key.source, said) {
-                    self.due.note(&key, Instant::now(), holds);
-                }
                 let is_private = content.owner.is_some();
                 self.search.put_content(key.clone(), content).await;
                 if is_private {
@@ -188,7 +311,7 @@ impl Crawler {
                 self.search.skip_content(key, skip).await;
             }
             Outcome::Failed => {
-                if self.reading.note_failure(&key) {
+                if self.reading.note_failure(&read) {
                     self.search.skip_content(key, Skip::Unreadable).await;
                 }
             }
@@ -196,49 +319,103 @@ impl Crawler {
     }
 }
 
+impl Gateway {
+    /// The Sources that can be read now.
+    fn sources_to_read(&self) -> HashSet<SourceId> {
+        let all = self.board.all().into_iter();
+        all.filter(|(_, status)| status.state == State::Ready).map(|(id, _)| id).collect()
+    }
+
+    /// Whether its Source promised to tell of changes, so that nobody need look by the clock.
+    fn is_told_of(&self, source: &SourceId, local: &str) -> bool {
+        self.watches.has(source, local)
+    }
+}
+
+/// Whether a Source is part of the gateway.
+fn is_ours(source: &SourceId) -> bool {
+    *source == SourceId::own() || *source == SourceId::guide()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gateway::crawl::pace::{READS_A_SECOND, REVISITS_A_SECOND};
 
-    fn pending(source: &str, n: usize) -> Pending {
+    fn pending(source: &str, n: usize, reason: Reason) -> Pending {
         let key = Key {
             source: SourceId::normalise(source),
             local: format!("doc://{n}").as_str().into(),
         };
-        Pending { public: "x".into(), mime: None, size: None, indexed_at: None, key }
+        let has_text = reason != Reason::Unread;
+        Pending { public: "x".into(), mime: None, size: None, has_text, reason, key }
     }
 
-    #[tokio::test]
+    fn choose(reading: &mut Reading, source: &str, unread: usize, again: usize) {
+        let of = |reason, count| (0..count).map(|n| pending(source, n, reason)).collect();
+        let chosen = Chosen {
+            unread: of(Reason::Unread, unread),
+            again: of(Reason::Due, again),
+            oldest: None,
+        };
+        reading.chosen.insert(SourceId::normalise(source), chosen);
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_source_that_hangs_or_fails_leaves_room_for_the_others() {
         let mut reading = Reading::default();
-        for n in 0..5 {
-            reading.chosen.push_back(pending("slow", n));
-        }
-        reading.chosen.push_back(pending("good", 0));
-        let now = Instant::now();
+        choose(&mut reading, "slow", 5, 0);
+        choose(&mut reading, "good", 1, 0);
         let mut started = Vec::new();
-        while let Some(pending) = reading.take_chosen(now) {
-            let task = reading.tasks.spawn(std::future::pending());
-            reading.keys.insert(task.id(), pending.key.clone());
-            started.push(pending.key.source.to_string());
+        for _ in 0..10 {
+            while let Next::Read(pending) = reading.take_chosen(Instant::now()) {
+                let task = reading.tasks.spawn(std::future::pending());
+                started.push(pending.key.source.to_string());
+                reading.under_way.insert(task.id(), pending);
+            }
+            tokio::time::advance(Duration::from_secs(1)).await;
         }
-        assert_eq!(started, ["slow", "slow", "good"]);
-        reading.keys.clear();
+        started.sort();
+        assert_eq!(started, ["good", "slow", "slow"]);
+        reading.under_way.clear();
         for n in 0..3 {
-            assert!(!reading.note_failure(&pending("slow", n).key));
+            assert!(!reading.note_failure(&pending("slow", n, Reason::Unread)));
         }
-        assert!(reading.take_chosen(Instant::now()).is_none(), "it is left alone");
-        let later = Instant::now() + LEAVE_ALONE;
-        assert!(reading.take_chosen(later).is_some(), "for a while");
+        assert!(matches!(reading.take_chosen(Instant::now()), Next::Wait(_)), "it is left alone");
+        tokio::time::advance(LEAVE_ALONE).await;
+        assert!(matches!(reading.take_chosen(Instant::now()), Next::Read(_)), "for a while");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_server_is_read_at_an_even_pace() {
+        let mut reading = Reading::default();
+        choose(&mut reading, "one", 1000, 1000);
+        let (began, mut reads, mut revisits) = (Instant::now(), 0, 0);
+        while began.elapsed() < Duration::from_secs(2) {
+            match reading.take_chosen(Instant::now()) {
+                Next::Read(pending) if pending.has_text => revisits += 1,
+                Next::Read(_) => reads += 1,
+                Next::Wait(wait) => tokio::time::advance(wait).await,
+            }
+            let passed = began.elapsed().as_millis() as u32;
+            let allowed = |a_second: u32| passed * a_second / 1000 + 1;
+            assert!(reads + revisits <= allowed(READS_A_SECOND), "no burst");
+            assert!(revisits <= allowed(REVISITS_A_SECOND), "nor of what is looked at again");
+        }
+        assert_eq!((reads + revisits, revisits), (2 * READS_A_SECOND, 2 * REVISITS_A_SECOND));
     }
 
     #[test]
-    fn a_content_is_given_up_after_some_failures_in_a_row() {
+    fn a_content_is_given_up_after_some_failures_in_a_row_unless_it_is_indexed() {
         let mut reading = Reading::default();
-        let key = pending("one", 1).key;
-        assert!(!reading.note_failure(&key));
-        reading.note_success(&key);
-        assert!(!reading.note_failure(&key) && !reading.note_failure(&key));
-        assert!(reading.note_failure(&key));
+        let unread = pending("one", 1, Reason::Unread);
+        assert!(!reading.note_failure(&unread));
+        reading.note_success(&unread.key);
+        assert!(!reading.note_failure(&unread) && !reading.note_failure(&unread));
+        assert!(reading.note_failure(&unread));
+        let indexed = pending("one", 2, Reason::Due);
+        for _ in 0..100 {
+            assert!(!reading.note_failure(&indexed), "a server that is away is still found");
+        }
     }
 }

@@ -1,0 +1,107 @@
+//! Remembers across restarts when texts were last looked at, and how long they are believed.
+//!
+//! A small file beside the index, written whole when the writer rests. The index itself knows
+//! when a text was last written; with a kill that much is known.
+
+use std::{fs, hash::Hasher as _, io, path::PathBuf};
+
+use super::{
+    record::{Record, urgency},
+    roster::Roster,
+    store::{Place, Store},
+    top::top_by,
+};
+
+/// How many looks are remembered, the most wanted texts first.
+const MAX_KEPT: usize = 200_000;
+const FILE: &str = "looks";
+/// An id, the hash of its text, a moment and an interval.
+const ENTRY_BYTES: usize = 8 + 8 + 8 + 4;
+const CHECK_BYTES: usize = 8;
+
+/// Gives texts back when they were looked at. A file that is damaged is left alone.
+pub(super) fn restore(store: &Store, roster: &mut Roster, now: i64) {
+    let Some(path) = path(store) else { return };
+    let limit = (MAX_KEPT * ENTRY_BYTES + CHECK_BYTES) as u64;
+    if fs::metadata(&path).map_or(0, |file| file.len()) > limit {
+        return;
+    }
+    let Ok(bytes) = fs::read(path) else { return };
+    let Some((entries, sum)) = bytes.split_last_chunk::<CHECK_BYTES>() else { return };
+    if check(entries) != u64::from_le_bytes(*sum) {
+        return;
+    }
+    for entry in entries.chunks_exact(ENTRY_BYTES) {
+        let Some(look) = Look::read(entry) else { return };
+        // Ids begin anew with a new index; the text tells that this is the same resource.
+        let known = roster.get_mut(look.id).filter(|record| text_of(record) == look.text);
+        let Some(record) = known else { continue };
+        if record.looked_at <= look.at && look.at <= now {
+            record.looked_at = look.at;
+            record.interval_ms = look.interval_ms;
+        }
+    }
+}
+
+/// Writes down when texts were looked at.
+pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
+    let Some(path) = path(store) else { return Ok(()) };
+    let looked = roster.iter().filter(|record| record.looked_at > 0);
+    let kept = top_by(looked, MAX_KEPT, |a, b| urgency(a).total_cmp(&urgency(b)));
+    let mut bytes = Vec::with_capacity(kept.len() * ENTRY_BYTES + CHECK_BYTES);
+    for record in kept {
+        write(record, &mut bytes);
+    }
+    bytes.extend(check(&bytes).to_le_bytes());
+    let draft = path.with_extension("draft");
+    fs::write(&draft, bytes)?;
+    fs::rename(draft, path)
+}
+
+/// One look as the file has it.
+struct Look {
+    id: u64,
+    text: u64,
+    at: i64,
+    interval_ms: u32,
+}
+
+impl Look {
+    fn read(entry: &[u8]) -> Option<Look> {
+        let (id, rest) = entry.split_first_chunk()?;
+        let (text, rest) = rest.split_first_chunk()?;
+        let (at, rest) = rest.split_first_chunk()?;
+        let (interval_ms, _) = rest.split_first_chunk()?;
+        Some(Look {
+            id: u64::from_le_bytes(*id),
+            text: u64::from_le_bytes(*text),
+            at: i64::from_le_bytes(*at),
+            interval_ms: u32::from_le_bytes(*interval_ms),
+        })
+    }
+}
+
+fn write(record: &Record, bytes: &mut Vec<u8>) {
+    bytes.extend(record.id.to_le_bytes());
+    bytes.extend(text_of(record).to_le_bytes());
+    bytes.extend(record.looked_at.to_le_bytes());
+    bytes.extend(record.interval_ms.to_le_bytes());
+}
+
+/// Tells one text of a resource from another.
+fn text_of(record: &Record) -> u64 {
+    record.content_hash ^ record.private_hash
+}
+
+fn check(bytes: &[u8]) -> u64 {
+    let mut hasher = std::hash::DefaultHasher::new();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+fn path(store: &Store) -> Option<PathBuf> {
+    match &store.place {
+        Place::Disk(place) => Some(place.join(FILE)),
+        Place::Memory => None,
+    }
+}
