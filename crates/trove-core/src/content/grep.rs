@@ -6,11 +6,10 @@ use std::{
     borrow::Cow,
     cell::{Cell, OnceCell},
     fmt::Write as _,
-    time::{Duration, Instant},
 };
 
 use regex::{Regex, RegexBuilder};
-use stepper::{Stepper, Stopped};
+use stepper::{Stepper, Steps, Stopped};
 
 /// The longest pattern that is tried, unless configured.
 pub const MAX_PATTERN_BYTES: usize = 1024;
@@ -31,14 +30,19 @@ const LEAD_BYTES: usize = 100;
 /// What stands around the parts of a long line.
 const SPARE_BYTES: usize = 32;
 
-/// The longest line that is looked through in one go.
+/// Where a line can only be looked through in pieces: how long one is.
 const PIECE_BYTES: usize = 64 * 1024;
-/// Where a longer one can only be looked through in pieces: how much of each once more with the
-/// next. A match that is longer than that may be missed, which is said.
+/// How much of each piece is looked at once more with the next. A match that is longer than that
+/// may be missed, which is said.
 const OVERLAP_BYTES: usize = 4 * 1024;
 
-/// How long a search may take.
-pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(5);
+/// How many steps a search may take: one for each byte of text, and one for each byte of
+/// automaton that the pattern needs for it. The longest text takes a twelfth of them.
+pub const MAX_SEARCH_STEPS: u64 = 512 * 1024 * 1024;
+/// Where steps cannot be counted: how many of a pattern's states are looked at in one step.
+const STATES_A_STEP: usize = 2;
+/// The steps that a byte takes there if the number of states is not known.
+const UNKNOWN_WEIGHT: u64 = 4096;
 
 /// How large a pattern may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,15 +68,15 @@ pub struct GrepLimits {
     pub max_bytes: usize,
     /// How large the pattern may be.
     pub pattern: PatternLimits,
-    /// When the search must have ended.
-    pub until: Instant,
+    /// How many steps the search may take.
+    pub steps: u64,
 }
 
 impl GrepLimits {
-    /// Two lines around each match, at most `max_bytes` of output, and the usual time.
+    /// Two lines around each match, at most `max_bytes` of output, and the usual steps.
     pub fn within(max_bytes: usize) -> GrepLimits {
-        let until = Instant::now() + MAX_SEARCH_TIME;
-        GrepLimits { context: 2, max_bytes, pattern: PatternLimits::default(), until }
+        let pattern = PatternLimits::default();
+        GrepLimits { context: 2, max_bytes, pattern, steps: MAX_SEARCH_STEPS }
     }
 }
 
@@ -89,6 +93,8 @@ pub struct GrepResult {
     pub lines: usize,
     /// Whether a long line that is shown has matches that are not, or any may have been missed.
     pub is_partial: bool,
+    /// How many steps of the limit are left.
+    pub steps_left: u64,
 }
 
 impl GrepResult {
@@ -111,8 +117,13 @@ pub enum BadPattern {
     #[error("the pattern is too large when compiled; use smaller counted repetitions")]
     TooLarge,
     /// The text is too much for it.
-    #[error("the search takes too long on so much text; use a simpler pattern")]
-    TooSlow,
+    #[error(
+        "the search was given up after {limit} steps, before the end of the text; use a simpler pattern, such as one without large counted repetitions"
+    )]
+    TooManySteps {
+        /// How many steps it had.
+        limit: u64,
+    },
     /// It is no pattern.
     #[error(
         "the pattern is not a regular expression of RE2 syntax: {why}; escape special characters with \\"
@@ -124,9 +135,9 @@ pub enum BadPattern {
 }
 
 /// Finds the lines that match `pattern`, in time linear in the text. How long that is depends on
-/// the pattern too, so it ends when its time is over; it is not for threads that others wait for.
+/// the pattern too, so steps are counted; it is not for threads that others wait for.
 pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult, BadPattern> {
-    let finder = Finder::new(pattern, limits.pattern, limits.until)?;
+    let finder = Finder::new(pattern, limits.pattern, limits.steps)?;
     let mut output =
         Output { finder: &finder, limits, result: GrepResult::default(), last: 0, is_full: false };
     // Lines are found once and read again only around a match, so memory is bounded by
@@ -152,16 +163,17 @@ pub fn grep(text: &str, pattern: &str, limits: GrepLimits) -> Result<GrepResult,
         }
     }
     output.result.is_partial |= finder.may_have_missed.get();
+    output.result.steps_left = finder.steps.left();
     Ok(output.result)
 }
 
-/// The lines that match, with their numbers; whole, and in the same time.
+/// The lines that match, with their numbers; whole, and within as many steps.
 pub fn matching<'a>(
     text: &'a str,
     pattern: &str,
     limits: PatternLimits,
 ) -> Result<impl Iterator<Item = Result<(usize, &'a str), BadPattern>> + use<'a>, BadPattern> {
-    let finder = Finder::new(pattern, limits, Instant::now() + MAX_SEARCH_TIME)?;
+    let finder = Finder::new(pattern, limits, MAX_SEARCH_STEPS)?;
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line));
     Ok(lines.filter_map(move |(number, line)| match finder.after(line, 0) {
         Ok(found) => found.map(|_| Ok((number, line))),
@@ -189,34 +201,40 @@ fn compile(pattern: &str, limits: PatternLimits) -> Result<Regex, BadPattern> {
     })
 }
 
-/// Looks for matches until its time is over.
+/// Looks for matches for as many steps as it has.
 struct Finder {
+    /// For what the steppers cannot tell.
     regex: Regex,
     limits: PatternLimits,
-    /// For long lines, if there is one.
-    stepper: OnceCell<Option<Stepper>>,
-    until: Instant,
+    forward: Option<Stepper>,
+    /// Made for the first long line that is shown.
+    backward: OnceCell<Option<Stepper>>,
+    steps: Steps,
+    most: u64,
     may_have_missed: Cell<bool>,
 }
 
 impl Finder {
-    fn new(pattern: &str, limits: PatternLimits, until: Instant) -> Result<Finder, BadPattern> {
+    fn new(pattern: &str, limits: PatternLimits, most: u64) -> Result<Finder, BadPattern> {
         let regex = compile(pattern, limits)?;
-        let (stepper, may_have_missed) = <_>::default();
-        Ok(Finder { regex, limits, stepper, until, may_have_missed })
+        let forward = Stepper::forward(pattern, limits);
+        let (backward, may_have_missed) = <_>::default();
+        let steps = Steps::new(most);
+        Ok(Finder { regex, limits, forward, backward, steps, most, may_have_missed })
     }
 
     /// Where the first match that begins at `from` or later is known to be one, which is at its
     /// end or before. Asked again from there on, it goes over a line once.
     fn after(&self, line: &str, from: usize) -> Result<Option<usize>, BadPattern> {
-        if line.len() - from > PIECE_BYTES {
-            let make = || Stepper::new(self.regex.as_str(), self.limits);
-            let stepper = self.stepper.get_or_init(make).as_ref();
-            match stepper.map(|stepper| stepper.after(line, from, self.until)) {
-                Some(Ok(found)) => return Ok(found),
-                Some(Err(Stopped::TooSlow)) => return Err(BadPattern::TooSlow),
-                Some(Err(Stopped::CannotTell)) | None => self.may_have_missed.set(true),
+        if let Some(forward) = &self.forward {
+            match forward.after(line, from, &self.steps) {
+                Ok(found) => return Ok(found),
+                Err(Stopped::TooManySteps) => return Err(self.given_up()),
+                Err(Stopped::CannotTell) => {}
             }
+        }
+        if line.len() - from > PIECE_BYTES {
+            self.may_have_missed.set(true);
         }
         self.after_in_pieces(line, from)
     }
@@ -224,13 +242,11 @@ impl Finder {
     fn after_in_pieces(&self, line: &str, from: usize) -> Result<Option<usize>, BadPattern> {
         let mut start = from;
         loop {
-            if Instant::now() >= self.until {
-                return Err(BadPattern::TooSlow);
-            }
             let end = line.floor_char_boundary(start + PIECE_BYTES);
+            self.pay_for(end - start)?;
             let found = self.regex.shortest_match_at(&line[..end], start);
             let is_last = end == line.len();
-            // What ends with the piece may only seem to be the end of the line.
+            // A match that ends with the piece may only seem to be at the end of the line.
             if let Some(found) = found.filter(|found| is_last || *found < end) {
                 return Ok(Some(found));
             }
@@ -243,12 +259,38 @@ impl Finder {
 
     /// Where a match begins that is known at `found`, not before `from`. Of a very long one not
     /// the beginning is looked for but some place in it.
-    fn start_of(&self, line: &str, from: usize, found: usize) -> usize {
+    fn start_of(&self, line: &str, from: usize, found: usize) -> Result<usize, BadPattern> {
         let from = line.ceil_char_boundary(from.max(found.saturating_sub(PIECE_BYTES)));
+        if from >= found {
+            return Ok(found);
+        }
+        let make = || Stepper::backward(self.regex.as_str(), self.limits);
+        if let Some(backward) = self.backward.get_or_init(make) {
+            match backward.before(line, from, found, &self.steps) {
+                Ok(begins) => return Ok(begins.unwrap_or(found)),
+                Err(Stopped::TooManySteps) => return Err(self.given_up()),
+                Err(Stopped::CannotTell) => {}
+            }
+        }
         // Whether it is one may depend on the letter behind it.
         let end = line.ceil_char_boundary(found + 1);
+        self.pay_for(end - from)?;
         let begins = self.regex.find_at(&line[..end], from).map(|one| one.start());
-        begins.unwrap_or(found).min(found)
+        Ok(begins.unwrap_or(found).min(found))
+    }
+
+    /// Takes beforehand what so many bytes cost at the most where steps cannot be counted.
+    fn pay_for(&self, bytes: usize) -> Result<(), BadPattern> {
+        let weight = match &self.forward {
+            Some(forward) => 1 + (forward.states() / STATES_A_STEP) as u64,
+            None => UNKNOWN_WEIGHT,
+        };
+        let steps = (bytes as u64).saturating_mul(weight);
+        self.steps.take(steps).map_err(|_| self.given_up())
+    }
+
+    fn given_up(&self) -> BadPattern {
+        BadPattern::TooManySteps { limit: self.most }
     }
 }
 
@@ -322,7 +364,7 @@ fn excerpt<'a>(
     let (mut text, mut end) = (String::new(), 0);
     let mut next = Some(finder.after(line, 0)?.unwrap_or(0));
     while let Some(found) = next {
-        let begins = finder.start_of(line, end, found);
+        let begins = finder.start_of(line, end, found)?;
         let start = line.floor_char_boundary(begins.saturating_sub(LEAD_BYTES)).max(end);
         let part_end = line.floor_char_boundary(start + MAX_LINE_BYTES);
         // The number before it and the line's end take some room too.
@@ -449,19 +491,61 @@ mod tests {
         assert!(found.text.contains("éaab"), "{found:?}");
     }
 
+    /// It takes long for every byte, and needs a large automaton.
+    const DEAR: &str = "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}";
+
+    fn within(steps: u64) -> GrepLimits {
+        GrepLimits { steps, ..GrepLimits::within(1_000) }
+    }
+
     #[test]
-    fn what_takes_too_long_is_given_up() {
+    fn every_byte_of_text_is_a_step_and_so_is_every_byte_of_automaton() {
+        let text = "one two three\n".repeat(10_000);
+        let found = grep(&text, "three$", GrepLimits::within(1_000)).unwrap();
+        let used = MAX_SEARCH_STEPS - found.steps_left;
+        assert!((text.len() as u64 - 10_000..3 * text.len() as u64).contains(&used), "{used}");
+        let limits = within(text.len() as u64 / 2);
+        let given_up = grep(&text, "three$", limits);
+        assert_eq!(given_up, Err(BadPattern::TooManySteps { limit: limits.steps }));
+    }
+
+    #[test]
+    fn a_dear_pattern_is_given_up_within_one_line() {
+        // Just as long as would be looked through in one piece, and much longer.
+        for length in [PIECE_BYTES - 1, 1_000_000] {
+            let line = "ab".repeat(length / 2);
+            let limits = within(8 * 1024 * 1024);
+            let slow = grep(&line, DEAR, limits);
+            assert_eq!(slow, Err(BadPattern::TooManySteps { limit: limits.steps }), "{length}");
+        }
+        let many = format!("{}\n", "ab".repeat(200)).repeat(25_000);
+        assert!(matches!(grep(&many, DEAR, within(1 << 20)), Err(BadPattern::TooManySteps { .. })));
+    }
+
+    #[test]
+    fn a_dear_pattern_is_given_up_where_steps_cannot_be_counted() {
+        let line = format!("é {}", "ab".repeat(PIECE_BYTES));
+        let dear = grep(&line, &format!(r"\b{DEAR}"), GrepLimits::within(1_000));
+        assert!(matches!(dear, Err(BadPattern::TooManySteps { .. })), "{dear:?}");
+        let cheap = grep(&line, r"\bab", GrepLimits::within(1_000)).unwrap();
+        assert_eq!(cheap.matched, 1);
+    }
+
+    #[test]
+    fn the_beginning_of_a_match_costs_steps_as_well() {
+        let line = format!("{}b", "a".repeat(10_000));
+        let whole = grep(&line, "^a*b", GrepLimits::within(1_000)).unwrap();
+        let used = MAX_SEARCH_STEPS - whole.steps_left;
+        // Once to see that it matches, once to show it, and once back to its beginning.
+        assert!(used > 3 * line.len() as u64, "{used}");
+    }
+
+    #[test]
+    fn a_line_full_of_matches_is_gone_through_once() {
         // Every letter is a match, and each could go on to the end of the line.
         let line = "a".repeat(1_000_000);
         let found = grep(&line, "a.*b|a", GrepLimits::within(1_000_000)).unwrap();
         assert_eq!((found.matched, found.shown), (1, 1));
-        // Large patterns take long for every byte.
-        let lines = format!("{}\n", "ab".repeat(200)).repeat(25_000);
-        let limits = GrepLimits { until: Instant::now(), ..GrepLimits::within(1_000) };
-        for text in [&lines, &lines.replace('\n', "c")] {
-            let slow = grep(text, "(?:[ab]{0,50}[ac]{0,50}){50}[0-9]{2}", limits);
-            assert_eq!(slow, Err(BadPattern::TooSlow));
-        }
     }
 
     #[test]

@@ -20,7 +20,7 @@ pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
 pub use escape::{escape_controls, escape_line};
 pub use grep::{
-    BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_TIME,
+    BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_STEPS,
     PatternLimits, grep, matching,
 };
 pub use kind::{Form, ImageFormat, Kind, sniff};

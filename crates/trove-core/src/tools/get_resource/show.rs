@@ -291,7 +291,7 @@ fn show_several(
 struct Several<'a> {
     asked: &'a GetResource,
     max: usize,
-    /// What holds for the search of each content; all of them share its time.
+    /// What holds for the search of each content; all of them share its steps.
     search: GrepLimits,
     /// The room for everything but images.
     room: usize,
@@ -395,6 +395,7 @@ impl Several<'_> {
         let left = self.room_beside(content);
         let limits = GrepLimits { max_bytes: left, ..self.search };
         let found = grep(&text.words.text(), pattern, limits)?;
+        self.search.steps = found.steps_left;
         if let Some((matched, shown)) = &mut self.matched {
             (*matched, *shown) = (*matched + found.matched, *shown + found.shown);
         }
