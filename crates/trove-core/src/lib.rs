@@ -9,6 +9,7 @@
 
 pub mod caller;
 pub mod content;
+pub mod files;
 pub mod hex;
 pub mod json;
 pub mod metrics;

@@ -8,15 +8,12 @@ use std::{
 };
 
 use anyhow::Context as _;
-use tokio::{
-    net::TcpListener,
-    signal::unix::{Signal, SignalKind, signal},
-    task::JoinSet,
-};
+use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
-    Gateway, catalogue::shelf::FileShelf, flags::Flags, knowledge::Knowledge, tools::Tools,
+    Gateway, catalogue::shelf::FileShelf, files::Home, flags::Flags, knowledge::Knowledge,
+    tools::Tools,
 };
 use trove_mcp::{
     bounds::Bounds,
@@ -36,7 +33,9 @@ use crate::{
     approval::{Admission, Seals, Words},
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
-    describe, errand, progress, reload, rest, stdio,
+    describe, errand, progress, reload, rest,
+    signals::Signals,
+    stdio,
     style::Paint,
     web,
 };
@@ -140,6 +139,7 @@ pub struct App {
     pub flags: Arc<Flags>,
     live: Arc<Live>,
     state: PathBuf,
+    home: Home,
     stop: CancellationToken,
     doors: JoinSet<()>,
 }
@@ -150,16 +150,17 @@ impl App {
     pub async fn start(loaded: &Loaded, is_waived: bool) -> App {
         let config = &loaded.config;
         let state = config.state_dir.value.clone();
-        let shelf = FileShelf::new(state.join("catalogue").join(memory_of(loaded)));
+        if let Err(error) = make_state(&state) {
+            warn!(%error, "the state folder cannot be made; nothing will be remembered");
+        }
+        let home = Home::at(&state);
+        let shelf = FileShelf::new(home.clone(), state.join("catalogue").join(memory_of(loaded)));
         let (version, limits) = (env!("CARGO_PKG_VERSION"), config.bounds.gateway);
         let gateway = Gateway::start_within(version, Some(Arc::new(shelf)), limits).await;
         let workspace = std::env::current_dir().unwrap_or_default();
         let stop = CancellationToken::new();
         let mut doors = JoinSet::new();
         let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace.clone()));
-        if let Err(error) = make_state(&state) {
-            warn!(%error, "the state folder cannot be made; nothing will be remembered");
-        }
         let flags = Arc::new(open_flags(&state));
         gateway.adopt_flags(flags.clone());
         gateway.adopt_audit(open_audit(config));
@@ -197,7 +198,7 @@ impl App {
         let settings = (is_semantic, limits.index_bytes);
         attach_search(&gateway, index, settings, &stop, &mut doors);
         doors.spawn(rest::watch(stop.clone()));
-        App { gateway, knowledge, flags, live, state, stop, doors }
+        App { gateway, knowledge, flags, live, state, home, stop, doors }
     }
 
     /// What every door leads to.
@@ -281,8 +282,14 @@ impl App {
     }
 
     /// Follows changes of the configuration file.
-    pub fn follow(&mut self, request: reload::Followed) {
-        self.doors.spawn(reload::follow(request, self.live.clone(), self.stop.clone()));
+    pub fn follow(&mut self, request: reload::Followed, signals: &Signals) {
+        let (live, stop) = (self.live.clone(), self.stop.clone());
+        self.doors.spawn(reload::follow(request, live, signals.clone(), stop));
+    }
+
+    /// The state folder.
+    pub fn home(&self) -> Home {
+        self.home.clone()
     }
 
     /// Says that we serve.
@@ -298,11 +305,13 @@ impl App {
     }
 
     /// Serves until a signal comes or the stdio client goes, then drains.
-    pub async fn run(self, mut signals: Signals) {
+    pub async fn run(self, signals: &Signals) {
         tokio::select! {
             () = self.stop.cancelled() => {}
-            () = signals.come() => info!("stopping"),
+            () = signals.stopping() => {}
         }
+        // From here on there is a deadline.
+        signals.stop();
         self.shutdown().await;
     }
 
@@ -326,27 +335,4 @@ pub(crate) fn memory_of(loaded: &Loaded) -> String {
     let Some(file) = &loaded.origin else { return "none".to_owned() };
     let digest = digest(&SHA256, file.as_os_str().as_encoded_bytes());
     trove_core::hex(&digest.as_ref()[..8])
-}
-
-/// What tells us to stop. Listened for from the start: whoever presses Ctrl-C while Trove is
-/// being started wants it drained too.
-pub struct Signals(Option<[Signal; 2]>);
-
-impl Signals {
-    /// Listens from now on; the signals no longer end the program by themselves.
-    pub fn listen() -> Signals {
-        let both = signal(SignalKind::terminate())
-            .and_then(|terminate| Ok([terminate, signal(SignalKind::interrupt())?]));
-        Signals(both.ok())
-    }
-
-    async fn come(&mut self) {
-        match &mut self.0 {
-            None => std::future::pending().await,
-            Some([terminate, interrupt]) => tokio::select! {
-                _ = terminate.recv() => {}
-                _ = interrupt.recv() => {}
-            },
-        }
-    }
 }

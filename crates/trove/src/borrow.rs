@@ -4,12 +4,10 @@
 //! The files of clients are read and nothing else. What stands there is served in place,
 //! secrets and all, and so is never copied; none of it is started before it is approved.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use tracing::warn;
+use trove_core::files;
 
 use crate::{
     approval::{Approvals, judge},
@@ -87,8 +85,8 @@ fn write(folder: &Path) -> std::io::Result<()> {
     for (path, text) in GUIDE {
         let path = folder.join(path);
         if !path.exists() {
-            fs::create_dir_all(path.parent().unwrap_or(folder))?;
-            fs::write(path, text)?;
+            files::make_folder(path.parent().unwrap_or(folder))?;
+            files::replace(&path, text.as_bytes())?;
         }
     }
     Ok(())

@@ -6,7 +6,10 @@
 use std::{collections::BTreeMap, ffi::OsStr, time::Duration};
 
 use clap_complete::engine::CompletionCandidate;
-use trove_core::catalogue::shelf::{FileShelf, Shelf as _};
+use trove_core::{
+    catalogue::shelf::{FileShelf, Shelf as _},
+    files::Home,
+};
 
 use crate::{
     app::memory_of,
@@ -51,8 +54,9 @@ fn remembered(loaded: &Loaded, of: Names, start: &str) -> Vec<String> {
             servers.map(ToString::to_string).filter(|id| id.starts_with(start)).collect()
         }
         Names::Uris => {
-            let shelf = loaded.config.state_dir.value.join("catalogue").join(memory_of(loaded));
-            let shelf = FileShelf::new(shelf);
+            let state = &loaded.config.state_dir.value;
+            let shelf = state.join("catalogue").join(memory_of(loaded));
+            let shelf = FileShelf::new(Home::at(state), shelf);
             // A name that two servers use must say which is meant.
             let mut owners: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for id in servers {

@@ -4,16 +4,20 @@
 //! the one or the other.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
 use rustix::fs::{FlockOperation, flock};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
+use trove_core::files;
 use trove_core::knowledge::{CategorySettings, CollectionSettings, Edit, Ledger};
 
 use crate::config::Loaded;
+
+/// The most a configuration file may hold.
+const MAX_FILE_BYTES: u64 = 64 << 20;
 
 /// What is written on top of a file that did not exist.
 const HEADING: &str = "# The configuration of Trove; `trove config check` reads it.\n\n";
@@ -48,9 +52,9 @@ impl Ledger for ConfigLedger {
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
         let folder = file.parent().ok_or("the configuration file has no folder")?;
         // Held until the end: two programs that write must not lose each other's changes.
-        let lock = File::open(folder).map_err(told)?;
+        let lock = files::open_folder(folder).map_err(told)?;
         flock(&lock, FlockOperation::LockExclusive).map_err(|error| told(error.into()))?;
-        let text = match fs::read_to_string(&file) {
+        let text = match files::read_text(&file, MAX_FILE_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => HEADING.to_owned(),
             Err(error) => return Err(told(error)),
@@ -64,14 +68,14 @@ impl Ledger for ConfigLedger {
 fn replace(file: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
     let draft = folder.join(format!(".trove.toml.draft-{}", std::process::id()));
     let done = (|| {
-        let mut new = File::create(&draft)?;
+        let mut new = files::shared_draft(&draft)?;
         new.write_all(bytes)?;
         if let Ok(old) = fs::metadata(file) {
             new.set_permissions(old.permissions())?;
         }
         new.sync_all()?;
         fs::rename(&draft, file)?;
-        File::open(folder)?.sync_all()
+        files::sync_folder(folder)
     })();
     if done.is_err() {
         let _ = fs::remove_file(&draft);

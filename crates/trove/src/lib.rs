@@ -20,6 +20,7 @@ mod machine;
 mod progress;
 mod reload;
 mod rest;
+mod signals;
 mod stdio;
 mod style;
 mod telemetry;

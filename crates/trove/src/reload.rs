@@ -1,5 +1,8 @@
 //! Follows the configuration file: a good change is taken over, a broken one changes
-//! nothing and is reported.
+//! nothing and is reported. It also looks whether the state folder is still there.
+//!
+//! Every look at a file is made on a thread for such work: a disk that does not answer
+//! keeps this task waiting, and nobody else.
 
 use std::{
     path::{Path, PathBuf},
@@ -7,16 +10,18 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use notify::{RecursiveMode, Watcher as _};
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+use trove_core::files::Home;
 
 use crate::{
     app::Live,
     borrow::Extras,
-    config::{self, Found, Overrides, ProcessEnv, Request},
+    config::{self, Found, Loaded, Overrides, ProcessEnv, Request},
     machine::host,
+    signals::Signals,
 };
 
 /// Editors write a file in several steps; this long after the last one it is read.
@@ -24,24 +29,103 @@ const SETTLE: Duration = Duration::from_millis(150);
 /// So often it is looked for a change that no event tells of: behind a link, in a folder that was
 /// replaced, on a disk of another machine.
 const LOOK: Duration = Duration::from_secs(2);
+/// A disk that has not answered for so long is worth a word.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The file to follow, and how it was loaded.
 pub struct Followed {
     /// Nothing: there is none, and only approvals are followed.
     pub file: Option<PathBuf>,
     pub found: Found,
+    /// Whether it has servers of its own.
+    pub has_servers: bool,
     /// What was added to it, to be added again.
     pub extras: Extras,
     pub cwd: PathBuf,
     pub flags: Overrides,
+    /// The state folder.
+    pub home: Home,
+}
+
+/// What there was to see.
+#[derive(Default, PartialEq, Eq)]
+struct Sight {
+    file: Option<Stamp>,
+    /// Why the state folder cannot be written to.
+    gone: Option<String>,
 }
 
 /// Follows the file until told to stop.
-pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: CancellationToken) {
+pub(crate) async fn follow(
+    followed: Followed,
+    live: Arc<Live>,
+    signals: Signals,
+    stop: CancellationToken,
+) {
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = keep_looking(followed, live, signals) => {}
+    }
+}
+
+async fn keep_looking(followed: Followed, live: Arc<Live>, signals: Signals) {
     let (changed, mut changes) = mpsc::channel(1);
     let approvals = live.admission.approvals_file();
-    let files: Vec<PathBuf> = followed.file.iter().chain([&approvals]).cloned().collect();
-    let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+    let mut has_servers = followed.has_servers;
+    let followed = Arc::new(followed);
+    let started = aside("watched", {
+        let followed = followed.clone();
+        move || (watch(&followed, &approvals, changed), look(&followed))
+    });
+    let (_watcher, mut known) = started.await.unwrap_or_default();
+    loop {
+        let mut is_asked = true;
+        tokio::select! {
+            Some(()) = changes.recv() => {}
+            () = signals.reload() => info!("the configuration is read again, as a signal asks"),
+            () = tokio::time::sleep(LOOK) => is_asked = false,
+        }
+        if is_asked {
+            tokio::time::sleep(SETTLE).await;
+            let _ = changes.try_recv();
+        }
+        let looking = followed.clone();
+        let Some(now) = aside("looked at", move || look(&looking)).await else { continue };
+        if now.gone != known.gone {
+            tell_of_home(&live, now.gone.as_deref());
+        }
+        let is_changed = now.file != known.file;
+        known = now;
+        if is_asked || is_changed {
+            take_over(&followed, &live, &mut has_servers).await;
+        }
+    }
+}
+
+/// Does something with files on a thread for such work; says so if the disk keeps it waiting.
+/// Nothing if it broke off.
+async fn aside<T: Send + 'static>(
+    what: &'static str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Option<T> {
+    let mut work = tokio::task::spawn_blocking(work);
+    if let Ok(done) = tokio::time::timeout(PATIENCE, &mut work).await {
+        return done.ok();
+    }
+    warn!("the configuration cannot be {what}: its disk does not answer; what is in force stays");
+    let done = work.await.ok();
+    info!("the disk of the configuration answers again");
+    done
+}
+
+/// Has changes of the files told. Without it they are seen at the next look.
+fn watch(
+    followed: &Followed,
+    approvals: &Path,
+    changed: mpsc::Sender<()>,
+) -> Option<RecommendedWatcher> {
+    let files: Vec<PathBuf> = followed.file.iter().cloned().chain([approvals.to_owned()]).collect();
+    let told = move |event: notify::Result<notify::Event>| {
         let is_ours = event.is_ok_and(|event| {
             !event.kind.is_access() && event.paths.iter().any(|path| files.contains(path))
         });
@@ -49,36 +133,29 @@ pub(crate) async fn follow(followed: Followed, live: Arc<Live>, stop: Cancellati
             // One waiting change is enough to look again.
             let _ = changed.try_send(());
         }
-    });
-    // The folder, not the file: editors replace the file, and a watch would stay with the old one.
-    let folder = followed.file.as_deref().and_then(Path::parent);
-    let watching = watcher.and_then(|mut watcher| match folder {
-        Some(folder) => watcher.watch(folder, RecursiveMode::NonRecursive).map(|()| watcher),
-        None => Ok(watcher),
-    });
-    let mut watcher = match watching {
+    };
+    let mut watcher = match notify::recommended_watcher(told) {
         Ok(watcher) => watcher,
         Err(error) => {
-            return warn!(%error, "changes of the configuration will not be seen; restart to take them over");
+            warn!(%error, "changes of the configuration are seen late, and approvals at a restart or SIGHUP");
+            return None;
         }
     };
-    let state = approvals.parent().unwrap_or(&approvals);
-    if let Err(error) = watcher.watch(state, RecursiveMode::NonRecursive) {
-        warn!(%error, "approvals will not be seen; restart to take them over");
-    }
-    let stamp = || followed.file.as_deref().and_then(Stamp::of);
-    let mut known = stamp();
-    loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            change = changes.recv() => if change.is_none() { return },
-            () = tokio::time::sleep(LOOK) => if stamp() == known { continue },
+    // The folder, not the file: editors replace the file, and a watch would stay with the old one.
+    let folders = [followed.file.as_deref().and_then(Path::parent), approvals.parent()];
+    for folder in folders.into_iter().flatten() {
+        if let Err(error) = watcher.watch(folder, RecursiveMode::NonRecursive) {
+            let folder = folder.display().to_string();
+            warn!(folder, %error, "changes in this folder are seen late, or after SIGHUP");
         }
-        tokio::time::sleep(SETTLE).await;
-        let _ = changes.try_recv();
-        known = stamp();
-        take_over(&followed, &live).await;
     }
+    Some(watcher)
+}
+
+fn look(followed: &Followed) -> Sight {
+    let file = followed.file.as_deref().and_then(Stamp::of);
+    let gone = followed.home.check().err().map(|error| error.to_string());
+    Sight { file, gone }
 }
 
 /// What changes with a file, wherever its name leads.
@@ -98,27 +175,27 @@ impl Stamp {
     }
 }
 
-async fn take_over(followed: &Followed, live: &Live) {
+fn tell_of_home(live: &Live, gone: Option<&str>) {
+    live.gateway().note_state_folder(gone.is_none());
+    match gone {
+        Some(why) => warn!("{why}"),
+        None => info!("the state folder is there again"),
+    }
+}
+
+async fn take_over(followed: &Arc<Followed>, live: &Live, has_servers: &mut bool) {
     let file = followed.file.as_deref().unwrap_or(Path::new("none")).display().to_string();
-    let mut loaded = config::load(&Request {
-        explicit: followed.file.clone(),
-        cwd: followed.cwd.clone(),
-        env: &ProcessEnv,
-        flags: followed.flags.clone(),
-    });
+    let reading = followed.clone();
+    let Some(loaded) = aside("read", move || read(&reading)).await else { return };
     for problem in &loaded.problems {
         warn!("{problem}");
     }
-    if !loaded.is_usable() {
-        return warn!(file, "the changed configuration has errors; nothing was changed");
+    let refusal = refusal(&loaded, *has_servers);
+    live.gateway().note_configuration(refusal.is_none());
+    if let Some(why) = refusal {
+        return warn!(file, "{why}; nothing was changed");
     }
-    if followed.file.is_some() {
-        // Named by us now, but found as it was at the start.
-        loaded.found = followed.found;
-    }
-    if let Ok(host) = host() {
-        followed.extras.add_to(&mut loaded, &host);
-    }
+    *has_servers = !loaded.config.upstreams.is_empty();
     let servers = loaded.config.upstreams.len() + loaded.borrowed.len();
     live.apply(&loaded).await;
     let later = live.unsettled(&loaded.config);
@@ -127,4 +204,39 @@ async fn take_over(followed: &Followed, live: &Live) {
         warn!(file, sections, "these sections are taken over by a restart only");
     }
     info!(file, servers, "configuration taken over");
+}
+
+/// The file as it is now, with what was added to it at the start.
+fn read(followed: &Followed) -> Loaded {
+    let mut loaded = config::load(&Request {
+        explicit: followed.file.clone(),
+        cwd: followed.cwd.clone(),
+        env: &ProcessEnv,
+        flags: followed.flags.clone(),
+    });
+    if followed.file.is_some() {
+        // Named by us now, but found as it was at the start.
+        loaded.found = followed.found;
+    }
+    if loaded.is_usable()
+        && let Ok(host) = host()
+    {
+        followed.extras.add_to(&mut loaded, &host);
+    }
+    loaded
+}
+
+/// Why the configuration is not taken over.
+fn refusal(loaded: &Loaded, has_servers: bool) -> Option<&'static str> {
+    if !loaded.is_usable() {
+        return Some("the changed configuration has errors");
+    }
+    // An editor, a full disk or a script may leave an empty file. It must not stop every server.
+    if has_servers && loaded.is_emptied() {
+        return Some(
+            "the changed configuration names no servers any more. \
+             To stop all of them, leave an empty `[servers]` in it",
+        );
+    }
+    None
 }

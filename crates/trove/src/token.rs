@@ -1,34 +1,36 @@
 //! The bearer token of this installation: made once, kept for its owner alone.
 
 use std::{
-    fs, io,
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
+    io,
     path::{Path, PathBuf},
 };
+
+use trove_core::files;
+
+/// The longest token, with what stands around it in its file.
+const MAX_FILE_BYTES: u64 = 4096;
 
 /// Where the token lies.
 pub(crate) fn path(state: &Path) -> PathBuf {
     state.join("token")
 }
 
+/// The token that is there; empty where the file is.
+pub(crate) fn read(state: &Path) -> io::Result<String> {
+    let text = files::read_text(&path(state), MAX_FILE_BYTES)?;
+    Ok(text.trim().to_owned())
+}
+
 /// The token, made if there is none.
 pub(crate) fn load_or_make(state: &Path) -> io::Result<String> {
-    let path = path(state);
-    match fs::read_to_string(&path) {
-        Ok(token) if !token.trim().is_empty() => return Ok(token.trim().to_owned()),
+    match read(state) {
+        Ok(token) if !token.is_empty() => return Ok(token),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    fs::create_dir_all(state)?;
+    files::make_folder(state)?;
     let token = trove_core::hex(&rand::random::<[u8; 24]>());
-    // The draft is made anew, so that nobody who knew it before can read it.
-    let draft = path.with_extension("draft");
-    let _ = fs::remove_file(&draft);
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
-    file.write_all(token.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(draft, path)?;
+    files::replace(&path(state), token.as_bytes())?;
     Ok(token)
 }

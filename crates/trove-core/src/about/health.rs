@@ -37,7 +37,8 @@ pub struct Health {
 /// The state of something that is kept on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StoreHealth {
-    /// `audit`, `flags` or `index`.
+    /// `audit`, `flags` or `index`; where something is wrong with them, also `state` (the folder
+    /// of all of these) or `configuration`.
     pub name: &'static str,
     /// `ok`; `failing` while it cannot be read or written; `memory` where it is kept in memory
     /// only; `rebuilt` where what an earlier run left could not be used; `off` where there is none.

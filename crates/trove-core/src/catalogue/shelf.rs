@@ -13,6 +13,7 @@ use std::{
 use bytes::Bytes;
 
 use crate::{
+    files::{self, Home},
     json::Json,
     resource::{Listing, Named, Resource, Template},
     source::SourceId,
@@ -40,15 +41,17 @@ pub trait Shelf: Send + Sync + 'static {
 /// configuration: servers of one name in two projects must not be taken for each other.
 #[derive(Debug)]
 pub struct FileShelf {
+    /// The folder that must stay where it is for anything to be kept.
+    home: Home,
     dir: PathBuf,
     /// Two saves at once would share a draft.
     saving: Mutex<()>,
 }
 
 impl FileShelf {
-    /// Keeps files in `dir`, which is made when the first is kept.
-    pub fn new(dir: impl Into<PathBuf>) -> FileShelf {
-        FileShelf { dir: dir.into(), saving: Mutex::new(()) }
+    /// Keeps files in `dir`, somewhere in `home`, which is made when the first is kept.
+    pub fn new(home: Home, dir: impl Into<PathBuf>) -> FileShelf {
+        FileShelf { home, dir: dir.into(), saving: Mutex::new(()) }
     }
 
     fn path(&self, id: &SourceId) -> PathBuf {
@@ -59,16 +62,12 @@ impl FileShelf {
 impl Shelf for FileShelf {
     fn load(&self, id: &SourceId) -> Option<(u64, Listing)> {
         let path = self.path(id);
-        let size = fs::metadata(&path).ok()?.len();
-        if size > MAX_REMEMBERED_BYTES {
-            return None;
-        }
-        decode(fs::read(&path).ok()?.into())
+        decode(files::read(&path, MAX_REMEMBERED_BYTES).ok()?.into())
     }
 
     fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()> {
         let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        fs::create_dir_all(&self.dir)?;
+        self.home.ready_inner(&self.dir)?;
         replace(&self.path(id), |file| encode(fingerprint, listing, file))
     }
 
@@ -89,7 +88,7 @@ impl Shelf for FileShelf {
 fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     // Another program may keep the same listing at the same time.
     let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let mut file = io::BufWriter::new(fs::File::create(&draft)?);
+    let mut file = io::BufWriter::new(files::draft(&draft)?);
     write(&mut file)?;
     file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
     fs::rename(draft, path)

@@ -6,13 +6,14 @@
 
 use std::{
     fs, io,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior, params};
+
+use crate::files::{self, Home, Identity};
 
 use super::store::{FlagChange, FlagStore, Level, Opener, StoreError, StoredFlag};
 
@@ -41,6 +42,9 @@ const TABLES: &str = "
 pub struct SqliteStore {
     connection: Connection,
     path: PathBuf,
+    home: Home,
+    /// Which file is open; one that was removed would take writes that are lost.
+    file: Option<Identity>,
     /// Changes when another connection commits.
     seen: i64,
     can_write: bool,
@@ -50,14 +54,21 @@ impl SqliteStore {
     /// Opens the file whenever that is asked for.
     pub fn opener(path: impl Into<PathBuf>) -> Opener {
         let path = path.into();
-        Box::new(move || Ok(Box::new(SqliteStore::open(&path)?)))
+        let home = home_of(&path);
+        Box::new(move || Ok(Box::new(SqliteStore::open_in(&home, &path)?)))
     }
 
     /// Opens the file, and makes it and its folder if there is none. One that may not be
     /// written can still be read.
     pub fn open(path: &Path) -> Result<SqliteStore, StoreError> {
-        let error = match open_to_write(path) {
-            Ok(connection) => return SqliteStore::checked(connection, path, true),
+        SqliteStore::open_in(&home_of(path), path)
+    }
+
+    fn open_in(home: &Home, path: &Path) -> Result<SqliteStore, StoreError> {
+        is_there(home, path)?;
+        files::check(path).map_err(|error| explain_io(path, &error))?;
+        let error = match open_to_write(home, path) {
+            Ok(connection) => return SqliteStore::checked(connection, home, path, true),
             Err(error) => error,
         };
         let is_locked_up =
@@ -66,11 +77,12 @@ impl SqliteStore {
             return Err(error);
         }
         let Ok(connection) = open_to_read(path) else { return Err(error) };
-        SqliteStore::checked(connection, path, false)
+        SqliteStore::checked(connection, home, path, false)
     }
 
     fn checked(
         connection: Connection,
+        home: &Home,
         path: &Path,
         can_write: bool,
     ) -> Result<SqliteStore, StoreError> {
@@ -84,10 +96,20 @@ impl SqliteStore {
             return Err(StoreError::Damaged { path, detail });
         }
         let seen = data_version(&connection).map_err(explain)?;
-        Ok(SqliteStore { connection, path, seen, can_write })
+        let (home, file) = (home.clone(), files::identity(&path).ok());
+        Ok(SqliteStore { connection, path, home, file, seen, can_write })
     }
 
     /// Lets the file grow no further, as on a full disk.
+    /// Whether the file that is open is the one that would be found again.
+    fn is_still_there(&self) -> Result<(), StoreError> {
+        is_there(&self.home, &self.path)?;
+        if files::identity(&self.path).ok() == self.file {
+            return Ok(());
+        }
+        Err(StoreError::Gone { path: self.path.clone() })
+    }
+
     #[cfg(test)]
     pub(super) fn set_full(&self, is_full: bool) {
         let pages: i64 =
@@ -115,6 +137,7 @@ impl FlagStore for SqliteStore {
     }
 
     fn write(&mut self, changes: &[FlagChange]) -> Result<(), StoreError> {
+        self.is_still_there()?;
         if !self.can_write {
             return Err(StoreError::ReadOnly { path: self.path.clone() });
         }
@@ -149,25 +172,39 @@ impl FlagStore for SqliteStore {
     }
 
     fn was_changed_elsewhere(&mut self) -> Result<bool, StoreError> {
+        self.is_still_there()?;
         let now = data_version(&self.connection).map_err(|error| explain(&self.path, error))?;
         Ok(std::mem::replace(&mut self.seen, now) != now)
     }
 }
 
+/// The folder of the file.
+fn home_of(path: &Path) -> Home {
+    Home::at(path.parent().unwrap_or(path))
+}
+
+fn is_there(home: &Home, path: &Path) -> Result<(), StoreError> {
+    match home.check() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(StoreError::Gone { path: path.to_owned() })
+        }
+        // Another failure shows itself when the file is opened.
+        _ => Ok(()),
+    }
+}
+
 /// Makes the file for its owner alone. One that is there is not opened: closing it again
 /// would drop the locks of every connection this process has to it.
-fn make(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
-    }
-    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+fn make(home: &Home, path: &Path) -> io::Result<()> {
+    home.ready()?;
+    match files::new(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
         made => made.map(drop),
     }
 }
 
-fn open_to_write(path: &Path) -> Result<Connection, StoreError> {
-    make(path).map_err(|error| explain_io(path, &error))?;
+fn open_to_write(home: &Home, path: &Path) -> Result<Connection, StoreError> {
+    make(home, path).map_err(|error| explain_io(path, &error))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let opened = Connection::open_with_flags(path, flags);
     let prepared = opened.and_then(|mut connection| prepare(&mut connection).map(|()| connection));

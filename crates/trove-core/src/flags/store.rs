@@ -99,6 +99,16 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
+    /// The file, or its folder, went away while it was used.
+    #[error(
+        "the store {} is not there any more, so the old values stand and nothing is written; \
+         put its folder back, or restart Trove to begin a new one",
+        path.display()
+    )]
+    Gone {
+        /// The file.
+        path: PathBuf,
+    },
     /// Another process kept it to itself for too long.
     #[error(
         "another process has been writing to {} for more than {waited:?}, so the old values stand; try again",

@@ -103,6 +103,7 @@ pub struct Gateway {
     hearers: hearers::Hearers,
     progress: progress::Progress,
     settings: ArcSwap<(ServerSettings, SecuritySettings)>,
+    watched_files: stores::Watched,
     stop: CancellationToken,
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
@@ -151,6 +152,7 @@ impl Gateway {
             hearers: hearers::Hearers::default(),
             progress: progress::Progress::default(),
             settings: ArcSwap::default(),
+            watched_files: stores::Watched::default(),
             stop,
             writer: tokio::sync::Mutex::new(Some(writer)),
         });

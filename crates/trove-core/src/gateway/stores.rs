@@ -2,6 +2,8 @@
 //!
 //! Only in words of our own: what the system says of a file names its place.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::Gateway;
 use crate::{
     about::StoreHealth,
@@ -9,10 +11,40 @@ use crate::{
     search::{Opened, Place, Status},
 };
 
+/// Files on which others keep an eye, and say how they are.
+#[derive(Debug, Default)]
+pub(super) struct Watched {
+    is_state_gone: AtomicBool,
+    is_configuration_refused: AtomicBool,
+}
+
 impl Gateway {
+    /// Says whether the state folder is there.
+    pub fn note_state_folder(&self, is_there: bool) {
+        self.watched_files.is_state_gone.store(!is_there, Ordering::Relaxed);
+    }
+
+    /// Says whether the configuration on the disk is the one in force.
+    pub fn note_configuration(&self, is_in_force: bool) {
+        self.watched_files.is_configuration_refused.store(!is_in_force, Ordering::Relaxed);
+    }
+
     /// Every store, by name.
     pub(super) fn stores(&self) -> Vec<StoreHealth> {
-        vec![self.audit_health(), self.flags_health(), self.index_store_health()]
+        let mut stores = vec![self.audit_health(), self.flags_health(), self.index_store_health()];
+        let watched = &self.watched_files;
+        if watched.is_state_gone.load(Ordering::Relaxed) {
+            let problem =
+                "the state folder went away, so nothing is written; put it back, or restart Trove";
+            let gone = StoreHealth::new("state", "failing");
+            stores.push(StoreHealth { problem: Some(problem), ..gone });
+        }
+        if watched.is_configuration_refused.load(Ordering::Relaxed) {
+            let problem = "the changed file has errors or names no servers, so the old one stays in force; `trove config check` and the log say more";
+            let refused = StoreHealth::new("configuration", "failing");
+            stores.push(StoreHealth { problem: Some(problem), ..refused });
+        }
+        stores
     }
 
     fn audit_health(&self) -> StoreHealth {
@@ -39,6 +71,9 @@ impl Gateway {
             StoreError::Newer { .. } => "a newer Trove made it",
             StoreError::ReadOnly { .. } => "it cannot be written",
             StoreError::Full { .. } => "the disk is full",
+            StoreError::Gone { .. } => {
+                "its file or folder went away; put it back, or restart Trove"
+            }
             StoreError::Busy { .. } => "another process keeps it to itself",
             _ => "it cannot be used; the log says why",
         };

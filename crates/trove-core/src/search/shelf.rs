@@ -13,6 +13,7 @@ use std::{
 };
 
 use super::vectors::{Embedded, VectorSet};
+use crate::files;
 
 const MAGIC: &[u8; 8] = b"trovevc1";
 /// The most vectors of one resource.
@@ -47,7 +48,7 @@ impl VectorFile {
         let mut set = VectorSet::new(dimension);
         let (mut groups, mut kept) = (0, 0);
         let (mut used, mut length) = (HEAD_BYTES as u64, 0);
-        if let Ok(file) = File::open(&path) {
+        if let Ok(file) = files::open(&path) {
             length = file.metadata()?.len();
             let mut reader = BufReader::new(file);
             if read_header(&mut reader).is_ok_and(|header| header == head(encoder, dimension)) {
@@ -65,7 +66,7 @@ impl VectorFile {
         if kept * 2 < groups || used != length {
             write_anew(&path, encoder, dimension, &set)?;
         }
-        let file = File::options().append(true).open(&path)?;
+        let file = files::append(&path)?;
         let bytes = file.metadata()?.len();
         Ok((VectorFile { file, dimension, bytes }, set))
     }
@@ -97,7 +98,7 @@ fn read_header(reader: &mut impl io::Read) -> io::Result<[u8; HEAD_BYTES]> {
 
 fn write_anew(path: &Path, encoder: &str, dimension: usize, set: &VectorSet) -> io::Result<()> {
     let draft = path.with_extension("draft");
-    let mut file = BufWriter::new(File::create(&draft)?);
+    let mut file = BufWriter::new(files::draft(&draft)?);
     file.write_all(&head(encoder, dimension))?;
     for (id, version, vectors) in set.groups() {
         file.write_all(&record(id, version, &vectors, dimension))?;

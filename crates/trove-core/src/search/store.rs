@@ -21,11 +21,15 @@ use super::{
     roster::Roster,
     schema::{self, Fields},
 };
+use crate::files;
 
 /// How many processes may keep an index in one folder.
 const MAX_PLACES: usize = 4;
 /// An index up to this size is checked byte by byte when the last run did not end well.
 const MAX_CHECKED_BYTES: u64 = 2 * 1024 * 1024 * 1024;
+
+/// The longest file that says of which version the index is.
+const MAX_VERSION_BYTES: u64 = 64;
 
 const INDEX: &str = "index";
 const LOCK: &str = "lock";
@@ -154,7 +158,7 @@ impl Store {
         let Place::Disk(place) = &self.place else { return };
         let mark = place.join(CLEAN);
         // Without the mark the next start looks more closely, nothing worse.
-        let _ = if is_clean { fs::write(mark, b"") } else { fs::remove_file(mark) };
+        let _ = if is_clean { files::draft(&mark).map(drop) } else { fs::remove_file(mark) };
     }
 
     /// How many bytes the index takes.
@@ -174,8 +178,7 @@ fn take_place(dir: &Path) -> io::Result<Option<(PathBuf, File)>> {
     for number in 0..MAX_PLACES {
         let place = dir.join(number.to_string());
         fs::create_dir_all(&place)?;
-        let lock =
-            File::options().create(true).truncate(false).write(true).open(place.join(LOCK))?;
+        let lock = files::lock_file(&place.join(LOCK))?;
         match lock.try_lock() {
             Ok(()) => return Ok(Some((place, lock))),
             Err(fs::TryLockError::WouldBlock) => {}
@@ -187,7 +190,7 @@ fn take_place(dir: &Path) -> io::Result<Option<(PathBuf, File)>> {
 
 /// Opens what an earlier run left, if it can be trusted.
 fn resume(place: &Path) -> Result<(Index, Fields), String> {
-    let version = fs::read_to_string(place.join(VERSION)).unwrap_or_default();
+    let version = files::read_text(&place.join(VERSION), MAX_VERSION_BYTES).unwrap_or_default();
     if version.trim() != schema::VERSION.to_string() {
         return Err("it is of another version".to_owned());
     }
@@ -212,8 +215,9 @@ fn create(place: &Path) -> tantivy::Result<(Index, Fields)> {
     if folder.exists() {
         fs::remove_dir_all(&folder)?;
     }
-    fs::create_dir_all(&folder)?;
-    fs::write(place.join(VERSION), schema::VERSION.to_string())?;
+    // Not the folders above it: if they went away, the state folder is not made again.
+    fs::create_dir(&folder)?;
+    files::replace(&place.join(VERSION), schema::VERSION.to_string().as_bytes())?;
     let fields = Fields::new();
     let directory = MmapDirectory::open(&folder)?;
     let index = Index::create(directory, fields.schema.clone(), IndexSettings::default())?;

@@ -3,18 +3,14 @@
 //! A small file beside the index, written whole when the writer rests: what is lost with
 //! a kill is only the order of equals.
 
-use std::{
-    fmt::Write as _,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{fmt::Write as _, io, path::PathBuf};
 
 use super::{
     roster::Roster,
     store::{Place, Store},
     top::top_by,
 };
-use crate::source_id::SourceId;
+use crate::{files, source_id::SourceId};
 
 /// How many of the most used resources are remembered.
 const MAX_KEPT: usize = 10_000;
@@ -25,10 +21,7 @@ const FILE: &str = "uses";
 /// Gives resources back how often they were used.
 pub(super) fn restore(store: &Store, roster: &mut Roster) {
     let Some(path) = path(store) else { return };
-    if fs::metadata(&path).map_or(0, |file| file.len()) > MAX_FILE_BYTES {
-        return;
-    }
-    let Ok(text) = fs::read_to_string(path) else { return };
+    let Ok(text) = files::read_text(&path, MAX_FILE_BYTES) else { return };
     for line in text.lines().take(MAX_KEPT) {
         let mut parts = line.splitn(3, '\t');
         let (Some(uses), Some(source), Some(local)) = (parts.next(), parts.next(), parts.next())
@@ -57,7 +50,7 @@ pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
         // Writing to a text cannot go wrong.
         let _ = writeln!(text, "{}\t{source}\t{}", record.uses, record.local);
     }
-    replace(&path, text.as_bytes())
+    files::replace(&path, text.as_bytes())
 }
 
 fn path(store: &Store) -> Option<PathBuf> {
@@ -65,10 +58,4 @@ fn path(store: &Store) -> Option<PathBuf> {
         Place::Disk(place) => Some(place.join(FILE)),
         Place::Memory => None,
     }
-}
-
-fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    fs::write(&draft, bytes)?;
-    fs::rename(draft, path)
 }

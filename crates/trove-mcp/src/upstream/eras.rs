@@ -8,10 +8,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use tracing::debug;
-use trove_core::{SourceId, json::Json};
+use trove_core::{SourceId, files, json::Json};
 
 use super::config::{Protocol, UpstreamConfig};
 use crate::era::Version;
+
+/// The largest file that is read back.
+const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The eras learnt so far, kept in a file where there is one.
 #[derive(Debug, Default)]
@@ -31,7 +34,7 @@ struct Known {
 impl Eras {
     /// Reads what was learnt before; an unreadable file is as good as none.
     pub fn load(file: Option<PathBuf>) -> Eras {
-        let text = file.as_ref().and_then(|file| std::fs::read(file).ok());
+        let text = file.as_ref().and_then(|file| files::read(file, MAX_FILE_BYTES).ok());
         let known = text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
         Eras { file, known: Mutex::new(known) }
     }
@@ -68,10 +71,7 @@ impl Eras {
 
     fn save(&self, known: &BTreeMap<String, Known>) {
         let Some(file) = &self.file else { return };
-        let draft = file.with_extension("draft");
-        let written = std::fs::write(&draft, Json::of(known).as_bytes())
-            .and_then(|()| std::fs::rename(&draft, file));
-        if let Err(error) = written {
+        if let Err(error) = files::replace(file, Json::of(known).as_bytes()) {
             debug!(%error, "eras not kept for the next start");
         }
     }

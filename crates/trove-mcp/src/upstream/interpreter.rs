@@ -3,10 +3,11 @@
 //! A system says of a script without one what it says of no file at all.
 
 use std::{
-    fs::File,
     io::Read as _,
     path::{Path, PathBuf},
 };
+
+use trove_core::files;
 
 /// How much of a script a system looks at itself.
 const MAX_FIRST_LINE: u64 = 256;
@@ -22,8 +23,7 @@ pub(super) fn places(command: &str, here: &Path, path: Option<&str>) -> Vec<Path
 
 /// The interpreter of a script, if it is not there.
 pub fn missing_interpreter(script: &Path) -> Option<String> {
-    // Reading anything but a file might never end.
-    let file = script.metadata().ok()?.is_file().then(|| File::open(script).ok())??;
+    let file = files::open(script).ok()?;
     let mut beginning = Vec::new();
     file.take(MAX_FIRST_LINE).read_to_end(&mut beginning).ok()?;
     let line = beginning.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;

@@ -338,7 +338,8 @@ mod tests {
         let gateway = Gateway::start("test", None).await;
         let source = SourceId::new("one").expect("a valid id");
         let (inbox, bounds) = (Inbox::new(source.clone(), gateway.feed()), Bounds::default());
-        let bearer = tokens(&url).and_then(|tokens| Bearer::new(&source, &url, tokens));
+        let bearer =
+            tokens(&url).and_then(|tokens| Bearer::new(&source, &url, tokens, Arc::default()));
         let (client, headers) = (Client::new(), HeaderMap::new());
         (server, connect(&source, client, &url, headers, inbox, &bounds, bearer).await)
     }

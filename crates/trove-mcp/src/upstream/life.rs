@@ -1,13 +1,13 @@
 //! One server's life: Connecting → Ready → Backoff → … → Stopped.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use trove_core::{SourceId, source::SourceEvent, status::State};
+use trove_core::{source::SourceEvent, status::State};
 
 use super::{
     backoff,
@@ -19,9 +19,10 @@ use super::{
     link::{Inbox, Link, LinkError},
     oauth::{Bearer, Credentials},
     process::{ENV_ALLOW_LIST, Spawn},
+    secrets::Secrets,
     source::{Shared, Upstream},
     stdio,
-    variables::Text,
+    variables::{Scope, Text},
     watching::Watching,
 };
 use crate::era::Version;
@@ -132,7 +133,8 @@ async fn serve(
     shared.board.update(id, |status| {
         status.state = State::Ready;
         status.protocol = Some(hello.version.as_str().to_owned());
-        status.server.clone_from(&hello.server);
+        status.server =
+            hello.server.as_deref().map(|name| upstream.secrets.hide(name).into_owned());
         status.last_error = None;
         status.failures = 0;
         status.connects += 1;
@@ -217,17 +219,15 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
             return Err(LinkError::Unreachable(why));
         }
     }
-    upstream.secrets.learn(&config.reach, &*shared.scope);
-    match &config.reach {
-        Reach::Stdio { command, args, env, cwd } => {
-            let args: Result<Vec<String>, LinkError> =
-                args.iter().map(|arg| expand(arg, shared)).collect();
+    let filling = fill(config.reach.clone(), shared.scope.clone(), upstream.secrets.clone());
+    match filling.await? {
+        Filled::Stdio { command, args, env, cwd } => {
             let spawn = Spawn {
                 source: config.id.clone(),
-                command: expand(command, shared)?,
-                args: args?,
-                env: environment(env, shared)?,
-                cwd: cwd.clone(),
+                command,
+                args,
+                env,
+                cwd,
                 stderr: upstream.stderr.clone(),
                 shared: shared.clone(),
             };
@@ -237,16 +237,14 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
             let link = started.await.map_err(|_| LinkError::Lost)??;
             Ok(Arc::new(link))
         }
-        Reach::Http(remote) => {
-            let (url, headers) = address(remote, shared)?;
-            let bearer = bearer(&config.id, &url, &headers, shared);
+        Filled::Http(url, headers) => {
+            let bearer = bearer(upstream, &url, &headers);
             let (client, bounds) = (client(shared)?, &shared.bounds);
             let link = HttpLink::new(&config.id, client, url, headers, inbox, bounds, bearer);
             Ok(Arc::new(link))
         }
-        Reach::Sse(remote) => {
-            let (url, headers) = address(remote, shared)?;
-            let bearer = bearer(&config.id, &url, &headers, shared);
+        Filled::Sse(url, headers) => {
+            let bearer = bearer(upstream, &url, &headers);
             let (client, bounds) = (client(shared)?, &shared.bounds);
             let (id, url) = (&config.id, &url);
             let link = legacy_sse::connect(id, client, url, headers, inbox, bounds, bearer).await?;
@@ -255,26 +253,74 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
     }
 }
 
-fn expand(text: &Text, shared: &Shared) -> Result<String, LinkError> {
-    text.expand(&*shared.scope).map_err(|error| LinkError::Unreachable(error.to_string()))
+/// How a server is reached, with the values of its variables.
+enum Filled {
+    Stdio {
+        command: String,
+        args: Vec<String>,
+        env: BTreeMap<String, String>,
+        cwd: Option<PathBuf>,
+    },
+    Http(String, HeaderMap),
+    Sse(String, HeaderMap),
+}
+
+/// Looks up the variables of an entry, and learns its secrets. Values may stand in files, so it
+/// is done on a thread for such work.
+async fn fill(
+    reach: Reach,
+    scope: Arc<dyn Scope>,
+    secrets: Arc<Secrets>,
+) -> Result<Filled, LinkError> {
+    let filling = tokio::task::spawn_blocking(move || {
+        secrets.learn(&reach, &*scope);
+        filled(&reach, &*scope)
+    });
+    filling.await.map_err(|_| LinkError::Lost)?
+}
+
+fn filled(reach: &Reach, scope: &dyn Scope) -> Result<Filled, LinkError> {
+    match reach {
+        Reach::Stdio { command, args, env, cwd } => {
+            let args: Result<Vec<String>, LinkError> =
+                args.iter().map(|arg| expand(arg, scope)).collect();
+            Ok(Filled::Stdio {
+                command: expand(command, scope)?,
+                args: args?,
+                env: environment(env, scope)?,
+                cwd: cwd.clone(),
+            })
+        }
+        Reach::Http(remote) => {
+            let (url, headers) = address(remote, scope)?;
+            Ok(Filled::Http(url, headers))
+        }
+        Reach::Sse(remote) => {
+            let (url, headers) = address(remote, scope)?;
+            Ok(Filled::Sse(url, headers))
+        }
+    }
+}
+
+fn expand(text: &Text, scope: &dyn Scope) -> Result<String, LinkError> {
+    text.expand(scope).map_err(|error| LinkError::Unreachable(error.to_string()))
 }
 
 /// The allow-list of our own environment, and what the entry declares.
 fn environment(
     declared: &BTreeMap<String, Text>,
-    shared: &Shared,
+    scope: &dyn Scope,
 ) -> Result<BTreeMap<String, String>, LinkError> {
-    let inherited = ENV_ALLOW_LIST
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), shared.scope.env(name)?)));
+    let inherited =
+        ENV_ALLOW_LIST.iter().filter_map(|name| Some(((*name).to_owned(), scope.env(name)?)));
     let mut all: BTreeMap<String, String> = inherited.collect();
     for (name, value) in declared {
-        all.insert(name.clone(), expand(value, shared)?);
+        all.insert(name.clone(), expand(value, scope)?);
     }
     Ok(all)
 }
 
-fn address(remote: &Remote, shared: &Shared) -> Result<(String, HeaderMap), LinkError> {
+fn address(remote: &Remote, scope: &dyn Scope) -> Result<(String, HeaderMap), LinkError> {
     let mut headers = HeaderMap::new();
     for (name, value) in &remote.headers {
         let bad = |what: &str| {
@@ -283,19 +329,20 @@ fn address(remote: &Remote, shared: &Shared) -> Result<(String, HeaderMap), Link
             ))
         };
         let key = HeaderName::try_from(name.as_str()).map_err(|_| bad("name"))?;
-        let mut value = HeaderValue::try_from(expand(value, shared)?).map_err(|_| bad("value"))?;
+        let mut value = HeaderValue::try_from(expand(value, scope)?).map_err(|_| bad("value"))?;
         value.set_sensitive(true);
         headers.insert(key, value);
     }
-    Ok((expand(&remote.url, shared)?, headers))
+    Ok((expand(&remote.url, scope)?, headers))
 }
 
 /// Tokens that somebody logged in for, unless the entry says itself what to send.
-fn bearer(id: &SourceId, url: &str, headers: &HeaderMap, shared: &Shared) -> Option<Bearer> {
+fn bearer(upstream: &Upstream, url: &str, headers: &HeaderMap) -> Option<Bearer> {
     if headers.contains_key(AUTHORIZATION) {
         return None;
     }
-    Bearer::new(id, url, shared.credentials.clone()?)
+    let (id, credentials) = (&upstream.config.id, upstream.shared.credentials.clone()?);
+    Bearer::new(id, url, credentials, upstream.secrets.clone())
 }
 
 fn client(shared: &Shared) -> Result<reqwest::Client, LinkError> {

@@ -19,6 +19,7 @@ mod mux;
 pub mod oauth;
 mod polling;
 mod process;
+pub mod secretive;
 mod secrets;
 mod source;
 mod stdio;

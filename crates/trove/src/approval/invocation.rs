@@ -6,15 +6,14 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
-    io,
+    fs, io,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use aws_lc_rs::digest::{Context, SHA256, digest};
 use serde::{Deserialize, Serialize};
-use trove_core::hex;
+use trove_core::{files, hex};
 use trove_mcp::upstream::{Piece, Reach, Remote, Scope, Text, UpstreamConfig};
 
 use crate::config::masked_url;
@@ -228,7 +227,7 @@ fn hash_file(path: &Path) -> io::Result<String> {
         }
     }
     let mut digest = Digest(Context::new(&SHA256));
-    io::copy(&mut File::open(path)?, &mut digest)?;
+    io::copy(&mut files::open(path)?, &mut digest)?;
     Ok(hex(digest.0.finish().as_ref()))
 }
 

@@ -173,27 +173,14 @@ impl Admission {
 
     /// Makes the running servers those of the configuration that may run.
     pub(crate) async fn apply(&self, loaded: &Loaded) {
-        let mut run = Vec::new();
-        let mut waiting = BTreeSet::new();
-        let mut sealed = BTreeMap::new();
-        if self.is_waived {
-            run.clone_from(&loaded.config.upstreams);
-            run.extend(loaded.borrowed.iter().map(|one| one.upstream.clone()));
-        } else {
-            let approvals = Approvals::load(&self.state).unwrap_or_else(|error| {
-                warn!(%error, "approvals cannot be read, so none counts");
-                Approvals::default()
-            });
-            for candidate in judge(loaded, &approvals, self.seals.scope()) {
-                let id = &candidate.upstream.id;
-                if candidate.verdict.may_run() {
-                    run.push(pinned(&candidate));
-                    sealed.extend(Sealed::of(&candidate).map(|seal| (id.clone(), seal)));
-                } else {
-                    waiting.insert(id.clone());
-                }
-            }
-        }
+        let (all, state, seals) = (loaded.clone(), self.state.clone(), self.seals.clone());
+        let is_waived = self.is_waived;
+        // It reads files, programs among them, and a disk may be slow.
+        let deciding = move || Decision::of(&all, is_waived, &state, seals.scope());
+        let Ok(decision) = tokio::task::spawn_blocking(deciding).await else {
+            return warn!("which servers may run could not be found out; those that run go on");
+        };
+        let Decision { run, waiting, sealed } = decision;
         for id in self.replace_waiting(waiting.clone()) {
             self.board.remove(&id);
         }
@@ -217,6 +204,39 @@ impl Admission {
     fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *waiting, now)
+    }
+}
+
+/// Which servers run, and which wait.
+#[derive(Default)]
+struct Decision {
+    run: Vec<UpstreamConfig>,
+    waiting: BTreeSet<SourceId>,
+    sealed: BTreeMap<SourceId, Arc<Sealed>>,
+}
+
+impl Decision {
+    fn of(loaded: &Loaded, is_waived: bool, state: &Path, scope: &dyn Scope) -> Decision {
+        let mut decision = Decision::default();
+        if is_waived {
+            decision.run.clone_from(&loaded.config.upstreams);
+            decision.run.extend(loaded.borrowed.iter().map(|one| one.upstream.clone()));
+            return decision;
+        }
+        let approvals = Approvals::load(state).unwrap_or_else(|error| {
+            warn!(%error, "approvals cannot be read, so none counts");
+            Approvals::default()
+        });
+        for candidate in judge(loaded, &approvals, scope) {
+            let id = &candidate.upstream.id;
+            if candidate.verdict.may_run() {
+                decision.run.push(pinned(&candidate));
+                decision.sealed.extend(Sealed::of(&candidate).map(|seal| (id.clone(), seal)));
+            } else {
+                decision.waiting.insert(id.clone());
+            }
+        }
+        decision
     }
 }
 

@@ -4,15 +4,14 @@
 //! so that two who approve at once do not undo each other.
 
 use std::{
-    fs::{self, File, OpenOptions},
-    io::{self, Write as _},
-    os::unix::fs::OpenOptionsExt as _,
+    fs::{self, File},
+    io,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use serde::{Deserialize, Serialize};
-use trove_core::SourceId;
+use trove_core::{SourceId, files};
 
 use super::Invocation;
 
@@ -79,7 +78,7 @@ impl Approvals {
     pub(crate) fn load(state: &Path) -> Result<Approvals, ApprovalError> {
         let path = state.join(FILE_NAME);
         let unusable = |error| ApprovalError::Unusable { path: path.clone(), error };
-        let text = match crate::config::env::read_bounded(&path, MAX_FILE_BYTES) {
+        let text = match files::read_text(&path, MAX_FILE_BYTES) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(Approvals::default());
@@ -105,7 +104,7 @@ impl Approvals {
     pub(crate) fn add(state: &Path, new: Vec<Approval>) -> Result<(), ApprovalError> {
         let path = state.join(FILE_NAME);
         let unusable = |error| ApprovalError::Unusable { path: path.clone(), error };
-        fs::create_dir_all(state).map_err(unusable)?;
+        files::make_folder(state).map_err(unusable)?;
         let _lock = lock(state)?;
         let mut all = Approvals::load(state)?;
         all.version = VERSION;
@@ -122,32 +121,14 @@ impl Approvals {
     fn save(&self, path: &Path) -> io::Result<()> {
         let mut text = serde_json::to_vec_pretty(self)?;
         text.push(b'\n');
-        replace(path, &text)
+        files::replace(path, &text)
     }
-}
-
-/// Puts a file for its owner alone in the place of another: a reader finds the old or the new one.
-pub(super) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    let _ = fs::remove_file(&draft);
-    let mut file = private().create_new(true).open(&draft)?;
-    file.write_all(text)?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    // The new name must survive the machine as well as the file does.
-    File::open(path.parent().unwrap_or(path))?.sync_all()
-}
-
-fn private() -> OpenOptions {
-    let mut how = OpenOptions::new();
-    how.write(true).mode(0o600);
-    how
 }
 
 pub(super) fn lock(state: &Path) -> Result<File, ApprovalError> {
     let path = state.join("approvals.lock");
     let unusable = |error| ApprovalError::Unusable { path: path.clone(), error };
-    let file = private().create(true).truncate(false).open(&path).map_err(unusable)?;
+    let file = files::lock_file(&path).map_err(unusable)?;
     let deadline = Instant::now() + MAX_LOCKED;
     loop {
         match file.try_lock() {

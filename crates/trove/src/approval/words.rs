@@ -22,11 +22,16 @@ use tokio::sync::{Notify, broadcast::error::RecvError};
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
-    Gateway, Json, SourceId, catalogue::Snapshot, hex, resource::Listing, status::StatusBoard,
+    Gateway, Json, SourceId,
+    catalogue::Snapshot,
+    files::{self, Home},
+    hex,
+    resource::Listing,
+    status::StatusBoard,
 };
 use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
 
-use super::store::{ApprovalError, lock, replace};
+use super::store::{ApprovalError, lock};
 
 /// The most descriptions of one server that are kept; tools come first.
 const MAX_WORDS: usize = 1000;
@@ -64,6 +69,7 @@ pub(crate) struct Difference {
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
     state: PathBuf,
+    home: Home,
     folder: PathBuf,
 }
 
@@ -71,7 +77,7 @@ impl Words {
     /// Of the configuration with this name.
     pub(crate) fn of(state: &Path, configuration: &str) -> Words {
         let folder = state.join("words").join(configuration);
-        Words { state: state.to_owned(), folder }
+        Words { state: state.to_owned(), home: Home::at(state), folder }
     }
 
     pub(super) fn state(&self) -> &Path {
@@ -83,7 +89,7 @@ impl Words {
     }
 
     fn load(&self, id: &str) -> Server {
-        match crate::config::env::read_bounded(&self.file(id), MAX_FILE_BYTES) {
+        match files::read_text(&self.file(id), MAX_FILE_BYTES) {
             // What cannot be read is as good as not kept: it begins anew.
             Ok(text) => serde_json::from_str(&text).unwrap_or_default(),
             Err(_) => Server::default(),
@@ -115,9 +121,8 @@ impl Words {
     }
 
     fn save(&self, id: &str, server: &Server) -> io::Result<()> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
-        replace(&self.file(id), &serde_json::to_vec(server)?)
+        self.home.ready_inner(&self.folder)?;
+        files::replace(&self.file(id), &serde_json::to_vec(server)?)
     }
 
     /// Compares what a server says now with what was accepted; gives how much differs.

@@ -7,10 +7,12 @@
 use std::{
     fs, io,
     io::Write as _,
-    os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _},
+    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
+
+use trove_core::files;
 
 use super::error::ClientError;
 
@@ -19,7 +21,6 @@ const MAX_FILE: u64 = 64 << 20;
 /// How many backups of one file are kept; the oldest make room.
 const MAX_BACKUPS: usize = 10;
 /// Only the owner may read a file that we make.
-const PRIVATE_FILE: u32 = 0o600;
 const PRIVATE_FOLDER: u32 = 0o700;
 
 /// A file as it was when we looked.
@@ -51,13 +52,13 @@ impl Original {
         if metadata.len() > MAX_FILE {
             return Err(ClientError::TooLarge { size: metadata.len(), limit: MAX_FILE, path });
         }
-        let bytes = fs::read(&path).map_err(|source| unreadable(&path, source))?;
+        let bytes = files::read(&path, MAX_FILE).map_err(|source| unreadable(&path, source))?;
         Ok(Original { path, bytes: Some(bytes) })
     }
 
     /// Whether the file still is as it was read.
     fn is_unchanged(&self) -> bool {
-        match fs::read(&self.path) {
+        match files::read(&self.path, MAX_FILE) {
             Ok(bytes) => Some(&bytes) == self.bytes.as_ref(),
             Err(error) => error.kind() == io::ErrorKind::NotFound && self.bytes.is_none(),
         }
@@ -104,7 +105,7 @@ pub(crate) fn replace(
         unwritable(error)
     })?;
     // The move is durable once its folder is; that it cannot be synced is no failure.
-    let _ = fs::File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = files::sync_folder(folder);
     Ok(backup)
 }
 
@@ -121,9 +122,7 @@ fn draft_of(path: &Path) -> PathBuf {
 
 fn write_draft(draft: &Path, bytes: &[u8], original: &Original) -> io::Result<()> {
     // One that was left behind may have been made by somebody else.
-    let _ = fs::remove_file(draft);
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(PRIVATE_FILE).open(draft)?;
+    let mut file = files::draft(draft)?;
     if original.bytes.is_some() {
         wear(draft, &original.path)?;
     }
@@ -149,8 +148,7 @@ fn keep_backup(original: &Original, now: SystemTime) -> io::Result<Option<PathBu
         let suffix = if attempt == 0 { String::new() } else { format!("-{attempt}") };
         // The ending keeps clients that read whole folders away.
         let backup = original.path.with_file_name(format!("{name}.trove-{stamp}{suffix}.bak"));
-        let mut options = fs::OpenOptions::new();
-        let file = match options.write(true).create_new(true).mode(PRIVATE_FILE).open(&backup) {
+        let file = match files::new(&backup) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
             file => file,
         };

@@ -233,7 +233,7 @@ impl Turn<'_> {
                 }
                 Piece::Variable(Variable::Env { name, default }) => {
                     // A default may be a secret as well as any other text.
-                    let default = default.filter(|d| !super::secrets::is_secret(name, d));
+                    let default = default.filter(|d| !super::is_secret(name, d));
                     value.push_str(
                         &self.converter.neutral(&Piece::Variable(Variable::Env { name, default })),
                     );

@@ -1,6 +1,6 @@
 //! Finds the secrets inside one value, by where the value stands.
 
-use super::secrets::{is_secret, is_secret_name, looks_random, looks_secret};
+use trove_mcp::upstream::secretive::{is_secret, is_secret_name, looks_random, looks_secret};
 
 /// Where a value stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

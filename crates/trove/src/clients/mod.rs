@@ -22,7 +22,6 @@ mod locate;
 mod ours;
 #[cfg(test)]
 mod properties;
-mod secrets;
 mod survey;
 mod table;
 mod text;
@@ -38,8 +37,8 @@ pub(crate) use error::ClientError;
 pub(crate) use gather::{Gathered, LeftOut, Request as GatherRequest, gather};
 pub(crate) use links::{Link, links};
 pub(crate) use locate::{Host, Os, Scope};
-pub(crate) use secrets::is_secret;
 pub(crate) use survey::{Standing, Survey, survey};
 pub(crate) use table::{Row, TABLE, row};
 pub(crate) use text::Dressed;
+pub(crate) use trove_mcp::upstream::secretive::is_secret;
 pub(crate) use written::toml_with;

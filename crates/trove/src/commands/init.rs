@@ -46,7 +46,7 @@ fn write_new(path: &Path, text: &str) -> io::Result<bool> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    match fs::OpenOptions::new().write(true).create_new(true).open(path) {
+    match trove_core::files::new_shared(path) {
         Ok(mut file) => file.write_all(text.as_bytes()).map(|()| true),
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
         Err(error) => Err(error),

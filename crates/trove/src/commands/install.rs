@@ -1,6 +1,6 @@
 //! `trove install` and `trove uninstall`: one entry into a client's file, or out of it.
 
-use std::{fmt::Write as _, fs, path::Path};
+use std::{fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
 
@@ -92,9 +92,9 @@ fn by_url(loaded: &Loaded, is_dry_run: bool) -> Result<Launch, Failed> {
         // by its user.
         HttpAuth::None | HttpAuth::Jwt | HttpAuth::Oauth => Access::Open,
         HttpAuth::Token if is_dry_run => {
-            let token = fs::read_to_string(token::path(state)).unwrap_or_default();
-            let token = if token.trim().is_empty() { "TOKEN" } else { token.trim() };
-            Access::Token(token.to_owned())
+            let token = token::read(state).unwrap_or_default();
+            let token = if token.is_empty() { "TOKEN".to_owned() } else { token };
+            Access::Token(token)
         }
         HttpAuth::Token => Access::Token(token::load_or_make(state).map_err(|error| {
             let path = token::path(state);

@@ -2,7 +2,8 @@
 
 use std::{
     fmt::Write as _,
-    fs, io,
+    fs,
+    io::{self, Write as _},
     path::{Path, PathBuf},
 };
 
@@ -55,7 +56,7 @@ fn write(command: &Command, folder: &Path, files: &mut Vec<PathBuf>) -> io::Resu
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).title(name.as_str()).render(&mut page)?;
     let file = folder.join(format!("{name}.1"));
-    fs::write(&file, page)?;
+    trove_core::files::shared_draft(&file)?.write_all(&page)?;
     files.push(file);
     for inner in shown(command) {
         write(inner, folder, files)?;

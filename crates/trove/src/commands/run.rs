@@ -1,7 +1,6 @@
 //! `trove run`: a small program over the resources, as `run_code` runs it for a client.
 
 use std::{
-    fs,
     io::{self, Read as _},
     path::Path,
 };
@@ -40,9 +39,8 @@ fn source(file: &Path) -> Result<String, Failed> {
     let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {
         true => io::stdin().lock().take(MAX_READ + 1).read_to_end(&mut bytes),
-        false => {
-            fs::File::open(file).and_then(|file| file.take(MAX_READ + 1).read_to_end(&mut bytes))
-        }
+        false => trove_core::files::open(file)
+            .and_then(|file| file.take(MAX_READ + 1).read_to_end(&mut bytes)),
     };
     read.map_err(|error| refused(error.to_string()))?;
     if bytes.len() as u64 > MAX_READ {

@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::{Failed, configure, exit, host, runtime, say};
 use crate::{
-    app::{App, Signals},
+    app::App,
     borrow::{Extras, Lends},
     cli::{Global, Http, Serve},
     config::{Loaded, Overrides},
     reload::Followed,
+    signals::Signals,
     telemetry, token,
 };
 
@@ -118,9 +119,10 @@ pub(super) fn open(
 ) -> Result<(), Failed> {
     let Opening { loaded, cwd, flags, extras, doors } = opening;
     raise_descriptors();
+    // Before anything that may wait for a disk.
+    let signals = Signals::listen();
     let runtime = runtime()?;
     let outcome = runtime.block_on(async {
-        let signals = Signals::listen();
         let mut app = App::start(&loaded, global.yes).await;
         // A single command waits for what is read; here clients and servers begin first.
         app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
@@ -132,6 +134,7 @@ pub(super) fn open(
                     address = Some(bound);
                 }
                 Err(error) => {
+                    signals.stop();
                     app.shutdown().await;
                     let message = format!("{error:#}");
                     return Err(Failed::new(exit::UNREACHABLE, "Unreachable", message));
@@ -143,9 +146,12 @@ pub(super) fn open(
         }
         app.open_socket(&loaded);
         let file = loaded.origin.clone();
-        app.follow(Followed { file, found: loaded.found, extras, cwd, flags });
+        let has_servers = !loaded.config.upstreams.is_empty();
+        let (found, home) = (loaded.found, app.home());
+        let followed = Followed { file, found, has_servers, extras, cwd, flags, home };
+        app.follow(followed, &signals);
         app.announce(address).await;
-        app.run(signals).await;
+        app.run(&signals).await;
         Ok(())
     });
     // A thread that reads a terminal cannot be woken; it must not keep us.

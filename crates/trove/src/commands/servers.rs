@@ -206,6 +206,12 @@ impl Change {
         });
         let servers = servers.as_table_like_mut();
         change(servers.ok_or_else(|| broken(&"`servers` is no table"))?)?;
+        // A running Trove keeps its servers unless the file says that there are none.
+        if let Some(table) = document.get_mut("servers").and_then(Item::as_table_mut)
+            && table.is_empty()
+        {
+            table.set_implicit(false);
+        }
         Ok(document.to_string())
     }
 

@@ -4,11 +4,11 @@
 //! refer to by `${env:NAME}` is the user's choice and not listed here.
 
 use std::{
-    fs::File,
-    io::{self, Read as _},
+    io,
     path::{Path, PathBuf},
 };
 
+use trove_core::files;
 use trove_mcp::upstream::Scope;
 
 /// A variable we read, and what it does.
@@ -126,7 +126,7 @@ impl<E: EnvLookup> Scope for HostScope<E> {
     }
 
     fn read(&self, path: &Path) -> io::Result<String> {
-        read_bounded(&self.workspace.join(path), MAX_VALUE_FILE)
+        files::read_text(&self.workspace.join(path), MAX_VALUE_FILE)
     }
 }
 
@@ -156,14 +156,4 @@ pub(super) fn says_yes(word: &str) -> bool {
 /// The XDG rules: a relative path counts as unset.
 fn folder(env: &dyn EnvLookup, name: &str) -> Option<PathBuf> {
     non_empty(env, name).map(PathBuf::from).filter(|path| path.is_absolute())
-}
-
-/// A text file of at most `limit` bytes.
-pub(crate) fn read_bounded(path: &Path, limit: u64) -> io::Result<String> {
-    let mut text = String::new();
-    let length = File::open(path)?.take(limit + 1).read_to_string(&mut text)?;
-    if length as u64 > limit {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "the file is too large"));
-    }
-    Ok(text)
 }

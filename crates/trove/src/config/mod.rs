@@ -21,7 +21,7 @@ pub use settings::{
     BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, IndexSetting, Origin, Overrides,
     PolicyRule, Setting, Share, Tokens, Toolset,
 };
-pub(crate) use show::{is_secretive, masked_args, masked_url};
+pub(crate) use show::{masked_args, masked_url};
 pub use show::{show, show_origins, show_text};
 
 mod auth;
@@ -74,6 +74,8 @@ pub struct Loaded {
     /// Servers of other clients that are served because there are none of our own.
     pub borrowed: Vec<Borrowed>,
     is_usable: bool,
+    /// The file says which servers there are, be it none.
+    tells_servers: bool,
 }
 
 /// A server that stands in a file of another client, which nobody named.
@@ -107,6 +109,11 @@ impl Loaded {
         self.is_usable
     }
 
+    /// Whether it has no servers, and does not say so: an empty file, or a part of one.
+    pub(crate) fn is_emptied(&self) -> bool {
+        self.origin.is_some() && self.config.upstreams.is_empty() && !self.tells_servers
+    }
+
     /// Whether there is nothing in it that has to be mended.
     pub fn is_sound(&self) -> bool {
         self.is_usable && self.problems.iter().all(|problem| problem.severity != Severity::Error)
@@ -134,7 +141,7 @@ fn understand(
     let folder = origin.as_deref().and_then(Path::parent).unwrap_or(&request.cwd);
     let around =
         Surroundings { folder, cwd: &request.cwd, env: request.env, flags: &request.flags };
-    let Contents { file, upstreams, client, entry_errors } = match (&origin, &text) {
+    let Contents { file, upstreams, client, entry_errors, tells_servers } = match (&origin, &text) {
         (Some(path), Some(text)) => contents(text, path, &around, &mut problems),
         _ => Contents::default(),
     };
@@ -143,7 +150,7 @@ fn understand(
     let config = resolve(file, upstreams, &Surroundings { folder, ..around }, &mut problems);
     let is_usable = problems.errors() == entry_errors;
     let (problems, borrowed) = (problems.into_sorted(), Vec::new());
-    Loaded { config, problems, origin, client, found, borrowed, is_usable }
+    Loaded { config, problems, origin, client, found, borrowed, is_usable, tells_servers }
 }
 
 /// The first file that is named or there.
@@ -154,18 +161,19 @@ fn locate(request: &Request<'_>) -> (Option<PathBuf>, Found) {
     }
     let own = env::config_folder(request.env).map(|folder| folder.join("trove.toml"));
     let here = request.cwd.join("trove.toml");
-    if here.is_file() {
+    // Whatever lies there is meant, and what is no file is told as such.
+    if here.symlink_metadata().is_ok() {
         let is_own = own.is_some_and(|own| own == here);
         return (Some(here), if is_own { Found::Home } else { Found::Here });
     }
-    match own.filter(|own| own.is_file()) {
+    match own.filter(|own| own.symlink_metadata().is_ok()) {
         Some(own) => (Some(own), Found::Home),
         None => (None, Found::Nowhere),
     }
 }
 
 fn read(path: &Path, problems: &mut Problems) -> Option<String> {
-    match env::read_bounded(path, MAX_FILE) {
+    match trove_core::files::read_text(path, MAX_FILE) {
         Ok(text) => Some(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text)),
         Err(error) => {
             let message = format!("the file cannot be read: {error}");
@@ -184,6 +192,7 @@ struct Contents {
     client: Option<Client>,
     /// Errors that cost an entry, not the file.
     entry_errors: usize,
+    tells_servers: bool,
 }
 
 fn contents(
@@ -208,14 +217,15 @@ fn contents(
         let discovery = discovery.and_then(|node| discovery::of_client(node, problems));
         let file = ConfigFile { discovery: discovery.unwrap_or_default(), ..ConfigFile::default() };
         let (client, entry_errors) = (Some(found.client), problems.errors());
-        return Contents { file, upstreams, client, entry_errors };
+        return Contents { file, upstreams, client, entry_errors, tells_servers: true };
     }
     if format != tree::Format::Toml {
         let hint = format!("servers are sought under {}", import::KNOWN_KEYS);
         problems.error(tree::TOP, "no client Trove knows writes such a file", hint);
         return Contents::default();
     }
+    let tells_servers = root.get("servers").is_some();
     let mut file = ConfigFile::read(&root, "", problems).unwrap_or_default();
     let upstreams = server::upstreams(std::mem::take(&mut file.servers), around, problems);
-    Contents { file, upstreams, ..Contents::default() }
+    Contents { file, upstreams, tells_servers, ..Contents::default() }
 }

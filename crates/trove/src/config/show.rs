@@ -7,15 +7,14 @@
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
 use serde_json::{Map, Value, json};
-use trove_mcp::upstream::{Reach, Remote, Text, UpstreamConfig, Watch};
+use trove_mcp::upstream::{
+    Reach, Remote, Text, UpstreamConfig, Watch,
+    secretive::{is_secretive, looks_secret},
+};
 
 use super::{Config, Origin, auth, discovery, file, guide, limits, read::Word};
 
 const MASK: &str = "***";
-
-/// What a flag or header that carries a secret has in its name.
-const SECRETIVE: [&str; 8] =
-    ["token", "key", "secret", "password", "passwd", "auth", "credential", "header"];
 
 /// The configuration in force as an object: `config` in the shape of `trove.toml`,
 /// `state_dir` and `tool_prefix`, which the environment decides, and `origins`, who decided each setting.
@@ -265,13 +264,9 @@ fn masked_arg(written: &str) -> String {
         Some((name, _)) if is_secretive(name) || name.eq_ignore_ascii_case("cookie") => {
             format!("{name}: {MASK}")
         }
+        _ if looks_secret(written) => MASK.to_owned(),
         _ => written.to_owned(),
     }
-}
-
-pub(crate) fn is_secretive(name: &str) -> bool {
-    let name = name.to_lowercase();
-    SECRETIVE.iter().any(|word| name.contains(word))
 }
 
 pub(crate) fn masked_url(url: &str) -> String {
@@ -323,6 +318,7 @@ mod tests {
             "X-Api-Key: hunter2",
             "LOG=info",
             "docs",
+            "ghp_0123456789abcdef0123",
         ]
         .map(Text::plain);
         let shown = masked_args(&args);
@@ -330,7 +326,7 @@ mod tests {
             shown.join(" "),
             "-y --api-key=*** --token *** --token --verbose --header *** \
              Authorization: *** https://***@example.com/mcp?*** https://example.com/#*** \
-             -e GITHUB_TOKEN=*** --env=API_KEY=*** -H X-Api-Key: *** LOG=info docs"
+             -e GITHUB_TOKEN=*** --env=API_KEY=*** -H X-Api-Key: *** LOG=info docs ***"
         );
     }
 }

@@ -4,9 +4,11 @@ use std::{
     fs,
     io::{self, ErrorKind},
     net::{SocketAddr, TcpListener},
-    os::unix::fs::{DirBuilderExt as _, PermissionsExt as _},
+    os::unix::fs::PermissionsExt as _,
     path::Path,
 };
+
+use trove_core::files;
 
 use super::{Finding, Level};
 use crate::{
@@ -69,12 +71,12 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
 }
 
 fn try_to_write(state: &Path) -> io::Result<()> {
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+    files::make_folder(state)?;
     if state.metadata()?.permissions().readonly() {
         return Err(ErrorKind::PermissionDenied.into());
     }
     let probe = state.join(format!(".doctor-{}", std::process::id()));
-    fs::write(&probe, "")?;
+    files::draft(&probe)?;
     fs::remove_file(probe)
 }
 

@@ -21,6 +21,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
+use trove_core::files;
 
 use super::{Answer, Errand, Whose, perform};
 use crate::{app::Live, failed::Failed};
@@ -97,7 +98,7 @@ pub(crate) async fn open(live: Arc<Live>, state: PathBuf, memory: String, stop: 
 fn bind(path: &Path) -> io::Result<Option<Door>> {
     let folder = path.parent().unwrap_or(path);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let lock = File::create(path.with_extension("lock"))?;
+    let lock = files::lock_file(&path.with_extension("lock"))?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(fs::TryLockError::WouldBlock) => return Ok(None),

@@ -1,7 +1,6 @@
 //! What was asked lately: the end of the audit log, as far as the caller may know of it.
 
 use std::{
-    fs::File,
     io::{self, Read as _, Seek as _, SeekFrom},
     path::Path,
     sync::Arc,
@@ -50,7 +49,7 @@ pub(super) async fn list(State(web): State<Arc<Web>>, request: Request) -> Answe
 
 /// The last whole lines of a file; nothing if there is none yet.
 fn end_of(path: &Path) -> io::Result<String> {
-    let mut file = match File::open(path) {
+    let mut file = match trove_core::files::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
         other => other?,
     };

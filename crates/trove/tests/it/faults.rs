@@ -4,6 +4,7 @@
 
 mod disk;
 mod door;
+mod files;
 mod loss;
 mod many;
 mod odd;

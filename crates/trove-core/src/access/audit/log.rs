@@ -5,23 +5,27 @@
 //! ended by a line break, so that it spoils no line but itself.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Write as _},
-    os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _},
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::AuditConfig;
+use crate::files::{self, Home};
 
 pub(super) struct Log {
     config: AuditConfig,
+    /// The folder of the files.
+    home: Home,
     open: Option<File>,
 }
 
 impl Log {
     pub(super) fn new(config: AuditConfig) -> Log {
-        Log { config, open: None }
+        let home = Home::at(config.file.parent().unwrap_or(&config.file));
+        Log { config, home, open: None }
     }
 
     /// Appends whole lines, to as many files as they fill. What was written is taken out of
@@ -52,8 +56,6 @@ impl Log {
     /// Sees to it that what was written survives the machine, too.
     pub(super) fn sync(&self) -> io::Result<()> {
         match self.open.as_ref().map_or(Ok(()), File::sync_data) {
-            // A pipe or a device, which keeps nothing anyway.
-            Err(error) if error.kind() == io::ErrorKind::InvalidInput => Ok(()),
             synced => synced,
         }
     }
@@ -62,7 +64,7 @@ impl Log {
     fn current(&mut self) -> io::Result<File> {
         let file = match self.open.take() {
             Some(file) if is_at(&file, &self.config.file)? => file,
-            _ => open(&self.config.file)?,
+            _ => self.open()?,
         };
         if file.metadata()?.len() < self.config.max_file_bytes {
             return Ok(file);
@@ -75,7 +77,13 @@ impl Log {
         if is_at(&file, &self.config.file)? {
             self.rotate()?;
         }
-        open(&self.config.file)
+        self.open()
+    }
+
+    /// Opens the file, and makes it if need be; its folder only the first time.
+    fn open(&self) -> io::Result<File> {
+        self.home.ready()?;
+        files::append(&self.config.file)
     }
 
     fn rotate(&self) -> io::Result<()> {
@@ -124,19 +132,6 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Opens the file, and makes it and its folder if need be.
-fn open(path: &Path) -> io::Result<File> {
-    let mut how = OpenOptions::new();
-    how.read(true).append(true).create(true).mode(0o600);
-    match how.open(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir_all(path.parent().unwrap_or(path))?;
-            how.open(path)
-        }
-        opened => opened,
-    }
-}
-
 /// Whether the open file is still the one of that name.
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
@@ -149,9 +144,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 
 /// Keeps other processes from rotating; `None`: one of them is.
 fn lock(path: &Path) -> io::Result<Option<File>> {
-    let mut how = OpenOptions::new();
-    let file =
-        how.write(true).create(true).truncate(false).mode(0o600).open(beside(path, ".lock"))?;
+    let file = files::lock_file(&beside(path, ".lock"))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(fs::TryLockError::WouldBlock) => Ok(None),

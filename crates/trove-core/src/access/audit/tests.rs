@@ -214,17 +214,25 @@ async fn half_a_line_of_a_crash_spoils_no_other() {
 }
 
 #[tokio::test]
-async fn a_file_taken_away_is_made_anew() {
+async fn t64_a_file_taken_away_is_made_anew_and_its_folder_is_not() {
     let lab = Lab::new();
     let audit = lab.start();
     audit.record(read_of("doc://a"));
     while fs::read(&lab.file).unwrap_or_default().is_empty() {
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
-    fs::remove_dir_all(lab.file.parent().unwrap()).unwrap();
+    fs::remove_file(&lab.file).unwrap();
     audit.record(read_of("doc://b"));
+    until("it to be made anew", || lab.file.exists() && counts(&lab.file) == (1, 0)).await;
+    let (folder, kept) = (lab.file.parent().unwrap(), lab.file.with_file_name("../kept"));
+    fs::rename(folder, &kept).unwrap();
+    audit.record(read_of("doc://c"));
+    until("it to say that it is gone", || audit.is_failing()).await;
+    assert!(!folder.exists());
+    fs::rename(&kept, folder).unwrap();
+    until("it to be written again", || !audit.is_failing()).await;
     audit.close().await;
-    assert_eq!(counts(&lab.file), (1, 0));
+    assert_eq!((counts(&lab.file), audit.dropped()), ((2, 0), 0));
 }
 
 /// A log on a disk without room: every write to it fails.

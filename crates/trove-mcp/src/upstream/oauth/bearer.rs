@@ -4,7 +4,7 @@
 //! the server refuses is renewed once, and then a person must log in again.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -14,7 +14,7 @@ use tracing::{debug, warn};
 use trove_core::SourceId;
 
 use super::{Credentials, Grant, redeem, store::now};
-use crate::server::identity::fetch;
+use crate::{server::identity::fetch, upstream::secrets::Secrets};
 
 /// How long before its end a token is renewed, in seconds.
 const RENEW_BEFORE: u64 = 30;
@@ -27,6 +27,8 @@ pub(crate) struct Bearer {
     resource: String,
     credentials: Credentials,
     client: Client,
+    /// Learns what is held, so that no error tells it.
+    secrets: Arc<Secrets>,
     held: Mutex<Option<Grant>>,
     /// When the file was last seen to have none.
     missed: Mutex<Option<Instant>>,
@@ -35,12 +37,18 @@ pub(crate) struct Bearer {
 
 impl Bearer {
     /// The token for a server at an address; `None` if none can ever be had.
-    pub(crate) fn new(server: &SourceId, url: &str, credentials: Credentials) -> Option<Bearer> {
+    pub(crate) fn new(
+        server: &SourceId,
+        url: &str,
+        credentials: Credentials,
+        secrets: Arc<Secrets>,
+    ) -> Option<Bearer> {
         Some(Bearer {
             server: server.clone(),
             resource: url.to_owned(),
             credentials,
             client: fetch::client().ok()?,
+            secrets,
             held: Mutex::default(),
             missed: Mutex::default(),
             turn: tokio::sync::Mutex::default(),
@@ -76,6 +84,7 @@ impl Bearer {
     }
 
     fn hold(&self, grant: Grant) -> Grant {
+        self.secrets.learn_granted(grant.secrets());
         *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant.clone());
         grant
     }
@@ -156,7 +165,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let credentials = Credentials::in_folder(folder.path());
         let (server, url) = (SourceId::new("a").unwrap(), "http://a.test/mcp");
-        let bearer = || Bearer::new(&server, url, credentials.clone()).unwrap();
+        let bearer = || Bearer::new(&server, url, credentials.clone(), Arc::default()).unwrap();
         let (unasked, asked) = (bearer(), bearer());
         assert!(unasked.header().await.is_none() && asked.header().await.is_none());
 

@@ -2,14 +2,15 @@
 
 use std::{
     fs, io,
-    io::Write as _,
-    os::unix::fs::OpenOptionsExt as _,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use trove_core::files::{self, Home};
+
+use crate::upstream::secrets::hide_all;
 
 /// The most bytes of the file.
 const MAX_FILE: u64 = 4 * 1024 * 1024;
@@ -49,10 +50,14 @@ pub struct Grant {
 impl Grant {
     /// A text without its secrets: issuers quote what they refuse.
     pub(super) fn hide(&self, text: &str) -> String {
+        hide_all(self.secrets(), text)
+    }
+
+    /// What must not be told of it.
+    pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let secrets =
             [Some(&self.access_token), self.refresh_token.as_ref(), self.client_secret.as_ref()];
-        let secrets = secrets.into_iter().flatten().filter(|secret| !secret.is_empty());
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+        secrets.into_iter().flatten().map(String::as_str)
     }
 }
 
@@ -66,6 +71,7 @@ impl std::fmt::Debug for Grant {
 /// The file of credentials. Nothing of it is kept in memory: another process may write it.
 #[derive(Debug, Clone)]
 pub struct Credentials {
+    home: Home,
     file: PathBuf,
 }
 
@@ -77,7 +83,7 @@ struct Kept {
 impl Credentials {
     /// Those of a state folder.
     pub fn in_folder(state: &Path) -> Credentials {
-        Credentials { file: state.join("credentials.json") }
+        Credentials { home: Home::at(state), file: state.join("credentials.json") }
     }
 
     /// All grants, by server.
@@ -120,38 +126,38 @@ impl Credentials {
 
     /// Ends when the file has changed. Looked at, not listened for: it is rarely waited for.
     pub(crate) async fn changed(&self) {
-        let time = || fs::metadata(&self.file).and_then(|file| file.modified()).ok();
-        let before = time();
-        while time() == before {
+        let before = self.modified().await;
+        while self.modified().await == before {
             tokio::time::sleep(LOOK_INTERVAL).await;
         }
+    }
+
+    async fn modified(&self) -> Option<SystemTime> {
+        let file = self.file.clone();
+        let look = move || fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
+        tokio::task::spawn_blocking(look).await.ok().flatten()
     }
 
     /// Held while a token is renewed: a refresh token works once, and several processes may
     /// want it. Waits; not for the threads that answer requests.
     pub(super) fn lock(&self) -> io::Result<fs::File> {
-        if let Some(folder) = self.file.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        let mut options = fs::OpenOptions::new();
-        let lock = options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = lock.open(self.file.with_extension("lock"))?;
+        self.home.ready()?;
+        let lock = files::lock_file(&self.file.with_extension("lock"))?;
         flock(&lock, FlockOperation::LockExclusive)?;
         Ok(lock)
     }
 
     fn read(&self) -> io::Result<Kept> {
-        let metadata = match fs::metadata(&self.file) {
-            Ok(metadata) => metadata,
+        let text = match files::read(&self.file, MAX_FILE) {
+            Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::default()),
+            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+                return Err(io::Error::other(
+                    "credentials.json is too large; delete it and log in again",
+                ));
+            }
             Err(error) => return Err(error),
         };
-        if metadata.len() > MAX_FILE {
-            return Err(io::Error::other(
-                "credentials.json is too large; delete it and log in again",
-            ));
-        }
-        let text = fs::read(&self.file)?;
         // The cause would quote what stands there.
         serde_json::from_slice(&text).map_err(|_| {
             io::Error::other("credentials.json is damaged; delete it and log in again")
@@ -159,13 +165,7 @@ impl Credentials {
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        let draft = self.file.with_extension("draft");
-        let _ = fs::remove_file(&draft);
-        let mut options = fs::OpenOptions::new();
-        let mut file = options.write(true).create_new(true).mode(0o600).open(&draft)?;
-        file.write_all(&serde_json::to_vec_pretty(kept)?)?;
-        file.sync_all()?;
-        fs::rename(draft, &self.file)
+        files::replace(&self.file, &serde_json::to_vec_pretty(kept)?)
     }
 }
 

@@ -10,7 +10,6 @@ use trove_mcp::upstream::UpstreamConfig;
 use super::{
     super::{
         EnvLookup, MAX_FILE, Overrides,
-        env::read_bounded,
         problem::{Problem, Problems},
         resolve::Surroundings,
         tree,
@@ -46,7 +45,7 @@ pub(crate) fn read_client_file(
     env: &dyn EnvLookup,
 ) -> Result<Option<ClientFile>, Vec<Problem>> {
     let mut problems = Problems::of(Some(path.to_owned()));
-    let text = match read_bounded(path, MAX_FILE) {
+    let text = match trove_core::files::read_text(path, MAX_FILE) {
         Ok(text) => text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text),
         Err(error) => {
             let message = format!("the file cannot be read: {error}");

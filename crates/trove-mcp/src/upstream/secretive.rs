@@ -1,9 +1,7 @@
-//! Tells values that look like secrets, so that none is copied from one file to another.
+//! Tells values that look like secrets, so that none is copied from one file to another, nor shown.
 //!
 //! A doubt is settled for secrecy: a value that is taken for a secret costs its user one variable
 //! to set, a secret that is copied may cost much more.
-
-use crate::config::is_secretive;
 
 /// The beginnings of keys of well-known services, e.g. `ghp_`.
 const BEGINNINGS: [&str; 23] = [
@@ -42,15 +40,25 @@ const HARMLESS_ENDINGS: [&str; 14] = [
 const RANDOM_LENGTH: usize = 20;
 
 /// Whether a value must not be copied, given the name it stands under.
-pub(crate) fn is_secret(name: &str, value: &str) -> bool {
+pub fn is_secret(name: &str, value: &str) -> bool {
     if value.is_empty() {
         return false;
     }
     looks_secret(value) || (is_secret_name(name) && !is_harmless(value)) || is_webhook(name, value)
 }
 
+/// What the name of a secret has in it.
+const SECRETIVE: [&str; 9] =
+    ["token", "key", "secret", "password", "passwd", "passw", "auth", "credential", "header"];
+
+/// Whether a name may be that of a secret; for what is masked, where a mistake costs little.
+pub fn is_secretive(name: &str) -> bool {
+    let name = name.to_lowercase();
+    SECRETIVE.iter().any(|word| name.contains(word))
+}
+
 /// Whether a name says that what follows is secret.
-pub(super) fn is_secret_name(name: &str) -> bool {
+pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let more = ["cookie", "pat", "pass", "pwd", "passphrase", "bearer", "dsn"];
     (is_secretive(&name) || more.iter().any(|part| has_part(&name, part)))
@@ -70,7 +78,7 @@ fn is_webhook(name: &str, value: &str) -> bool {
 }
 
 /// Whether a value gives itself away.
-pub(super) fn looks_secret(value: &str) -> bool {
+pub fn looks_secret(value: &str) -> bool {
     is_key(value) || Address::of(value).is_some_and(|address| address.has_secret())
 }
 
@@ -80,7 +88,7 @@ fn is_key(value: &str) -> bool {
 }
 
 /// Long, of one piece, and too mixed to be a word.
-pub(super) fn looks_random(value: &str) -> bool {
+pub fn looks_random(value: &str) -> bool {
     let is_of_one_piece = value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_-+=~".contains(&b));
     if value.len() < RANDOM_LENGTH || !is_of_one_piece {
         return false;

@@ -1,0 +1,343 @@
+//! Opens files of the disk: regular ones, without waiting for a peer, within a size.
+//!
+//! A name in a folder may lead to a pipe, a device or a folder. Opening a pipe waits for its
+//! writer, and a device may never end. So each file is opened with `O_NONBLOCK` and looked at
+//! before a byte of it is read. A disk that does not answer still blocks the thread that asks:
+//! callers on an async worker come here through the blocking pool.
+//!
+//! `cargo xtask tidy` refuses other ways to open a file in code that is shipped.
+
+use std::{
+    fs::{self, DirBuilder, File, Metadata, OpenOptions},
+    io::{self, Read as _, Write as _},
+    os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
+};
+
+use rustix::fs::OFlags;
+
+/// For the owner alone.
+const PRIVATE_FILE: u32 = 0o600;
+const PRIVATE_FOLDER: u32 = 0o700;
+
+/// Opens a regular file to read it.
+pub fn open(path: &Path) -> io::Result<File> {
+    regular(path, OpenOptions::new().read(true))
+}
+
+/// Reads a regular file of at most `limit` bytes.
+pub fn read(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
+    let file = open(path)?;
+    let length = file.metadata()?.len();
+    if length > limit {
+        return Err(too_large(limit));
+    }
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
+    // One byte more than allowed shows that it grew meanwhile.
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(too_large(limit));
+    }
+    Ok(bytes)
+}
+
+/// Reads a regular file of at most `limit` bytes, which must be UTF-8.
+pub fn read_text(path: &Path, limit: u64) -> io::Result<String> {
+    let bytes = read(path, limit)?;
+    String::from_utf8(bytes)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not text in UTF-8"))
+}
+
+/// Opens a regular file to append to it, and makes it for its owner alone if there is none.
+pub fn append(path: &Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.read(true).append(true).create(true).mode(PRIVATE_FILE);
+    regular(path, &mut how)
+}
+
+/// Opens a file that is only locked, and makes it for its owner alone if there is none.
+pub fn lock_file(path: &Path) -> io::Result<File> {
+    let mut how = OpenOptions::new();
+    how.write(true).create(true).truncate(false).mode(PRIVATE_FILE);
+    regular(path, &mut how)
+}
+
+/// Makes a new file for its owner alone. Whatever lay under that name is removed, not opened.
+pub fn draft(path: &Path) -> io::Result<File> {
+    remove(path)?;
+    new(path)
+}
+
+/// Makes a new file with the permissions that new files have here. Whatever lay under that name
+/// is removed, not opened.
+pub fn shared_draft(path: &Path) -> io::Result<File> {
+    remove(path)?;
+    new_shared(path)
+}
+
+/// Makes a file for its owner alone, where there is none yet.
+pub fn new(path: &Path) -> io::Result<File> {
+    // With `create_new` the system opens nothing that is there already.
+    OpenOptions::new().write(true).create_new(true).mode(PRIVATE_FILE).open(path)
+}
+
+/// Makes a file with the permissions that new files have here, where there is none yet.
+pub fn new_shared(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create_new(true).open(path)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+/// Puts a file for its owner alone in the place of another: a reader finds the old or the new.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let draft_path = path.with_extension("draft");
+    let mut file = draft(&draft_path)?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    if let Err(error) = written {
+        // What is left of it would only take room.
+        let _ = fs::remove_file(&draft_path);
+        return Err(error);
+    }
+    fs::rename(&draft_path, path)?;
+    sync_folder(path.parent().unwrap_or(path))
+}
+
+/// Makes what was renamed in a folder survive the machine.
+pub fn sync_folder(folder: &Path) -> io::Result<()> {
+    open_folder(folder)?.sync_all()
+}
+
+/// Opens a folder, to lock or to sync it.
+pub fn open_folder(folder: &Path) -> io::Result<File> {
+    let flags = OFlags::DIRECTORY | OFlags::NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(bits(flags)).open(folder)
+}
+
+/// Refuses what is there and is no regular file; for files that a library opens by itself.
+pub fn check(path: &Path) -> io::Result<()> {
+    match fs::metadata(path) {
+        Ok(metadata) => refuse_others(&metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn regular(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
+    let opened = how.custom_flags(bits(flags)).open(path);
+    let file = match opened {
+        Ok(file) => file,
+        Err(error) => {
+            // A socket, a pipe nobody reads and a folder are refused in words of the system
+            // that help nobody.
+            check(path)?;
+            return Err(error);
+        }
+    };
+    refuse_others(&file.metadata()?)?;
+    Ok(file)
+}
+
+fn bits(flags: OFlags) -> i32 {
+    flags.bits().cast_signed()
+}
+
+fn refuse_others(metadata: &Metadata) -> io::Result<()> {
+    let kind = metadata.file_type();
+    let what = if kind.is_file() {
+        return Ok(());
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_fifo() {
+        "a pipe"
+    } else if kind.is_socket() {
+        "a socket"
+    } else {
+        "a device"
+    };
+    let message = format!("it is {what}, and only regular files are opened");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+}
+
+fn too_large(limit: u64) -> io::Error {
+    let message = format!("the file is too large; it may hold {limit} bytes");
+    io::Error::new(io::ErrorKind::FileTooLarge, message)
+}
+
+/// A folder that is made once, such as the state folder.
+///
+/// If it goes away later, what is written there would be half of what it held, and lost when the
+/// disk comes back. So it is not made again, and writers are refused.
+#[derive(Debug, Clone)]
+pub struct Home {
+    path: PathBuf,
+    known: Arc<OnceLock<Identity>>,
+}
+
+/// Which file or folder it is, whatever name leads to it: its disk and its number there.
+pub type Identity = (u64, u64);
+
+impl Home {
+    /// The folder of that name. If it is there, it is this one from now on.
+    pub fn at(path: impl Into<PathBuf>) -> Home {
+        let home = Home { path: path.into(), known: Arc::default() };
+        let _ = home.remember();
+        home
+    }
+
+    /// Its name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Makes it at the first call; later it must still be the same folder.
+    pub fn ready(&self) -> io::Result<()> {
+        if self.known.get().is_none() {
+            make_folder(&self.path)?;
+            return self.remember();
+        }
+        self.check()
+    }
+
+    /// The folder `inner` of it, made if need be.
+    pub fn ready_inner(&self, inner: &Path) -> io::Result<()> {
+        self.ready()?;
+        make_folder(inner)
+    }
+
+    /// Whether it is still there; one that was never made counts as there.
+    pub fn check(&self) -> io::Result<()> {
+        let Some(known) = self.known.get() else { return Ok(()) };
+        match fs::metadata(&self.path) {
+            Ok(metadata) if identity_of(&metadata) == *known => Ok(()),
+            Ok(_) => Err(self.is_gone("is another one")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(self.is_gone("is not there any more"))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn remember(&self) -> io::Result<()> {
+        let metadata = fs::metadata(&self.path)?;
+        if !metadata.is_dir() {
+            return Err(io::ErrorKind::NotADirectory.into());
+        }
+        self.known.get_or_init(|| identity_of(&metadata));
+        Ok(())
+    }
+
+    fn is_gone(&self, how: &str) -> io::Error {
+        let path = self.path.display();
+        let message = format!(
+            "the folder {path} {how}, so nothing is written; put it back, or restart Trove to begin a new one"
+        );
+        io::Error::new(io::ErrorKind::NotFound, message)
+    }
+}
+
+/// Which file or folder a name leads to now.
+pub fn identity(path: &Path) -> io::Result<Identity> {
+    fs::metadata(path).map(|metadata| identity_of(&metadata))
+}
+
+fn identity_of(metadata: &Metadata) -> Identity {
+    (metadata.dev(), metadata.ino())
+}
+
+/// Makes a folder, and those above it, for their owner alone; one that is there stays as it is.
+pub fn make_folder(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(PRIVATE_FOLDER).create(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    use super::*;
+
+    fn pipe(folder: &Path) -> PathBuf {
+        let path = folder.join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        path
+    }
+
+    #[test]
+    fn t61_what_is_no_regular_file_is_refused_at_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let socket = dir.path().join("socket");
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let link = dir.path().join("link");
+        let pipe = pipe(dir.path());
+        std::os::unix::fs::symlink(&pipe, &link).unwrap();
+        for (path, what) in [
+            (dir.path(), "a folder"),
+            (&*pipe, "a pipe"),
+            (&*link, "a pipe"),
+            (&*socket, "a socket"),
+            (Path::new("/dev/zero"), "a device"),
+            (Path::new("/dev/tty"), "a device"),
+        ] {
+            for error in [
+                read(path, 100).unwrap_err(),
+                open(path).unwrap_err(),
+                append(path).unwrap_err(),
+                lock_file(path).unwrap_err(),
+                check(path).unwrap_err(),
+            ] {
+                assert!(error.to_string().contains(what), "{}: {error}", path.display());
+            }
+        }
+    }
+
+    #[test]
+    fn t61_a_draft_replaces_a_pipe_of_its_name_without_opening_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file.json");
+        fs::rename(pipe(dir.path()), file.with_extension("draft")).unwrap();
+        replace(&file, b"new").unwrap();
+        assert_eq!(read_text(&file, 3).unwrap(), "new");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, PRIVATE_FILE);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, 5).unwrap(), b"12345");
+        assert_eq!(read(&path, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        // A file of the kernel says that it has no bytes, and gives some.
+        let kernel = Path::new("/proc/self/stat");
+        assert_eq!(read(kernel, 4).unwrap_err().kind(), io::ErrorKind::FileTooLarge);
+        assert!(!read(kernel, 1 << 16).unwrap().is_empty());
+        fs::write(&path, [0xff]).unwrap();
+        assert_eq!(read_text(&path, 4).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+
+    #[test]
+    fn t64_a_folder_that_went_away_is_not_made_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/home");
+        let home = Home::at(&path);
+        home.check().unwrap();
+        home.ready_inner(&path.join("inner")).unwrap();
+        assert!(path.join("inner").is_dir(), "the first call makes it");
+        let kept = dir.path().join("kept");
+        fs::rename(&path, &kept).unwrap();
+        let error = home.ready_inner(&path.join("inner")).unwrap_err().to_string();
+        assert!(error.contains("put it back"), "{error}");
+        assert!(!path.exists());
+        fs::create_dir(&path).unwrap();
+        assert!(home.ready().unwrap_err().to_string().contains("another one"));
+        fs::remove_dir(&path).unwrap();
+        fs::rename(&kept, &path).unwrap();
+        home.ready().unwrap();
+    }
+}

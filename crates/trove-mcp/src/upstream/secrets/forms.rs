@@ -1,0 +1,429 @@
+//! Secrets in every form in which programs print them.
+//!
+//! A server may quote a secret as it is, escaped for JSON, for a URL or for a page, in hexadecimal
+//! digits, or in Base64 amid other bytes. So the text is unescaped step by step, each step is
+//! searched for the secret and its encoded forms, and what is found is masked where it stands.
+//! The work grows with the length of the text, not with the number of secrets.
+
+use std::{borrow::Cow, ops::Range};
+
+use aho_corasick::AhoCorasick;
+use base64::{
+    Engine as _,
+    engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
+};
+
+use super::{MASK, MIN_SECRET};
+
+/// A long secret is sought in pieces of so many bytes.
+const PIECE_BYTES: usize = 96;
+/// The most bytes of all secrets of one server that are sought.
+const MAX_SOUGHT_BYTES: usize = 128 * 1024;
+/// How often a text is unescaped: JSON in JSON in a URL is as far as programs go.
+const MAX_STEPS: usize = 3;
+/// So much of a text is unescaped at a time.
+const WINDOW_BYTES: usize = 64 * 1024;
+/// So much of a window is looked at again with the next: more than an escaped piece takes.
+const OVERLAP_BYTES: usize = 8 * 1024;
+
+/// What is sought for one or more secrets.
+#[derive(Debug, Default)]
+pub(super) struct Needles {
+    automaton: Option<AhoCorasick>,
+    /// Which needles are Base64, by number.
+    is_base64: Vec<bool>,
+}
+
+impl Needles {
+    /// For these secrets; shorter ones come first where there are too many.
+    pub(super) fn of<'a>(secrets: impl IntoIterator<Item = &'a str>) -> Needles {
+        let mut secrets: Vec<&str> = secrets.into_iter().collect();
+        secrets.sort_by_key(|secret| secret.len());
+        let mut all: Vec<(Vec<u8>, bool)> = Vec::new();
+        let mut room = MAX_SOUGHT_BYTES;
+        for piece in secrets.iter().flat_map(|secret| pieces(secret)) {
+            let Some(left) = room.checked_sub(piece.len()) else { break };
+            room = left;
+            add_forms(piece, &mut all);
+        }
+        let (needles, is_base64): (Vec<Vec<u8>>, Vec<bool>) = all.into_iter().unzip();
+        // It fails only if it is larger than memory can be, which the bound above excludes.
+        let automaton = AhoCorasick::new(&needles).ok().filter(|_| !needles.is_empty());
+        Needles { automaton, is_base64 }
+    }
+
+    /// The text with three stars in the place of every secret.
+    pub(super) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+        let Some(automaton) = &self.automaton else { return Cow::Borrowed(text) };
+        let mut found: Vec<Range<usize>> = Vec::new();
+        let mut from = 0;
+        loop {
+            let end = text.len().min(from + WINDOW_BYTES);
+            self.search_window(automaton, &text.as_bytes()[from..end], from, &mut found);
+            if end == text.len() {
+                break;
+            }
+            from = end - OVERLAP_BYTES;
+        }
+        masked(text, found)
+    }
+
+    /// Searches a part of a text, and all that it is the escaped form of.
+    fn search_window(
+        &self,
+        automaton: &AhoCorasick,
+        bytes: &[u8],
+        offset: usize,
+        found: &mut Vec<Range<usize>>,
+    ) {
+        let mut view = View::of(bytes);
+        self.search(automaton, &view, offset, found);
+        self.search(automaton, &view.compacted(), offset, found);
+        for _ in 0..MAX_STEPS {
+            let Some(next) = view.unescaped() else { return };
+            view = next;
+            self.search(automaton, &view, offset, found);
+            self.search(automaton, &view.compacted(), offset, found);
+        }
+    }
+
+    fn search(
+        &self,
+        automaton: &AhoCorasick,
+        view: &View,
+        offset: usize,
+        found: &mut Vec<Range<usize>>,
+    ) {
+        for hit in automaton.find_overlapping_iter(&view.bytes) {
+            let (mut start, mut end) = (hit.start(), hit.end());
+            if self.is_base64[hit.pattern().as_usize()] {
+                // The letters beside it hold bits of the secret, too.
+                start -= usize::from(start > 0 && view.goes_on(start - 1));
+                end += usize::from(end < view.bytes.len() && view.goes_on(end - 1));
+            }
+            let place = offset + view.places[start].0..offset + view.places[end - 1].1;
+            match found.last_mut() {
+                Some(last) if last.start <= place.start && place.start <= last.end => {
+                    last.end = last.end.max(place.end);
+                }
+                _ => found.push(place),
+            }
+        }
+    }
+}
+
+/// The lines of a secret, long ones cut; what is too short to be told from a word is left out.
+fn pieces(secret: &str) -> impl Iterator<Item = &[u8]> {
+    let lines = secret.lines().map(str::as_bytes);
+    lines.flat_map(|line| line.chunks(PIECE_BYTES)).filter(|piece| piece.len() >= MIN_SECRET)
+}
+
+/// A piece as it is, and encoded.
+fn add_forms(piece: &[u8], all: &mut Vec<(Vec<u8>, bool)>) {
+    all.push((piece.to_vec(), false));
+    if piece.contains(&b' ') {
+        let form_encoded = piece.iter().map(|byte| if *byte == b' ' { b'+' } else { *byte });
+        all.push((form_encoded.collect(), false));
+    }
+    let digits = trove_core::hex(piece);
+    all.push((digits.to_uppercase().into_bytes(), false));
+    all.push((digits.into_bytes(), false));
+    // What stands before it decides where among the letters its bits begin.
+    for before in 0..3 {
+        let mut bytes = vec![0; before];
+        bytes.extend_from_slice(piece);
+        let whole = (before * 8).div_ceil(6)..bytes.len() * 8 / 6;
+        for encoded in [STANDARD_NO_PAD.encode(&bytes), URL_SAFE_NO_PAD.encode(&bytes)] {
+            all.push((encoded.as_bytes()[whole.clone()].to_vec(), true));
+        }
+    }
+}
+
+fn is_base64_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"+/-_=".contains(&byte)
+}
+
+/// Puts the mask over these places of a text.
+fn masked(text: &str, mut found: Vec<Range<usize>>) -> Cow<'_, str> {
+    if found.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    found.sort_by_key(|place| place.start);
+    let mut out = String::with_capacity(text.len());
+    let mut done = 0;
+    for (nth, place) in found.into_iter().enumerate() {
+        let (start, end) = (text.floor_char_boundary(place.start), ceiling(text, place.end));
+        // Places that touch share their stars.
+        if start > done || nth == 0 {
+            out.push_str(&text[done..start]);
+            out.push_str(MASK);
+        }
+        done = done.max(end);
+    }
+    out.push_str(&text[done..]);
+    Cow::Owned(out)
+}
+
+fn ceiling(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
+}
+
+/// What a text stands for, and where in the text each byte of that is written.
+struct View {
+    bytes: Vec<u8>,
+    places: Vec<(usize, usize)>,
+}
+
+impl View {
+    fn of(bytes: &[u8]) -> View {
+        let places = (0..bytes.len()).map(|at| (at, at + 1)).collect();
+        View { bytes: bytes.to_vec(), places }
+    }
+
+    /// Whether the byte and the next are letters of the same word of Base64.
+    fn goes_on(&self, at: usize) -> bool {
+        let are_letters = self.bytes[at..at + 2].iter().all(|byte| is_base64_letter(*byte));
+        are_letters && self.places[at].1 == self.places[at + 1].0
+    }
+
+    fn empty() -> View {
+        View { bytes: Vec::new(), places: Vec::new() }
+    }
+
+    /// Without blanks and line breaks: encoders break long lines.
+    fn compacted(&self) -> View {
+        let mut compacted = View::empty();
+        for (byte, place) in self.bytes.iter().zip(&self.places) {
+            if !byte.is_ascii_whitespace() {
+                compacted.bytes.push(*byte);
+                compacted.places.push(*place);
+            }
+        }
+        compacted
+    }
+
+    /// One step back: what its escapes stand for. Nothing if it has none.
+    fn unescaped(&self) -> Option<View> {
+        let mut unescaped = View::empty();
+        let mut rest = &self.bytes[..];
+        let mut at = 0;
+        while let Some(first) = rest.first() {
+            let (length, escaped) = match escape(rest) {
+                Some((length, escaped)) => (length, escaped),
+                None => (1, Escaped::Byte(*first)),
+            };
+            let place = (self.places[at].0, self.places[at + length - 1].1);
+            let mut buffer = [0; 4];
+            let bytes = match escaped {
+                Escaped::Byte(byte) => {
+                    buffer[0] = byte;
+                    &buffer[..1]
+                }
+                Escaped::Char(letter) => letter.encode_utf8(&mut buffer).as_bytes(),
+            };
+            for byte in bytes {
+                unescaped.bytes.push(*byte);
+                unescaped.places.push(place);
+            }
+            rest = &rest[length..];
+            at += length;
+        }
+        (unescaped.bytes.len() < self.bytes.len()).then_some(unescaped)
+    }
+}
+
+enum Escaped {
+    Byte(u8),
+    Char(char),
+}
+
+/// The escape that a text begins with: how long it is, and what it stands for.
+fn escape(text: &[u8]) -> Option<(usize, Escaped)> {
+    match text.first()? {
+        b'%' => Some((3, Escaped::Byte(byte_of(text.get(1..3)?)?))),
+        b'\\' => backslash(text),
+        b'&' => entity(text),
+        _ => None,
+    }
+}
+
+fn backslash(text: &[u8]) -> Option<(usize, Escaped)> {
+    let byte = |byte| Some((2, Escaped::Byte(byte)));
+    match text.get(1)? {
+        b'n' => byte(b'\n'),
+        b'r' => byte(b'\r'),
+        b't' => byte(b'\t'),
+        b'b' => byte(8),
+        b'f' => byte(12),
+        plain @ (b'"' | b'\'' | b'/' | b'\\') => byte(*plain),
+        b'x' => Some((4, Escaped::Byte(byte_of(text.get(2..4)?)?))),
+        b'u' => {
+            let unit = number(text.get(2..6)?)?;
+            let Some(letter) = char::from_u32(unit) else { return surrogates(text, unit) };
+            Some((6, Escaped::Char(letter)))
+        }
+        _ => None,
+    }
+}
+
+/// Two escapes that stand for one letter.
+fn surrogates(text: &[u8], high: u32) -> Option<(usize, Escaped)> {
+    let low = number(text.get(6..12)?.strip_prefix(b"\\u")?)?;
+    let units = [u16::try_from(high).ok()?, u16::try_from(low).ok()?];
+    let letter = char::decode_utf16(units).next()?.ok()?;
+    Some((12, Escaped::Char(letter)))
+}
+
+fn entity(text: &[u8]) -> Option<(usize, Escaped)> {
+    const LONGEST: usize = 10;
+    let end = text.iter().take(LONGEST).position(|byte| *byte == b';')?;
+    let letter = match &text[1..end] {
+        b"amp" => '&',
+        b"lt" => '<',
+        b"gt" => '>',
+        b"quot" => '"',
+        b"apos" => '\'',
+        [b'#', b'x' | b'X', digits @ ..] => char::from_u32(number(digits)?)?,
+        [b'#', digits @ ..] => {
+            let digits = str::from_utf8(digits).ok()?;
+            char::from_u32(digits.parse().ok()?)?
+        }
+        _ => return None,
+    };
+    Some((end + 1, Escaped::Char(letter)))
+}
+
+fn byte_of(digits: &[u8]) -> Option<u8> {
+    u8::try_from(number(digits)?).ok()
+}
+
+/// A number in hexadecimal digits, without a sign.
+fn number(digits: &[u8]) -> Option<u32> {
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u32::from_str_radix(str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SECRET: &str = "hunter2/?ü \"quoted\"+more~ÿÿ";
+
+    #[track_caller]
+    fn is_hidden(text: &str) {
+        let needles = Needles::of([SECRET]);
+        let hidden = needles.hide(text);
+        assert!(hidden.contains(MASK), "{text} became {hidden}");
+        assert!(hidden.starts_with("before ") && hidden.ends_with(" after"), "{hidden}");
+        assert!(hidden.len() <= "before ***** after".len() + 8, "{text} became {hidden}");
+    }
+
+    fn percent(text: &str, is_plain: impl Fn(u8) -> bool) -> String {
+        let one = |byte: u8| match is_plain(byte) {
+            true => char::from(byte).to_string(),
+            false => format!("%{byte:02X}"),
+        };
+        text.bytes().map(one).collect()
+    }
+
+    #[test]
+    fn t68_a_secret_is_hidden_in_every_form_programs_print() {
+        let quoted = serde_json::to_string(SECRET).unwrap();
+        let json = quoted.trim_matches('"');
+        let json_in_json = serde_json::to_string(json).unwrap();
+        let ascii: String = SECRET.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+        let all = percent(SECRET, |_| false);
+        let html = SECRET.replace('"', "&quot;").replace('ü', "&#252;").replace('ÿ', "&#xff;");
+        let lines = STANDARD
+            .encode(SECRET.repeat(3))
+            .as_bytes()
+            .chunks(20)
+            .map(|line| str::from_utf8(line).unwrap())
+            .collect::<Vec<_>>()
+            .join("\n");
+        for form in [
+            SECRET,
+            json,
+            json_in_json.trim_matches('"'),
+            &ascii,
+            &ascii.to_uppercase().replace("\\U", "\\u"),
+            &all,
+            &all.to_lowercase(),
+            &percent(&all, |byte| byte != b'%'),
+            &percent(SECRET, |byte| byte.is_ascii_alphanumeric()),
+            &percent(SECRET, |byte| byte.is_ascii_alphanumeric() || byte == b' ').replace(' ', "+"),
+            &html,
+            &trove_core::hex(SECRET.as_bytes()),
+            &trove_core::hex(SECRET.as_bytes()).to_uppercase(),
+            &STANDARD.encode(SECRET),
+            &URL_SAFE.encode(SECRET),
+            &percent(&STANDARD.encode(SECRET), |byte| byte.is_ascii_alphanumeric()),
+        ] {
+            is_hidden(&format!("before {form} after"));
+        }
+        let hidden = Needles::of([SECRET]);
+        assert_eq!(hidden.hide(&lines).replace(MASK, "").trim_end_matches('=').trim(), "");
+    }
+
+    #[test]
+    fn t68_a_long_secret_is_hidden_line_by_line_and_wherever_it_is_cut() {
+        let line =
+            |n: u8| format!("{n:02}MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ{n:02}");
+        let key: String = (0..40).map(|n| line(n) + "\n").collect();
+        let long = "0123456789abcdef".repeat(64);
+        let needles = Needles::of([key.as_str(), long.as_str()]);
+        assert_eq!(needles.hide(&format!("its line: {}", line(7))), "its line: ***");
+        assert_eq!(needles.hide(&format!("<{long}>")), "<***>");
+        let quoted = serde_json::to_string(&key).unwrap();
+        assert_eq!(needles.hide(&quoted).replace(MASK, "").replace("\\n", ""), "\"\"");
+    }
+
+    #[test]
+    fn what_is_no_secret_stays_as_it_is() {
+        let needles = Needles::of(["hunter2", "short", ""]);
+        for text in ["", "hunter", "100 % sure \\u00zz &nbsp; %zz \\", "日本語", "short"] {
+            assert!(matches!(needles.hide(text), Cow::Borrowed(same) if same == text), "{text}");
+        }
+        assert!(matches!(Needles::of([]).hide("hunter2"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_secret_at_the_edge_of_a_window_is_found() {
+        let needles = Needles::of(["hunter2-and-more"]);
+        for before in WINDOW_BYTES - 20..WINDOW_BYTES + 5 {
+            let text = format!("{}hunter2-and-more{}", ".".repeat(before), ".".repeat(99));
+            assert_eq!(needles.hide(&text).len(), before + MASK.len() + 99, "{before}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn t68_base64_amid_other_bytes_hides_the_secret(
+            before in proptest::collection::vec(any::<u8>(), 0..9),
+            secret in "[ -~]{6,40}",
+            after in proptest::collection::vec(any::<u8>(), 0..9),
+        ) {
+            let whole = [&before[..], secret.as_bytes(), &after[..]].concat();
+            let needles = Needles::of([secret.as_str()]);
+            for encoded in [STANDARD.encode(&whole), URL_SAFE.encode(&whole)] {
+                let hidden = needles.hide(&encoded);
+                // No letter is left that the secret alone decides.
+                let kept = hidden.replace(MASK, "").len();
+                prop_assert!(kept <= (before.len() * 8).div_ceil(6) + (after.len() * 8).div_ceil(6) + 4);
+                prop_assert!(hidden.contains(MASK));
+            }
+        }
+
+        #[test]
+        fn any_text_can_be_searched(text in any::<String>(), secret in any::<String>()) {
+            let hidden = Needles::of([secret.as_str()]).hide(&text).into_owned();
+            let is_sought = secret.len() >= MIN_SECRET && !secret.contains(['\n', '\r']);
+            prop_assert!(!is_sought || !hidden.contains(&secret) || MASK.contains(&secret));
+        }
+    }
+}
