@@ -31,7 +31,7 @@ use self::{
     due::Due,
     reading::Reading,
 };
-use super::{Gateway, find::seconds};
+use super::{Gateway, Named, find::seconds};
 use crate::{
     access::Standing,
     caller::{Caller, Door, Via},
@@ -280,14 +280,14 @@ impl Gateway {
         }
         let Key { source, local } = &pending.key;
         let caller = Caller { via: Via::Search, ..Caller::local() };
-        let (standing, _) = self.rules().standing_of(&[], source.as_str(), local.as_str());
+        let (standing, _) = self.rules().standing_of(&[], Named::listed(source, local.as_str()));
         if standing != Standing::Open {
             return Outcome::Skip(Skip::Forbidden);
         }
         let snapshot = self.current();
         let Some(member) = snapshot.member(source) else { return Outcome::Failed };
         // What names other resources must not name those that nobody in particular may read.
-        let visible = self.visible(&Caller::behind(Door::Http), source.as_str());
+        let visible = self.visible(&Caller::behind(Door::Http), source);
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);
         match tokio::time::timeout(MAX_READING, read).await {
