@@ -16,7 +16,7 @@ const OWN: &str = "trove";
 pub(crate) const GUIDE: &str = "guide";
 
 /// Whether the gateway itself is called so; no server can be.
-fn is_ours(text: &str) -> bool {
+pub(crate) fn is_ours(text: &str) -> bool {
     matches!(text, OWN | GUIDE)
 }
 

@@ -1,6 +1,10 @@
 //! Who may see and read what. One place for every door.
 
 pub mod audit;
+mod canonical;
+mod fold;
+mod near;
+mod pattern;
 mod policy;
 mod spelling;
 

@@ -1,14 +1,19 @@
 //! Ordered rules over URIs: the first that matches decides.
 //!
 //! A rule is tried on every spelling a server might take for the same thing (see `spelling`),
-//! without regard to case, and under its qualified name; and its pattern is read
-//! percent-decoded too. Where spellings fall under different rules, that holds which leaves the
-//! caller least, so that another spelling never opens what a rule closes.
+//! without regard to case, and under its qualified name. Its pattern is spelled in the same ways.
+//! If two rules match different spellings of a URI, the stricter rule wins.
+//!
+//! A list of spellings cannot be complete. So a URI that is not `canonical`, and that its server
+//! does not list as it stands, is also under each rule that it is `near`.
 
 use globset::{GlobBuilder, GlobMatcher};
 
 use super::{
     Standing,
+    canonical::is_canonical,
+    near::{Blurred, Words},
+    pattern::{MAX_WILDCARDS, Pattern},
     spelling::{self, Slashes, decode},
 };
 
@@ -21,10 +26,15 @@ pub const ANYBODY: &str = "*";
 #[derive(Debug, Clone)]
 pub struct Rule {
     pattern: String,
-    /// The pattern as written and, where that is another one, percent-decoded.
+    /// One for each spelling of the pattern, the written one first.
     matchers: Vec<GlobMatcher>,
     /// What everything it matches begins with, in lower case.
     literal: String,
+    /// The kind of slashes behind its scheme.
+    slashes: Option<Slashes>,
+    /// The words of the names it is on.
+    words: Words,
+    is_on_everything: bool,
     /// The roles of which a caller needs one; `*` is everybody, none is nobody.
     pub roles: Vec<String>,
     /// Whether callers without the role see that the resource exists.
@@ -64,12 +74,26 @@ impl Rule {
             Ok(glob.compile_matcher())
         };
         let mut matchers = vec![compile(pattern)?];
-        if let Some(decoded) = decode_pattern(pattern) {
-            matchers.push(compile(&decoded)?);
+        let Some(parsed) = Pattern::parse(pattern) else {
+            let why = format!("it has more than {MAX_WILDCARDS} wildcards");
+            return Err(BadPattern::new(pattern, &why));
+        };
+        let texts = parsed.texts();
+        for text in &texts[1..] {
+            matchers.push(compile(&parsed.glob(text))?);
         }
-        let end = pattern.find(['*', '?', '[', ']', '{', '}', '\\', '%']).unwrap_or(pattern.len());
-        let literal = plain_start(&pattern[..end]);
-        Ok(Rule { pattern: pattern.to_owned(), matchers, literal, roles, visible })
+        let literals = texts.iter().map(|text| plain_start(parsed.literal(text)));
+        let literal = literals.reduce(|all, one| common_start(&all, &one)).unwrap_or_default();
+        Ok(Rule {
+            pattern: pattern.to_owned(),
+            matchers,
+            literal,
+            slashes: Slashes::behind_scheme(&plain_start(parsed.literal(parsed.text()))),
+            words: Words::of(&parsed),
+            is_on_everything: parsed.is_everything(),
+            roles,
+            visible,
+        })
     }
 
     fn is_on(&self, uri: &str) -> bool {
@@ -96,8 +120,7 @@ impl Policy {
     /// These rules, the first [`MAX_RULES`] of them.
     pub fn new(rules: Vec<Rule>) -> Policy {
         let rules: Vec<Rule> = rules.into_iter().take(MAX_RULES).collect();
-        let mut slashes: Vec<Slashes> =
-            rules.iter().filter_map(|rule| Slashes::behind_scheme(&rule.literal)).collect();
+        let mut slashes: Vec<Slashes> = rules.iter().filter_map(|rule| rule.slashes).collect();
         slashes.sort_unstable();
         slashes.dedup();
         Policy { rules, slashes }
@@ -134,6 +157,21 @@ impl Policy {
         on_part.into_iter().chain(places).collect()
     }
 
+    /// The places of the rules that may be on what the Source `id` was asked for as `local`,
+    /// though none of its spellings says so. None if `local` is written as every parser reads
+    /// it: then its spellings are known.
+    pub fn places_near(&self, id: &str, local: &str) -> Vec<usize> {
+        if self.rules.is_empty() || is_canonical(local) {
+            return Vec::new();
+        }
+        let uri = Blurred::of(id, local);
+        // No rule behind one on everything ever decides.
+        let last = self.rules.iter().position(|rule| rule.is_on_everything);
+        let before = last.map_or(self.rules.len(), |last| last + 1);
+        let rules = self.rules[..before].iter().enumerate();
+        rules.filter(|(_, rule)| rule.words.may_be_in(&uri)).map(|(n, _)| n).collect()
+    }
+
     /// The worst of what these rules leave, and the first that leaves no more.
     pub fn worst(
         places: &[usize],
@@ -163,49 +201,16 @@ impl Policy {
     }
 }
 
+/// What both texts begin with.
+fn common_start(a: &str, b: &str) -> String {
+    let both = a.chars().zip(b.chars());
+    both.take_while(|(a, b)| a == b).map(|(c, _)| c).collect()
+}
+
 /// What a text begins with, in lower case, as far as case is a plain thing.
 fn plain_start(text: &str) -> String {
     let end = text.find(|c: char| !c.is_ascii()).unwrap_or(text.len());
     text[..end].to_ascii_lowercase()
-}
-
-/// A pattern with its percent-encoding decoded; what is decoded stands for itself. Nothing
-/// when there is nothing to decode.
-fn decode_pattern(pattern: &str) -> Option<String> {
-    let mut decoded = String::with_capacity(pattern.len());
-    let mut rest = pattern;
-    let mut is_other = false;
-    while let Some(at) = rest.find('%') {
-        decoded.push_str(&rest[..at]);
-        // A letter may be several bytes, each encoded.
-        let end = (at..rest.len()).step_by(3).find(|n| !is_encoded(&rest.as_bytes()[*n..]));
-        let end = end.unwrap_or(rest.len());
-        match decode(&rest[at..end]).filter(|_| end > at) {
-            Some(text) => {
-                is_other = true;
-                text.chars().for_each(|c| push_literal(&mut decoded, c));
-                rest = &rest[end..];
-            }
-            None => {
-                decoded.push('%');
-                rest = &rest[at + 1..];
-            }
-        }
-    }
-    decoded.push_str(rest);
-    is_other.then_some(decoded)
-}
-
-fn is_encoded(bytes: &[u8]) -> bool {
-    matches!(bytes, [b'%', a, b, ..] if a.is_ascii_hexdigit() && b.is_ascii_hexdigit())
-}
-
-fn push_literal(pattern: &mut String, c: char) {
-    match c {
-        '*' | '?' | '[' | ']' | '{' | '}' => pattern.extend(['[', c, ']']),
-        '\\' => pattern.push_str("\\\\"),
-        c => pattern.push(c),
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,8 @@
 
 use url::Url;
 
+use super::fold::{fold, is_foldable};
+
 /// How often a URI is decoded to find what it may be taken for.
 const MAX_DECODINGS: usize = 3;
 
@@ -62,6 +64,11 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
             (scheme.to_owned(), rest[1..].trim_start_matches(['/', '\\']).to_owned());
         all.extend(slashes.iter().map(|form| format!("{scheme}{}{rest}", form.as_str())));
     }
+    for n in 0..all.len() {
+        if is_foldable(&all[n]) {
+            all.push(fold(&all[n]));
+        }
+    }
     if all.len() > 1 {
         let mut seen = std::collections::HashSet::new();
         all.retain(|spelling| seen.insert(spelling.clone()));
@@ -96,6 +103,20 @@ pub(super) fn parts(spellings: &[String]) -> Vec<String> {
         (bare != *uri).then_some(bare)
     };
     spellings.iter().filter_map(part).collect()
+}
+
+/// The text of the escapes that `rest` begins with, and the rest behind them; `None` if it
+/// begins with none, or if they are no UTF-8.
+pub(super) fn unescape(rest: &str) -> Option<(String, &str)> {
+    let escape = |at: usize| {
+        let digits = rest.get(at..)?.strip_prefix('%')?.get(..2)?;
+        let is_hex = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        u8::from_str_radix(digits, 16).ok().filter(|_| is_hex)
+    };
+    let bytes: Vec<u8> = (0..).step_by("%41".len()).map_while(escape).collect();
+    let after = &rest[bytes.len() * "%41".len()..];
+    let text = String::from_utf8(bytes).ok().filter(|text| !text.is_empty())?;
+    Some((text, after))
 }
 
 /// Percent-decoding, once; nothing when there is nothing to decode.

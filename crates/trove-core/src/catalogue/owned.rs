@@ -18,6 +18,14 @@ impl Snapshot {
             .or_else(|| self.resource(naming::qualify(id, local).as_str()).filter(is_it))
     }
 
+    /// Whether the Source `id` lists a resource or a template as `local`.
+    pub fn lists(&self, id: &SourceId, local: &str) -> bool {
+        let is_template = |entry: &TemplateEntry| {
+            entry.template.text.as_str() == local && self.owner(entry.member).id() == id
+        };
+        self.listed(id, local).is_some() || self.templates.iter().any(is_template)
+    }
+
     /// The template of the Source `id` that `local` fits, with its values.
     pub fn template_of(&self, id: &SourceId, local: &str) -> Option<(&TemplateEntry, Bindings)> {
         if local.len() > MAX_MATCHED_BYTES {

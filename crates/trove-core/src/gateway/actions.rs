@@ -107,7 +107,7 @@ impl Gateway {
         };
         let Routed { source, uri, arguments } = routed;
         ask.caller = caller.clone();
-        ask.visible = self.visible(caller, source.id().as_str());
+        ask.visible = self.visible(caller, source.id());
         let operation = match action {
             Action::CallTool => Operation::CallTool { arguments },
             Action::GetPrompt => Operation::GetPrompt { arguments },
@@ -160,7 +160,7 @@ impl Gateway {
             Action::ReadDirectory => Operation::ReadDirectory { arguments },
             Action::CallTool | Action::GetPrompt => return error,
         };
-        let visible = self.visible(caller, knowledge.id().as_str());
+        let visible = self.visible(caller, knowledge.id());
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         perform(&route.source, Some(&uri), operation, ask).await.err().unwrap_or(error)
     }

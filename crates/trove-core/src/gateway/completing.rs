@@ -1,6 +1,6 @@
 //! Completions, without the names of what is hidden.
 
-use super::Gateway;
+use super::{Gateway, Named};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -27,8 +27,10 @@ impl Gateway {
             return reply;
         }
         let Some(filled) = Filled::of(arguments) else { return reply };
+        let snapshot = self.current();
         let is_shown = |value: &str| {
-            let standing = |uri: String| rules.standing(caller, id.as_str(), &uri).0;
+            let standing =
+                |uri: String| rules.standing(caller, Named::given(&snapshot, id, &uri)).0;
             filled.uri(value).is_none_or(|uri| standing(uri) != Standing::Hidden)
         };
         let body = with_shown(&reply.body, is_shown);

@@ -35,7 +35,7 @@ use self::{
     demand::{LOOK, YIELD},
     reading::Reading,
 };
-use super::Gateway;
+use super::{Gateway, Named};
 use crate::{
     access::Standing,
     caller::{Caller, Door, Via},
@@ -287,14 +287,14 @@ impl Gateway {
         }
         let Key { source, local } = &pending.key;
         let caller = Caller { via: Via::Search, ..Caller::local() };
-        let (standing, _) = self.rules().standing_of(&[], source.as_str(), local.as_str());
+        let (standing, _) = self.rules().standing_of(&[], Named::listed(source, local.as_str()));
         if standing != Standing::Open {
             return Outcome::Skip(Skip::Forbidden);
         }
         let snapshot = self.current();
         let Some(member) = snapshot.member(source) else { return Outcome::Failed };
         // What names other resources must not name those that nobody in particular may read.
-        let visible = self.visible(&Caller::behind(Door::Http), source.as_str());
+        let visible = self.visible(&Caller::behind(Door::Http), source);
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         let asked_at = search.now();
         let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);

@@ -2,7 +2,7 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{AskError, Gateway, settle::Asked};
+use super::{AskError, Gateway, Named, settle::Asked};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -106,7 +106,7 @@ impl Gateway {
     pub fn sight_of_guide(&self, caller: &Caller) -> Sight {
         Sight {
             project: caller.project.as_ref().map(|project| project.as_str().to_owned()),
-            visible: self.visible(caller, SourceId::guide().as_str()),
+            visible: self.visible(caller, &SourceId::guide()),
         }
     }
 
@@ -139,12 +139,14 @@ impl Gateway {
     }
 
     /// Which resources of a Source the caller may read.
-    pub(super) fn visible(&self, caller: &Caller, id: &str) -> Visible {
+    pub(super) fn visible(&self, caller: &Caller, id: &SourceId) -> Visible {
         let rules = self.rules();
         if rules.access().policy.is_empty() {
             return Visible::default();
         }
-        let (caller, id) = (caller.clone(), id.to_owned());
-        Visible::when(move |local| rules.standing(&caller, &id, local).0 == Standing::Open)
+        let (caller, id) = (caller.clone(), id.clone());
+        Visible::when(move |local| {
+            rules.standing(&caller, Named::listed(&id, local)).0 == Standing::Open
+        })
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Gateway;
+use super::{Gateway, Named};
 use crate::{
     about::{
         CacheHealth, CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health,
@@ -123,7 +123,7 @@ impl Facts for Gateway {
         let rules = self.rules();
         let is_known = |uri: &str| {
             naming::split_qualified(uri).is_some_and(|(id, local)| {
-                rules.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+                rules.standing(caller, Named::listed(&id, local.as_str())).0 != Standing::Hidden
             })
         };
         let known = self.current().collisions().into_iter().map(|(bare, qualified)| {

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::SystemTime};
 
 use tokio::time::Instant;
 
-use super::{Gateway, Rules};
+use super::{Gateway, Named, Rules};
 use crate::{
     access::{Standing, audit::Outcome},
     caller::{Caller, Via},
@@ -189,7 +189,8 @@ impl Sight for CallerSight {
         {
             return false;
         }
-        let (standing, _) = self.rules.standing(&self.caller, entry.source.as_str(), entry.local);
+        let (standing, _) =
+            self.rules.standing(&self.caller, Named::listed(entry.source, entry.local));
         standing == Standing::Open
     }
 }

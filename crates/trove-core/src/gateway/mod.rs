@@ -49,7 +49,7 @@ pub use find::{FindError, Found};
 pub use index::Opening;
 pub use limits::Limits;
 pub use resources::{ListAnswer, Reading, Watched};
-pub use rules::Rules;
+pub use rules::{Named, Rules};
 pub use views::View;
 pub use watches::{MAX_WATCHES, News};
 

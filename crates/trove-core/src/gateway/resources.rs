@@ -8,7 +8,7 @@ use std::{
 use tokio::sync::broadcast;
 use tracing::debug;
 
-use super::{AskError, Gateway, View, absence::reported_as_text, settle::Asked};
+use super::{AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked};
 use crate::{
     access::Standing,
     cache::Cached,
@@ -118,7 +118,7 @@ impl Gateway {
             self.demand.note();
         }
         ask.caller = caller.clone();
-        ask.visible = self.visible(caller, route.source.id().as_str());
+        ask.visible = self.visible(caller, route.source.id());
         let is_alone = ask.answers.is_some();
         let passer = self.passer(caller, &route, is_alone);
         let answer = self.fetch(caller, &route, ask).await;
@@ -182,7 +182,7 @@ impl Gateway {
         let find = |snapshot: &Snapshot| self.localise_reference(caller, snapshot, arguments);
         let (source, arguments) = self.once_known(None, find).await.1?;
         ask.caller = caller.clone();
-        ask.visible = self.visible(caller, source.id().as_str());
+        ask.visible = self.visible(caller, source.id());
         let operation = Operation::Complete { arguments: arguments.clone() };
         let reply = perform(&source, None, operation, ask).await?;
         Ok(self.without_hidden_values(caller, source.id(), &arguments, reply))
@@ -236,7 +236,9 @@ impl Gateway {
             other => other,
         };
         let route = route.map_err(|error| AskError::route(uri, error))?;
-        match rules.standing(caller, route.source.id().as_str(), route.local.as_str()) {
+        match rules
+            .standing(caller, Named::given(snapshot, route.source.id(), route.local.as_str()))
+        {
             (Standing::Open, _) => Ok(route),
             (Standing::Shown, rule) => Err(AskError::Forbidden {
                 uri: uri.clone(),
@@ -270,7 +272,8 @@ impl Gateway {
         let rules = self.rules();
         candidates.retain(|candidate| {
             naming::split_qualified(candidate.as_str()).is_some_and(|(id, local)| {
-                rules.standing(caller, id.as_str(), local.as_str()).0 != Standing::Hidden
+                rules.standing(caller, Named::given(snapshot, &id, local.as_str())).0
+                    != Standing::Hidden
             })
         });
         match &candidates[..] {

@@ -12,8 +12,10 @@ use super::Gateway;
 use crate::{
     access::{Access, Policy, Rule, Standing},
     caller::Caller,
+    catalogue::Snapshot,
     knowledge::{Edition, Knowledge, Picks},
-    source_id::GUIDE,
+    source::SourceId,
+    source_id::{GUIDE, is_ours},
 };
 
 /// The most names of documents whose rules are remembered.
@@ -30,6 +32,36 @@ pub struct Rules {
     kept: RwLock<HashMap<Box<str>, Arc<[usize]>>>,
 }
 
+/// A Source's name for something, and where we have it from.
+#[derive(Clone, Copy)]
+pub struct Named<'a> {
+    /// The Source.
+    pub id: &'a SourceId,
+    /// The name.
+    pub local: &'a str,
+    /// Where it may be listed. `None` if it is known to be.
+    unlisted_in: Option<&'a Snapshot>,
+}
+
+impl<'a> Named<'a> {
+    /// A name that the Source lists.
+    pub fn listed(id: &'a SourceId, local: &'a str) -> Named<'a> {
+        Named { id, local, unlisted_in: None }
+    }
+
+    /// A name that somebody gave, and that may be none that the Source lists.
+    pub fn given(snapshot: &'a Snapshot, id: &'a SourceId, local: &'a str) -> Named<'a> {
+        Named { id, local, unlisted_in: Some(snapshot) }
+    }
+
+    /// Whether programs may differ in what they take it for. Our own Sources know no name but
+    /// those they list and those they read themselves.
+    fn is_open_to_reading(&self) -> bool {
+        let is_listed = |snapshot: &Snapshot| snapshot.lists(self.id, self.local);
+        !is_ours(self.id.as_str()) && self.unlisted_in.is_some_and(|all| !is_listed(all))
+    }
+}
+
 impl Rules {
     fn new(access: Arc<Access>, guide: Option<Edition>) -> Rules {
         Rules { access, guide, kept: RwLock::default() }
@@ -40,21 +72,19 @@ impl Rules {
         &self.access
     }
 
-    /// What the caller may do with what the Source `id` calls `local`, and the rule that
-    /// says so.
-    pub fn standing(&self, caller: &Caller, id: &str, local: &str) -> (Standing, Option<&Rule>) {
-        self.standing_of(self.access.roles(caller), id, local)
+    /// Decides what the caller may do with what is named so. Gives the rule that says it.
+    pub fn standing(&self, caller: &Caller, named: Named<'_>) -> (Standing, Option<&Rule>) {
+        self.standing_of(self.access.roles(caller), named)
     }
 
-    /// The same for whoever has these roles.
+    /// Decides it for a caller with these roles.
     pub(super) fn standing_of(
         &self,
         roles: &[String],
-        id: &str,
-        local: &str,
+        named: Named<'_>,
     ) -> (Standing, Option<&Rule>) {
         let rules = self.access.policy.rules();
-        match self.decide(id, local, |n| rules[n].standing(roles)) {
+        match self.decide(named, |n| rules[n].standing(roles)) {
             Some((standing, n)) => (standing, Some(&rules[n])),
             None => (Standing::Open, None),
         }
@@ -64,17 +94,25 @@ impl Rules {
     /// nothing if there is no rule on it.
     pub(super) fn decide(
         &self,
-        id: &str,
-        local: &str,
+        named: Named<'_>,
         leaves: impl Fn(usize) -> Standing,
     ) -> Option<(Standing, usize)> {
-        if self.access.policy.is_empty() {
+        let policy = &self.access.policy;
+        if policy.is_empty() {
             return None;
         }
-        if id != GUIDE {
-            return Policy::worst(&self.access.policy.places_for(id, local), leaves);
+        let (id, local) = (named.id.as_str(), named.local);
+        if id == GUIDE {
+            return Policy::worst(&self.of_document(id, local), leaves);
         }
-        Policy::worst(&self.of_document(id, local), leaves)
+        let mut places = policy.places_for(id, local);
+        let near = policy.places_near(id, local);
+        if !near.is_empty() && named.is_open_to_reading() {
+            places.extend(near);
+            places.sort_unstable();
+            places.dedup();
+        }
+        Policy::worst(&places, leaves)
     }
 
     /// Whether a project that picks these sees what is listed under this URI.

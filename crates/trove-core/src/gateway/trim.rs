@@ -6,10 +6,11 @@
 
 use std::borrow::Cow;
 
-use super::{Action, Gateway, Rules};
+use super::{Action, Gateway, Named, Rules};
 use crate::{
     access::Standing,
     caller::Caller,
+    catalogue::Snapshot,
     json::{Json, Object, edit_items, items},
     source::SourceId,
 };
@@ -19,12 +20,12 @@ impl Gateway {
     pub(super) fn readable(&self, caller: &Caller, id: &SourceId, body: &Json) -> Json {
         let rules = self.rules();
         let roles = rules.access().roles(caller);
-        readable(&rules, roles, id, body).unwrap_or_else(|| body.clone())
+        readable(&rules, &self.current(), roles, (id, body)).unwrap_or_else(|| body.clone())
     }
 
     /// The same for nobody in particular.
     pub(super) fn readable_by_all(&self, id: &SourceId, body: &Json) -> Json {
-        readable(&self.rules(), &[], id, body).unwrap_or_else(|| body.clone())
+        readable(&self.rules(), &self.current(), &[], (id, body)).unwrap_or_else(|| body.clone())
     }
 
     /// What an action gave, without what the caller may not know or read.
@@ -39,7 +40,8 @@ impl Gateway {
         if rules.access().policy.is_empty() {
             return body.clone();
         }
-        let standing = |uri: &str| rules.standing(caller, id.as_str(), uri).0;
+        let snapshot = self.current();
+        let standing = |uri: &str| rules.standing(caller, Named::given(&snapshot, id, uri)).0;
         let is_hidden = |uri: &str| standing(uri) == Standing::Hidden;
         let trimmed = match action {
             Action::ReadDirectory => without_hidden(body, is_hidden),
@@ -67,13 +69,20 @@ impl Gateway {
     }
 }
 
-fn readable(rules: &Rules, roles: &[String], id: &SourceId, body: &Json) -> Option<Json> {
+fn readable(
+    rules: &Rules,
+    snapshot: &Snapshot,
+    roles: &[String],
+    (id, body): (&SourceId, &Json),
+) -> Option<Json> {
     if rules.access().policy.is_empty() {
         return None;
     }
     let is_closed = |content: &Object<'_>| {
         let uri = content.get_str("uri");
-        uri.is_some_and(|uri| rules.standing_of(roles, id.as_str(), &uri).0 != Standing::Open)
+        uri.is_some_and(|uri| {
+            rules.standing_of(roles, Named::given(snapshot, id, &uri)).0 != Standing::Open
+        })
     };
     // Almost always nothing is; what is known of long values then spares them another look.
     let contents = body.objects_in("contents");

@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use super::{Rules, trim::without_hidden};
+use super::{Named, Rules, trim::without_hidden};
 use crate::{
     access::Standing,
     catalogue::{
@@ -60,7 +60,7 @@ impl View {
                 {
                     return None;
                 }
-                let decided = rules.decide(id.as_str(), local, |n| standings[n]);
+                let decided = rules.decide(Named::listed(id, local), |n| standings[n]);
                 match decided.map_or(Standing::Open, |(standing, _)| standing) {
                     Standing::Open => Some(Place { index, is_closed: false }),
                     Standing::Shown => Some(Place { index, is_closed: true }),

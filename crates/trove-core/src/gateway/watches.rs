@@ -7,7 +7,7 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{AskError, Gateway, resources::Watched};
+use super::{AskError, Gateway, Named, resources::Watched};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -59,7 +59,7 @@ impl Gateway {
                 false => News::All,
             };
         }
-        match rules.standing(caller, source.as_str(), uri.as_str()).0 {
+        match rules.standing(caller, Named::given(&self.current(), source, uri.as_str())).0 {
             Standing::Open => News::All,
             Standing::Shown | Standing::Hidden => News::None,
         }

@@ -11,7 +11,7 @@ use axum::{
     http::StatusCode,
 };
 use serde_json::{Value, json};
-use trove_core::{Caller, Gateway, access::Standing};
+use trove_core::{Caller, Gateway, access::Standing, gateway::Named};
 
 use super::{
     Web,
@@ -72,9 +72,11 @@ fn is_known(gateway: &Gateway, caller: &Caller, entry: &Value) -> bool {
         return true;
     }
     let Some(target) = entry["target"].as_str() else { return true };
-    match gateway.current().route(target) {
+    let snapshot = gateway.current();
+    match snapshot.route(target) {
         Ok(route) => {
-            let standing = rules.standing(caller, route.source.id().as_str(), route.local.as_str());
+            let named = Named::given(&snapshot, route.source.id(), route.local.as_str());
+            let standing = rules.standing(caller, named);
             standing.0 != Standing::Hidden
         }
         // A name that leads nowhere may have been one that is hidden.

@@ -1,0 +1,100 @@
+//! One form for texts that programs take for the same.
+//!
+//! Some compare without regard to case, some normalise Unicode, some read a plus as a blank.
+//! Works on characters only: it knows nothing of URIs but where the scheme ends.
+
+use unicode_normalization::UnicodeNormalization as _;
+
+/// How often a text is put into upper and lower case: `ẞ` is `ß`, and `ß` is `SS`.
+const ROUNDS: usize = 2;
+
+/// A dot above: the lower case of `İ` is an `i` with it, of others there is one letter.
+const DOT_ABOVE: char = '\u{307}';
+
+/// Letters that stand for nothing, though Unicode calls them letters.
+const EMPTY_LETTERS: [char; 3] = ['\u{115f}', '\u{1160}', '\u{3164}'];
+
+/// A URI in one case and one normal form, with blanks for plus signs behind its scheme.
+pub(super) fn fold(uri: &str) -> String {
+    let start = uri.find(':').unwrap_or(0);
+    let (scheme, rest) = uri.split_at(start);
+    fold_letters(scheme) + &fold_letters(rest).replace('+', " ")
+}
+
+/// Whether folding may change more than the case of ASCII letters.
+pub(super) fn is_foldable(uri: &str) -> bool {
+    !uri.is_ascii() || uri.contains('+')
+}
+
+/// The letters and digits of a text, one behind the other, without accents.
+pub(super) fn letters(text: &str) -> String {
+    let decomposed: String = fold_letters(text).nfkd().collect();
+    decomposed.chars().filter(|c| is_letter(*c)).collect()
+}
+
+/// The runs of letters and digits in a text, each as [`letters`] has it.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let parts = text.split(|c: char| !is_letter(c) && !is_mark(c));
+    parts.map(letters).filter(|word| !word.is_empty()).collect()
+}
+
+/// Whether a character is a letter or a digit that is seen.
+pub(super) fn is_letter(c: char) -> bool {
+    c.is_alphanumeric() && !EMPTY_LETTERS.contains(&c)
+}
+
+/// Whether a character belongs to the one before it.
+fn is_mark(c: char) -> bool {
+    unicode_normalization::char::is_combining_mark(c)
+}
+
+fn fold_letters(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut folded = text.to_owned();
+    for _ in 0..ROUNDS {
+        let upper = folded.nfkc().flat_map(char::to_uppercase);
+        // Letter by letter: of whole words a last sigma would stay another.
+        let lower: String = upper.flat_map(char::to_lowercase).collect();
+        folded = lower.nfkc().filter(|c| *c != DOT_ABOVE).collect();
+    }
+    folded
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_case_and_form_of_a_letter_folds_to_one() {
+        // The rest is ideographs, syllables and signs without case or other forms.
+        let (letters, signs, forms) = (0..0x3400, 0xa000..0xac00, 0xf900..0x1_3000);
+        let (last, more) = (0x1_6e00..0x1_6f00, 0x1_d000..0x1_f200);
+        let all = letters.chain(signs).chain(forms).chain(last).chain(more);
+        for c in all.filter_map(char::from_u32) {
+            let text = c.to_string();
+            let folded = fold_letters(&text);
+            assert_eq!(fold_letters(&folded), folded, "{c:?} folds twice");
+            let others: [String; 6] = [
+                text.to_uppercase(),
+                text.to_lowercase(),
+                text.nfc().collect(),
+                text.nfd().collect(),
+                text.nfkc().collect(),
+                text.nfkd().collect(),
+            ];
+            for other in others.into_iter().filter(|other| *other != text) {
+                assert_eq!(fold_letters(&other), folded, "{c:?} and {other:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn words_have_neither_case_nor_accents_nor_what_is_not_seen() {
+        assert_eq!(words("L/Vault-key_2"), ["l", "vault", "key", "2"]);
+        assert_eq!(words("RÉSUMÉ re\u{301}sume\u{301}"), ["resume", "resume"]);
+        assert_eq!(letters("v\u{200b}a\u{ad}u\tl/t"), "vault");
+        assert_eq!(letters("Straße ＶＡＵＬＴ ﬁ"), "strassevaultfi");
+    }
+}
