@@ -294,7 +294,9 @@ impl Source for FakeSource {
         operation: Operation,
         _ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
+        if matches!(operation, Operation::Read { .. }) {
+            self.reads.fetch_add(1, Ordering::Relaxed);
+        }
         let takes = match operation {
             Operation::Complete { .. } => self.state().completing_takes,
             _ => self.state().read_takes,

@@ -133,6 +133,7 @@ fn as_text(
     (is_listing, differences): (bool, &Differences),
 ) -> String {
     let mut text = String::new();
+    let naming = loaded.naming();
     let file = loaded.origin.as_ref().map(|file| file.display().to_string());
     // Writing to a String cannot fail.
     let _ = match (&file, hand) {
@@ -156,10 +157,16 @@ fn as_text(
         }
     }
     if is_listing && !differences.is_empty() {
-        text.push_str("\nTo accept what is described otherwise now: `trove approve ID...`\n");
+        let _ = writeln!(
+            text,
+            "\nTo accept what is described otherwise now: `trove approve{naming} ID...`"
+        );
     }
     if is_listing && shown.iter().any(|one| !one.verdict.may_run()) {
-        text.push_str("\nTo let them run: `trove approve ID...`, or `trove approve --all`\n");
+        let _ = writeln!(
+            text,
+            "\nTo let them run: `trove approve{naming} ID...`, or `trove approve{naming} --all`"
+        );
     } else if !is_listing && shown.is_empty() {
         text.push_str("Nothing waits for approval.\n");
     }
