@@ -3,7 +3,11 @@
 //! Owners push, readers (`info://`, the command line) read; so all of them tell the
 //! same story and none needs a handle to the parts.
 
-use std::{collections::BTreeMap, sync::RwLock};
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{OnceLock, RwLock},
+};
 
 use tokio::time::Instant;
 
@@ -13,6 +17,24 @@ use crate::source_id::SourceId;
 #[derive(Debug, Default)]
 pub struct StatusBoard {
     sources: RwLock<BTreeMap<SourceId, SourceStatus>>,
+    /// The words that name the configuration on a command line, a blank before them.
+    configuration: OnceLock<String>,
+}
+
+/// Why a server waits that nobody approved, or that is not as it was approved.
+pub const AWAITS_APPROVAL: &str = "waiting for approval";
+/// See [`AWAITS_APPROVAL`].
+pub const NOT_AS_APPROVED: &str = "what would be run is not what was approved";
+
+/// A command by which a person lets a server work again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Remedy {
+    /// Log in to it.
+    LogIn,
+    /// Approve what would be run.
+    Approve,
+    /// Look at what is wrong.
+    Examine,
 }
 
 /// The state of one Source.
@@ -176,6 +198,16 @@ impl StatusBoard {
         self.read().clone()
     }
 
+    /// Says which file configures this Trove; unless one is named, commands find it by themselves.
+    pub fn name_configuration(&self, file: &Path) {
+        let _ = self.configuration.set(naming(file));
+    }
+
+    /// The command of a remedy, fit to be typed, e.g. `trove auth login wiki`.
+    pub fn command(&self, remedy: Remedy, id: &SourceId) -> String {
+        remedy.command(id, self.configuration.get().map_or("", String::as_str))
+    }
+
     fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<SourceId, SourceStatus>> {
         self.sources.read().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
@@ -185,9 +217,45 @@ impl StatusBoard {
     }
 }
 
+impl Remedy {
+    /// The command for a server; `configuration` is made by [`naming`], or empty.
+    pub fn command(self, id: &SourceId, configuration: &str) -> String {
+        match self {
+            Remedy::LogIn => format!("trove auth login {id}{configuration}"),
+            Remedy::Approve => format!("trove approve{configuration} {id}"),
+            Remedy::Examine => format!("trove doctor{configuration}"),
+        }
+    }
+}
+
+/// The words that name a configuration on a command line, e.g. ` --config /w/trove.toml`.
+pub fn naming(file: &Path) -> String {
+    format!(" --config {}", shell_word(&file.to_string_lossy()))
+}
+
+/// A word that every shell takes as it is, e.g. `'/my files/trove.toml'`.
+fn shell_word(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+:@,=".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_names_its_configuration_as_a_shell_takes_it() {
+        let board = StatusBoard::default();
+        let wiki = SourceId::new("wiki").unwrap();
+        assert_eq!(board.command(Remedy::LogIn, &wiki), "trove auth login wiki");
+        board.name_configuration(Path::new("/my files/it's.toml"));
+        let approve = board.command(Remedy::Approve, &wiki);
+        assert_eq!(approve, r"trove approve --config '/my files/it'\''s.toml' wiki");
+        assert_eq!(shell_word("/a/b-c_1.toml"), "/a/b-c_1.toml");
+    }
 
     #[test]
     fn a_server_that_is_tried_again_is_not_waited_for() {

@@ -157,6 +157,9 @@ impl App {
         let shelf = FileShelf::new(home.clone(), state.join("catalogue").join(memory_of(loaded)));
         let (version, limits) = (env!("CARGO_PKG_VERSION"), config.bounds.gateway);
         let gateway = Gateway::start_within(version, Some(Arc::new(shelf)), limits).await;
+        if let Some(file) = loaded.file_to_name() {
+            gateway.board().name_configuration(file);
+        }
         let workspace = std::env::current_dir().unwrap_or_default();
         let stop = CancellationToken::new();
         let mut doors = JoinSet::new();
@@ -171,7 +174,7 @@ impl App {
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         adopt_programs(&gateway);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
-        let seals = Arc::new(Seals::new(scope.clone()));
+        let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
         let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));

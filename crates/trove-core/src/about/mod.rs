@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub use health::{CacheHealth, Health, IndexHealth, SourceHealth, StoreHealth};
 pub use settings::{
-    CacheSettings, CallerStatus, Collision, RateLimits, RuleShown, SearchSettings,
+    CacheSettings, CallerStatus, Collision, OwnStanding, RateLimits, RuleShown, SearchSettings,
     SecuritySettings, ServerSettings, Transport,
 };
 
@@ -153,6 +153,8 @@ const LISTED: [(&str, &str, &str); 6] = [
     ("info://collisions", "Collisions", "Names that several servers use, and how each is reached"),
     ("info://health", "Health", "The state of every server behind this gateway"),
 ];
+/// Who the caller is to us.
+pub const STANDING: &str = "auth://status";
 const TOOLS: &str = "info://tools/";
 const TOOL: &str = "info://tools/{name}";
 
@@ -165,7 +167,7 @@ impl About {
     fn describe(&self, uri: &str, caller: &Caller) -> Option<Json> {
         let facts = self.facts.upgrade()?;
         Some(match uri {
-            "auth://status" => Json::of(&facts.standing(caller)),
+            STANDING => Json::of(&facts.standing(caller)),
             "config://security" => Json::of(&facts.security(caller)),
             "config://server" => Json::of(&facts.server()),
             "info://capabilities" => Json::of(&facts.capabilities(caller)),

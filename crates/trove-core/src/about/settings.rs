@@ -152,13 +152,26 @@ pub struct CallerStatus {
     pub roles_from: &'static str,
     /// What is out of reach for want of a role.
     pub out_of_reach: Vec<RuleShown>,
+    /// The servers that have an `auth://status` of their own: it tells who Trove is to them.
+    pub servers: Vec<OwnStanding>,
 }
 
-/// `info://collisions`: one name that several Sources use.
+/// The `auth://status` of a server.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct OwnStanding {
+    /// The server.
+    pub server: String,
+    /// The name that leads there, such as `wiki+auth://status`.
+    pub uri: String,
+}
+
+/// `info://collisions`: one name that several use, Trove itself among them.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Collision {
-    /// The name.
+    /// The name: a URI, the text of a template, or the name of a tool or prompt.
     pub uri: String,
-    /// The names that settle it.
+    /// `resource`, `template`, `tool` or `prompt`.
+    pub kind: &'static str,
+    /// The names that settle it, one for each who uses it; what is Trove's own keeps its name.
     pub reached_as: Vec<String>,
 }

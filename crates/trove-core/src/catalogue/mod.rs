@@ -1,5 +1,6 @@
 //! The catalogue: one current [`Snapshot`], written by one task, read by everybody.
 
+pub mod collisions;
 pub mod naming;
 mod owned;
 pub mod page;

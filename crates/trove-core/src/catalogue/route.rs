@@ -10,7 +10,7 @@ use super::{
     snapshot::{Snapshot, TemplateEntry},
 };
 use crate::{
-    source::Source,
+    source::{Source, SourceId},
     uri::{LocalUri, MAX_URI_BYTES, PublicUri, scheme},
 };
 
@@ -166,6 +166,34 @@ impl Snapshot {
             return Err(RouteError::Ambiguous { candidates: self.qualified(owners, uri) });
         }
         self.route_by_template(uri).unwrap_or_else(|| self.route_by_scheme(uri))
+    }
+
+    /// The way to a URI under a scheme of ours that we do not have: to the server that lists it, or
+    /// whose template it fits. `None` if no server has it.
+    pub fn route_elsewhere(&self, uri: &str) -> Option<Result<Route, RouteError>> {
+        if !naming::is_reserved(uri) || naming::climbs(uri) || uri.len() > MAX_MATCHED_BYTES {
+            return None;
+        }
+        let mut owners = self.strangers(|id| self.listed(id, uri).is_some());
+        if owners.is_empty() {
+            owners = self.strangers(|id| self.template_of(id, uri).is_some());
+        }
+        match owners[..] {
+            [] => None,
+            [member] => Some(Ok(self.route_to(member, LocalUri::new(uri), RoutedBy::Scheme))),
+            _ => Some(Err(RouteError::Ambiguous { candidates: self.qualified(&owners, uri) })),
+        }
+    }
+
+    /// The members that are no part of us and of which something holds.
+    fn strangers(&self, holds: impl Fn(&SourceId) -> bool) -> Vec<u32> {
+        let mut all = Vec::new();
+        for (member, n) in self.members.iter().zip(0u32..) {
+            if !member.source.is_builtin() && holds(member.source.id()) {
+                all.push(n);
+            }
+        }
+        all
     }
 
     /// The owner of a template, by the text our clients see.

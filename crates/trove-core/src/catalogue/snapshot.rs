@@ -200,17 +200,6 @@ impl Snapshot {
         &self.members[member as usize].source
     }
 
-    /// The bare names that several Sources claim, each with the qualified names.
-    pub fn collisions(&self) -> Vec<(PublicUri, Vec<PublicUri>)> {
-        let mut all: Vec<_> = self
-            .contested
-            .iter()
-            .map(|(bare, owners)| (bare.clone(), self.qualified(owners, bare.as_str())))
-            .collect();
-        all.sort();
-        all
-    }
-
     /// What at least one Source can do.
     pub fn abilities(&self) -> Abilities {
         self.members.iter().fold(Abilities::default(), |all, m| all.or(m.source.abilities()))

@@ -3,7 +3,14 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{AskError, Gateway};
-use crate::{catalogue::Snapshot, status::SourceStatus};
+use crate::{
+    access::Standing,
+    caller::Caller,
+    catalogue::{Snapshot, naming},
+    source::SourceError,
+    status::SourceStatus,
+    uri::PublicUri,
+};
 
 /// How long after it was added a server is waited for by whoever asks for a name that nobody
 /// serves.
@@ -44,6 +51,27 @@ impl Gateway {
                 found => return (snapshot, found),
             }
         }
+    }
+
+    /// The failure of a server that is configured and not in use, if the name says that it is meant.
+    pub(super) fn not_in_use(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        uri: &PublicUri,
+    ) -> Option<AskError> {
+        let (source_id, local) = naming::split_qualified(uri.as_str())?;
+        if snapshot.member(&source_id).is_some() {
+            return None;
+        }
+        let status = self.board.of(&source_id)?;
+        let rules = self.rules();
+        if rules.standing(caller, source_id.as_str(), local.as_str()).0 == Standing::Hidden {
+            return None;
+        }
+        let state = status.last_error.unwrap_or_else(|| status.state.as_str().to_owned());
+        let error = SourceError::Unavailable { state };
+        Some(AskError::Source { source_id, uri: Some(uri.clone()), error })
     }
 
     /// Whether some server has not said yet what it has.

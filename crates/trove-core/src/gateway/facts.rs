@@ -6,12 +6,12 @@ use super::{Gateway, Named};
 use crate::{
     about::{
         CacheHealth, CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health,
-        IndexHealth, Item, MAX_SHOWN, RuleShown, SecuritySettings, ServerSettings, StoreHealth,
-        ToolBook,
+        IndexHealth, Item, MAX_SHOWN, OwnStanding, RuleShown, STANDING, SecuritySettings,
+        ServerSettings, StoreHealth, ToolBook,
     },
     access::{Rule, Standing},
     caller::Caller,
-    catalogue::naming,
+    catalogue::collisions::{Claim, Contested},
     json::Json,
     source::SourceId,
 };
@@ -121,17 +121,26 @@ impl Facts for Gateway {
 
     fn collisions(&self, caller: &Caller) -> Vec<Collision> {
         let rules = self.rules();
-        let is_known = |uri: &str| {
-            naming::split_qualified(uri).is_some_and(|(id, local)| {
-                rules.standing(caller, Named::listed(&id, local.as_str())).0 != Standing::Hidden
-            })
-        };
-        let known = self.current().collisions().into_iter().map(|(bare, qualified)| {
-            let names = qualified.iter().map(ToString::to_string).filter(|uri| is_known(uri));
-            Collision { uri: bare.to_string(), reached_as: names.collect() }
-        });
-        // A name that only one known Source uses collides with nothing.
-        known.filter(|collision| collision.reached_as.len() > 1).collect()
+        let mut known = Vec::new();
+        for contest in self.current().contests() {
+            // Rules are about resources and templates; names of tools are known to everybody.
+            let has_rules = matches!(contest.kind, Contested::Resource | Contested::Template);
+            let is_known = |claim: &Claim| {
+                let standing = rules.standing(caller, Named::listed(&claim.source, &claim.local)).0;
+                !has_rules || standing != Standing::Hidden
+            };
+            let claims = contest.claims.into_iter().filter(is_known);
+            let reached_as: Vec<String> = claims.map(|claim| claim.public).collect();
+            // A name that only one known Source uses collides with nothing.
+            if reached_as.len() > 1 {
+                known.push(Collision {
+                    uri: contest.name,
+                    kind: contest.kind.as_str(),
+                    reached_as,
+                });
+            }
+        }
+        known
     }
 
     fn standing(&self, caller: &Caller) -> CallerStatus {
@@ -153,6 +162,7 @@ impl Facts for Gateway {
                 (false, None) => "nothing: this door gives no roles",
             },
             out_of_reach: closed.map(shown).collect(),
+            servers: self.standings_elsewhere(caller),
         }
     }
 
@@ -181,6 +191,26 @@ impl Facts for Gateway {
 
     fn tools(&self) -> Option<Arc<dyn ToolBook>> {
         self.tool_book()
+    }
+}
+
+impl Gateway {
+    /// The servers that have an `auth://status` of their own.
+    fn standings_elsewhere(&self, caller: &Caller) -> Vec<OwnStanding> {
+        let view = self.current_view(caller);
+        let members = view.snapshot().members().iter().map(|member| &member.source);
+        let mut all = Vec::new();
+        for source in members.filter(|source| !source.is_builtin()) {
+            let Some(entry) = view.owned(source.id(), STANDING) else { continue };
+            all.push(OwnStanding {
+                server: source.id().to_string(),
+                uri: entry.public.to_string(),
+            });
+            if all.len() == MAX_SHOWN {
+                break;
+            }
+        }
+        all
     }
 }
 

@@ -20,10 +20,12 @@ mod index;
 mod limits;
 mod progress;
 mod resources;
+mod rights;
 mod rules;
 mod settle;
 mod stores;
 mod trim;
+mod unfit;
 mod views;
 mod watches;
 

@@ -8,7 +8,9 @@ use std::{
 use tokio::sync::broadcast;
 use tracing::debug;
 
-use super::{AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked};
+use super::{
+    AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked, unfit,
+};
 use crate::{
     access::Standing,
     cache::Cached,
@@ -112,7 +114,7 @@ impl Gateway {
         uri: &PublicUri,
         mut ask: Ask,
     ) -> Result<Reading, AskError> {
-        let (snapshot, route) = self.admitted(caller, uri).await?;
+        let (snapshot, mut route) = self.admitted(caller, uri).await?;
         // Whoever watches the index grow, in our health, must not hold it up.
         if !route.source.is_builtin() {
             self.demand.note();
@@ -120,12 +122,24 @@ impl Gateway {
         ask.caller = caller.clone();
         ask.visible = self.visible(caller, route.source.id());
         let is_alone = ask.answers.is_some();
-        let passer = self.passer(caller, &route, is_alone);
-        let answer = self.fetch(caller, &route, ask).await;
+        let again = route.source.is_builtin().then(|| ask.clone());
+        let mut passer = self.passer(caller, &route, is_alone);
+        let mut answer = self.fetch(caller, &route, ask).await;
+        if let (Err(error), Some(mut ask)) = (&answer, again)
+            && error.means_absence_of(route.local.as_str())
+            && let Some(other) = snapshot.route_elsewhere(uri.as_str())
+        {
+            // It is under a scheme of ours, but not ours.
+            route = self.judge(caller, &snapshot, uri, other)?;
+            ask.visible = self.visible(caller, route.source.id());
+            passer = self.passer(caller, &route, is_alone);
+            answer = self.fetch(caller, &route, ask).await;
+        }
         if let Some(passer) = passer {
             self.pass(passer, &route, &answer);
         }
         let source = route.source.id().clone();
+        self.views.refusals.note(&source, &route.local, answer.as_ref().err());
         let answer = answer.map_err(|error| {
             let has_words = matches!(error, SourceError::Refused { .. } | SourceError::NotFound);
             if has_words && self.has_secrets(caller, &snapshot, &route) {
@@ -155,6 +169,14 @@ impl Gateway {
             return Err(AskError::not_found(uri));
         }
         Ok(reading)
+    }
+
+    /// Whether a read of this would give contents. Nothing is recorded of it.
+    pub(crate) async fn is_there(&self, caller: &Caller, uri: &PublicUri) -> bool {
+        match self.read_admitted(caller, uri, Ask::default()).await {
+            Ok(reading) => reported_as_text(&self.current(), &reading).is_none(),
+            Err(_) => false,
+        }
     }
 
     /// Offers values for an argument of a template or prompt.
@@ -211,7 +233,17 @@ impl Gateway {
         uri: &PublicUri,
     ) -> Result<Route, AskError> {
         let route = self.fitting(uri).and_then(|()| snapshot.route(uri.as_str()));
-        self.judge(caller, snapshot, uri, route)
+        let route = match route {
+            Err(RouteError::Unknown) => {
+                snapshot.route_elsewhere(uri.as_str()).unwrap_or(Err(RouteError::Unknown))
+            }
+            route => route,
+        };
+        let route = self.judge(caller, snapshot, uri, route)?;
+        match unfit::refusal(snapshot, &route) {
+            Some(what) => Err(AskError::BadArguments { what }),
+            None => Ok(route),
+        }
     }
 
     /// Refuses a name that is longer than any that is served.
@@ -221,6 +253,22 @@ impl Gateway {
     }
 
     fn judge(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        uri: &PublicUri,
+        route: Result<Route, RouteError>,
+    ) -> Result<Route, AskError> {
+        let judged = self.judge_known(caller, snapshot, uri, route);
+        match judged {
+            Err(AskError::NotFound { .. }) => Err(self
+                .not_in_use(caller, snapshot, uri)
+                .unwrap_or_else(|| AskError::not_found(uri))),
+            other => other,
+        }
+    }
+
+    fn judge_known(
         &self,
         caller: &Caller,
         snapshot: &Snapshot,

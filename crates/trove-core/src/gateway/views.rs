@@ -9,7 +9,7 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
-use super::{Named, Rules, trim::without_hidden};
+use super::{Named, Rules, rights::Refusals, trim::without_hidden};
 use crate::{
     access::Standing,
     catalogue::{
@@ -31,6 +31,8 @@ pub struct View {
     /// Nothing when every rule is open to the caller, or there is none.
     seen: Option<Seen>,
     print: OnceLock<u64>,
+    pub(super) rules: Arc<Rules>,
+    pub(super) refusals: Arc<Refusals>,
 }
 
 struct Seen {
@@ -48,7 +50,12 @@ struct Place {
 }
 
 impl View {
-    fn new(snapshot: Arc<Snapshot>, rules: &Rules, kind: &Kind) -> View {
+    fn new(
+        snapshot: Arc<Snapshot>,
+        rules: &Arc<Rules>,
+        kind: &Kind,
+        refusals: Arc<Refusals>,
+    ) -> View {
         let Kind { standings, picks } = kind;
         let is_open = standings.iter().all(|standing| *standing == Standing::Open);
         let guide = SourceId::guide();
@@ -88,7 +95,7 @@ impl View {
                     .collect(),
             }
         });
-        View { snapshot, seen, print: OnceLock::new() }
+        View { snapshot, seen, print: OnceLock::new(), rules: rules.clone(), refusals }
     }
 
     /// The Snapshot it is a view of.
@@ -210,7 +217,11 @@ fn pick<'a, T>(
 
 /// The views of the current Snapshot, by what the rules leave to the caller.
 #[derive(Default)]
-pub(super) struct Views(Mutex<Kept>);
+pub(super) struct Views {
+    kept: Mutex<Kept>,
+    /// Shared with every view.
+    pub(super) refusals: Arc<Refusals>,
+}
 
 #[derive(Default)]
 struct Kept {
@@ -231,7 +242,7 @@ impl Views {
     /// What this kind of caller sees of `snapshot`.
     pub(super) fn of(&self, snapshot: Arc<Snapshot>, rules: &Arc<Rules>, kind: Kind) -> Arc<View> {
         {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             let is_same = kept.revision == snapshot.revision()
                 && kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
             if !is_same || kept.views.len() >= MAX_VIEWS {
@@ -247,8 +258,8 @@ impl Views {
         }
         // Made without the lock: a large catalogue must not hold up the others.
         let revision = snapshot.revision();
-        let view = Arc::new(View::new(snapshot, rules, &kind));
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let view = Arc::new(View::new(snapshot, rules, &kind, self.refusals.clone()));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         // What was made meanwhile by other rules stands by them, not by ours.
         let is_ours = kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
         if kept.revision == revision && is_ours {

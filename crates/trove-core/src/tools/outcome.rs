@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::advice::{Advice, Mentioned, bounded};
 use crate::{
     content::escape_line,
-    json::{Json, Object, push_escapes, quote},
+    json::{Json, Object, push_escapes},
     source::{Reply, meaning::WITHHELD},
 };
 
@@ -192,7 +192,7 @@ pub struct Failure(Box<Fault>);
 struct Fault {
     class: Class,
     message: String,
-    details: Option<Value>,
+    details: Option<String>,
     suggested_actions: Vec<Advice>,
     exception: Option<(String, String)>,
     instruction: Option<String>,
@@ -240,7 +240,7 @@ impl Failure {
     /// What exactly happened, on one line.
     pub(super) fn cause(&self) -> Option<String> {
         let told = self.0.exception.as_ref().map(|(kind, message)| format!("{kind}: {message}"));
-        let cause = told.or_else(|| self.0.details.as_ref().map(Value::to_string))?;
+        let cause = told.or_else(|| self.0.details.clone())?;
         Some(escape_line(&cause).into_owned())
     }
 
@@ -270,8 +270,8 @@ impl Failure {
 
     /// What exactly happened; left out in production.
     #[must_use]
-    pub fn details(mut self, details: impl Into<Value>) -> Failure {
-        self.0.details = Some(details.into());
+    pub fn details(mut self, details: impl Into<String>) -> Failure {
+        self.0.details = Some(bounded(details.into()));
         self
     }
 
@@ -322,8 +322,7 @@ impl Failure {
         object.set_str("error_type", error_type);
         object.set_str("message", &self.0.message);
         if let Some(details) = &self.0.details {
-            let text = if masked { quote(WITHHELD) } else { details.to_string() };
-            object.set("details", text);
+            object.set_str("details", if masked { WITHHELD } else { details });
         }
         let actions: Vec<String> = self.0.suggested_actions.iter().map(Advice::text).collect();
         object.set("suggested_actions", Json::of(&actions).as_str().to_owned());

@@ -73,7 +73,7 @@ impl Tool for Fails {
     async fn run(self, _call: &Call<'_>) -> Result<Outcome, Failure> {
         let error = std::io::Error::other("the disk is full");
         Err(Failure::new(Class::StorageError, "It was not kept.", "Make room.")
-            .details(json!({ "path": "/secret" }))
+            .details("the file is /secret")
             .caused_by(&error))
     }
 }
@@ -157,7 +157,7 @@ async fn what_destroys_does_nothing_without_the_exact_word() {
 async fn the_cause_is_told_unless_details_are_masked() {
     let answer = call(Settings::default(), "guide_test_fail", json!({})).await.unwrap();
     let open = &answer["structuredContent"];
-    assert_eq!(open["details"]["path"], "/secret");
+    assert_eq!(open["details"], "the file is /secret");
     assert_eq!(open["exception_message"], "the disk is full");
     assert!(open["exception_type"].is_string());
     let masked = Access { withholds_causes: true, ..Access::default() };

@@ -126,7 +126,9 @@ async fn collisions_name_every_way_to_what_collides() {
     let b = Arc::new(FakeSource::new("b", &["x://1"]));
     let gateway = GatewayBox::with(&[&a, &b]).await;
     let all = told(&gateway, &Caller::local(), "info://collisions").await;
-    let expected = serde_json::json!([{ "uri": "x://1", "reached_as": ["a+x://1", "b+x://1"] }]);
+    let expected = serde_json::json!([
+        { "uri": "x://1", "kind": "resource", "reached_as": ["a+x://1", "b+x://1"] },
+    ]);
     assert_eq!(all["collisions"], expected);
     gateway.gateway.set_access(rules(&[("b+x://*", false)]));
     let all = told(&gateway, &with_roles(&[]), "info://collisions").await;
@@ -181,4 +183,67 @@ async fn an_audit_log_that_cannot_be_written_is_said_before_it_loses_entries() {
     assert_eq!((store.state, status), ("failing", "degraded"));
     assert!(store.lost > Some(0), "{store:?}");
     assert!(store.problem.is_some_and(|why| why.contains("were lost")), "{store:?}");
+}
+
+#[tokio::test]
+async fn every_collision_is_listed_with_built_in_names_templates_and_tools() {
+    let named = |id: &str, uris: &[&str], template: &str| {
+        let source = FakeSource::new(id, uris).with_templates(&[template]);
+        Arc::new(source.with_tools(&["draw"]))
+    };
+    let a = named("a", &["x://1", "info://health"], "note://{id}");
+    let b = named("b", &["x://1", "info://tools/get_resource"], "note://{name}");
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    let all = told(&gateway, &Caller::local(), "info://collisions").await;
+    let all: Vec<String> = all["collisions"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|one| format!("{} {} {}", one["kind"], one["uri"], one["reached_as"]).replace('"', ""))
+        .collect();
+    let expected = [
+        "resource info://health [info://health,a+info://health]",
+        "resource info://tools/get_resource [info://tools/get_resource,b+info://tools/get_resource]",
+        "resource x://1 [a+x://1,b+x://1]",
+        "template note://{id} [a+note://{id},b+note://{name}]",
+    ];
+    assert_eq!(all, expected);
+}
+
+#[tokio::test]
+async fn a_uri_under_a_scheme_of_ours_goes_to_the_only_server_that_has_it() {
+    let a = FakeSource::new("a", &["auth://keys", "guide://tips", "info://both", "info://health"]);
+    let a = Arc::new(a.with_templates(&["config://tenant/{id}"]));
+    let b = Arc::new(FakeSource::new("b", &["info://both", "info://tools/paint"]));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    for (uri, text) in [
+        ("auth://keys", "a|auth://keys"),
+        ("guide://tips", "a|guide://tips"),
+        ("config://tenant/5", "a|config://tenant/5"),
+        // A template of ours would have it, but there is no such tool.
+        ("info://tools/paint", "b|info://tools/paint"),
+    ] {
+        assert_eq!(gateway.read(uri).await.expect(uri), text);
+    }
+    assert!(gateway.read("info://health").await.expect("ours").contains("uptime"), "ours first");
+    let several = gateway.read("info://both").await.expect_err("two have it").to_string();
+    assert!(several.contains("a+info://both"), "{several}");
+    assert!(gateway.read("auth://nothing").await.is_err());
+    gateway.gateway.set_access(rules(&[("a+auth://*", false)]));
+    let (nobody, uri) = (with_roles(&[]), "auth://keys".into());
+    let hidden = gateway.gateway.read(&nobody, &uri, Ask::default());
+    assert!(hidden.await.is_err(), "what is hidden is not there");
+}
+
+#[tokio::test]
+async fn the_servers_that_have_a_standing_of_their_own_are_named_in_ours() {
+    let a = Arc::new(FakeSource::new("a", &["auth://status", "x://1"]));
+    let b = Arc::new(FakeSource::new("b", &["x://2"]));
+    let gateway = GatewayBox::with(&[&a, &b]).await;
+    let status = told(&gateway, &Caller::local(), "auth://status").await;
+    let expected = serde_json::json!([{ "server": "a", "uri": "a+auth://status" }]);
+    assert_eq!(status["servers"], expected);
+    gateway.gateway.set_access(rules(&[("a+auth://*", false)]));
+    let status = told(&gateway, &with_roles(&[]), "auth://status").await;
+    assert_eq!(status["servers"], serde_json::json!([]));
 }

@@ -524,8 +524,13 @@ pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
     LinkError::Unauthorized(if has_header {
         format!("{NOT_BELIEVED} of [servers.{source}]; correct it")
     } else {
-        format!("{ASKS_WHO}: run `trove auth login {source}`")
+        format!("{ASKS_WHO}: run `{}`", login(source))
     })
+}
+
+/// The command to log in to a server, where the configuration need not be named.
+pub(crate) fn login(source: &SourceId) -> String {
+    format!("trove auth login {source}")
 }
 
 /// Reads a whole body, no longer than the limit.

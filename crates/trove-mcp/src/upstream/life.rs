@@ -75,7 +75,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
             break;
         }
         failures += 1;
-        let error = upstream.secrets.hide(&error).into_owned();
+        let error = upstream.as_typed(&upstream.secrets.hide(&error));
         let wait = backoff::delay(failures);
         warn!(source = %id, %error, failures, ?wait, "not connected");
         board.update(id, |status| {

@@ -22,7 +22,7 @@ use trove_core::{
     json::Object,
     resource::Listing,
     source::{Abilities, Ask, Indexing, Operation, Reply},
-    status::{State, StatusBoard},
+    status::{Remedy, State, StatusBoard},
 };
 
 use super::{
@@ -32,6 +32,7 @@ use super::{
     eras::Eras,
     flat,
     guardian::{Guardian, GuardianCommand},
+    http::login,
     link::LinkError,
     listing,
     oauth::Credentials,
@@ -193,6 +194,12 @@ impl Upstream {
         }
     }
 
+    /// A text whose command to log in names the configuration, as it must when it is typed.
+    pub(crate) fn as_typed(&self, text: &str) -> String {
+        let id = &self.config.id;
+        text.replace(&login(id), &self.shared.board.command(Remedy::LogIn, id))
+    }
+
     /// An error may quote what we sent.
     fn without_secrets(&self, error: SourceError) -> SourceError {
         let hide = |text: String| self.secrets.hide(&text).into_owned();
@@ -205,7 +212,9 @@ impl Upstream {
                 });
                 SourceError::Refused { code, message: hide(message), data }
             }
-            SourceError::Unavailable { state } => SourceError::Unavailable { state: hide(state) },
+            SourceError::Unavailable { state } => {
+                SourceError::Unavailable { state: self.as_typed(&hide(state)) }
+            }
             SourceError::Malformed { what } => SourceError::Malformed { what: hide(what) },
             other => other,
         }

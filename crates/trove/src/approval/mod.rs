@@ -22,7 +22,10 @@ use std::{
 };
 
 use tracing::warn;
-use trove_core::{SourceId, status::StatusBoard};
+use trove_core::{
+    SourceId,
+    status::{AWAITS_APPROVAL, Remedy, StatusBoard},
+};
 use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 
 pub(crate) use invocation::Invocation;
@@ -97,7 +100,17 @@ pub(crate) fn judge<'a>(
     approvals: &Approvals,
     scope: &dyn Scope,
 ) -> Vec<Candidate<'a>> {
-    let is_free = Hand::of(loaded) == Hand::User;
+    judge_as(Hand::of(loaded), loaded, approvals, scope)
+}
+
+/// Judges every server as if this hand had written the configuration.
+pub(crate) fn judge_as<'a>(
+    hand: Hand,
+    loaded: &'a Loaded,
+    approvals: &Approvals,
+    scope: &dyn Scope,
+) -> Vec<Candidate<'a>> {
+    let is_free = hand == Hand::User;
     let file = loaded.origin.as_deref().unwrap_or(Path::new(""));
     let own = |upstream: &'a UpstreamConfig| {
         let project = file.parent();
@@ -193,7 +206,8 @@ impl Admission {
         }
         self.upstreams.replace(run).await;
         for id in &waiting {
-            let how = format!("waiting for approval: run `trove approve {id}`");
+            let command = self.board.command(Remedy::Approve, id);
+            let how = format!("{AWAITS_APPROVAL}: run `{command}`");
             warn!(source = %id, "{how}");
             self.board.add(id, transport(loaded, id));
             self.board.update(id, |status| status.last_error = Some(how));

@@ -9,7 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use trove_core::SourceId;
+use trove_core::{
+    SourceId,
+    status::{NOT_AS_APPROVED, Remedy, StatusBoard},
+};
 use trove_mcp::upstream::{Gate, Scope, UpstreamConfig};
 
 use super::{Candidate, Invocation, Verdict};
@@ -17,6 +20,8 @@ use super::{Candidate, Invocation, Verdict};
 /// The servers that run because they were approved.
 pub(crate) struct Seals {
     scope: Arc<dyn Scope>,
+    /// Knows how commands of ours are typed here.
+    board: Arc<StatusBoard>,
     all: Mutex<BTreeMap<SourceId, Arc<Sealed>>>,
 }
 
@@ -42,8 +47,8 @@ impl Sealed {
 }
 
 impl Seals {
-    pub(crate) fn new(scope: Arc<dyn Scope>) -> Seals {
-        Seals { scope, all: Mutex::default() }
+    pub(crate) fn new(scope: Arc<dyn Scope>, board: Arc<StatusBoard>) -> Seals {
+        Seals { scope, board, all: Mutex::default() }
     }
 
     /// Where variables come from.
@@ -73,7 +78,7 @@ impl Gate for Seals {
         let now = Invocation::of(&seal.upstream, seal.project.as_deref(), &*self.scope);
         let is_same = now.sha256() == seal.sha256;
         (!is_same).then(|| {
-            format!("what would be run is not what was approved: run `trove approve {id}`")
+            format!("{NOT_AS_APPROVED}: run `{}`", self.board.command(Remedy::Approve, id))
         })
     }
 }

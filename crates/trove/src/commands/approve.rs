@@ -10,11 +10,11 @@ use crate::{
     app::memory_of,
     approval::{
         Approval, ApprovalError, Approvals, Candidate, Difference, Hand, Invocation, Verdict,
-        Words, judge,
+        Words, judge, judge_as,
     },
     borrow::borrow,
     cli::{Approve, Global},
-    config::{HostScope, Loaded, Overrides, ProcessEnv, masked_args, masked_url},
+    config::{Found, HostScope, Loaded, Overrides, ProcessEnv, masked_args, masked_url},
     telemetry,
 };
 
@@ -44,7 +44,8 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     borrow(&mut loaded, &host()?);
     let state = &loaded.config.state_dir.value;
     let approvals = Approvals::load(state)?;
-    let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
+    let hand = hand(&loaded, approve);
+    let candidates = judge_as(hand, &loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
     let chosen = choose(&candidates, approve)?;
     let new: Vec<Approval> = chosen.iter().filter_map(|candidate| approval(candidate)).collect();
     if !new.is_empty() {
@@ -67,10 +68,20 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     let text = if approve.output.json {
         format!("{}\n", as_json(&loaded, &shown, (is_listing, &differences)))
     } else {
-        as_text(&loaded, &shown, (is_listing, &differences))
+        as_text((&loaded, hand), &shown, (is_listing, &differences))
     };
     say(&text);
     Ok(())
+}
+
+/// Whose the file counts as. A file that is named here needs no approval here, but a Trove that
+/// only finds it in its folder waits for one: `trove approve --config FILE ID` gives it.
+fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
+    let is_for_others = loaded.found == Found::Named && !approve.ids.is_empty();
+    match Hand::of(loaded) {
+        Hand::User if is_for_others => Hand::Project,
+        hand => hand,
+    }
 }
 
 /// The servers to approve now.
@@ -117,20 +128,24 @@ pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Fai
 type Differences = BTreeMap<String, Vec<Difference>>;
 
 fn as_text(
-    loaded: &Loaded,
+    (loaded, hand): (&Loaded, Hand),
     shown: &[&Candidate<'_>],
     (is_listing, differences): (bool, &Differences),
 ) -> String {
     let mut text = String::new();
+    let naming = loaded.naming();
     let file = loaded.origin.as_ref().map(|file| file.display().to_string());
     // Writing to a String cannot fail.
-    let _ = match (&file, Hand::of(loaded)) {
+    let _ = match (&file, hand) {
         (None, _) if !loaded.borrowed.is_empty() => {
             writeln!(text, "These servers stand in the files of other clients.")
         }
         (None, _) => writeln!(text, "No configuration was found, so there is nothing to approve."),
         (Some(file), Hand::User) => {
             writeln!(text, "The servers of {file} need no approval: the file is your own.")
+        }
+        (Some(file), Hand::Project) if loaded.found == Found::Named => {
+            writeln!(text, "For a Trove that only finds {file}:")
         }
         (Some(file), Hand::Project) => writeln!(text, "{file} came with the project."),
         (Some(file), Hand::Client) => writeln!(text, "{file} is another client's."),
@@ -142,10 +157,16 @@ fn as_text(
         }
     }
     if is_listing && !differences.is_empty() {
-        text.push_str("\nTo accept what is described otherwise now: `trove approve ID...`\n");
+        let _ = writeln!(
+            text,
+            "\nTo accept what is described otherwise now: `trove approve{naming} ID...`"
+        );
     }
     if is_listing && shown.iter().any(|one| !one.verdict.may_run()) {
-        text.push_str("\nTo let them run: `trove approve ID...`, or `trove approve --all`\n");
+        let _ = writeln!(
+            text,
+            "\nTo let them run: `trove approve{naming} ID...`, or `trove approve{naming} --all`"
+        );
     } else if !is_listing && shown.is_empty() {
         text.push_str("Nothing waits for approval.\n");
     }

@@ -35,7 +35,7 @@ use std::{
 };
 
 use said::{say, say_bytes, unsaid};
-use trove_core::content::escape_controls;
+use trove_core::{content::escape_controls, status::Remedy};
 
 pub use crate::failed::exit;
 use crate::{
@@ -237,7 +237,8 @@ fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Faile
     runtime()?.block_on(async {
         let app = App::start(&loaded, global.yes).await;
         for id in app.admission().waiting() {
-            notes.push(format!("{id} is waiting for approval: run `trove approve {id}`"));
+            let command = app.gateway.board().command(Remedy::Approve, &id);
+            notes.push(format!("{id} is waiting for approval: run `{command}`"));
         }
         let work = errand::perform(app.live(), &errand, Whose::Started);
         let outcome = match draws(global) {

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value as Json, json};
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
-use trove_core::{SourceId, content::escape_controls};
+use trove_core::{SourceId, content::escape_controls, status::Remedy};
 use trove_mcp::upstream::Reach;
 
 use super::{Failed, configure, exit, host, load_as_is, ls::plain, say};
@@ -98,7 +98,8 @@ fn tell_if_waiting(global: &Global, id: &SourceId) -> Result<(), Failed> {
     let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, current_folder()?));
     let added = candidates.iter().find(|one| one.upstream.id == *id);
     if added.is_some_and(|one| !one.verdict.may_run()) {
-        eprintln!("note: it waits for approval: run `trove approve {id}`");
+        let command = Remedy::Approve.command(id, &loaded.naming());
+        eprintln!("note: it waits for approval: run `{command}`");
     }
     Ok(())
 }

@@ -92,7 +92,8 @@ fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
         Approvals::add(state, new)?;
         note_approvals(&loaded.config, &ids)?;
     } else {
-        eprintln!("None was started. `trove approve ID...` lets some of them run.");
+        let file = loaded.naming();
+        eprintln!("None was started. `trove approve{file} ID...` lets some of them run.");
     }
     Ok(())
 }
@@ -218,10 +219,11 @@ impl Greeting<'_> {
         }
         if !waiting.is_empty() {
             let ids: Vec<&str> = waiting.iter().map(trove_core::SourceId::as_str).collect();
+            let file = self.loaded.naming();
             let _ = writeln!(
                 text,
-                "Not started, because nobody approved it: {}\n  what would be run:  trove approve\n  \
-                 let all of it run:  trove approve --all   (it starts at once)",
+                "Not started, because nobody approved it: {}\n  what would be run:  trove approve{file}\n  \
+                 let all of it run:  trove approve{file} --all   (it starts at once)",
                 ids.join(", ")
             );
         }

@@ -5,6 +5,8 @@
 
 use std::path::{Path, PathBuf};
 
+use trove_core::status::naming;
+
 pub use env::{EnvLookup, EnvVar, HostScope, ProcessEnv, VARIABLES};
 use file::ConfigFile;
 pub use import::Client;
@@ -112,6 +114,19 @@ impl Loaded {
     /// Whether it has no servers, and does not say so: an empty file, or a part of one.
     pub(crate) fn is_emptied(&self) -> bool {
         self.origin.is_some() && self.config.upstreams.is_empty() && !self.tells_servers
+    }
+
+    /// The file that a command must name with `--config`, unless every command finds it.
+    pub(crate) fn file_to_name(&self) -> Option<&Path> {
+        match self.found {
+            Found::Named | Found::Here => self.origin.as_deref(),
+            Found::Home | Found::Nowhere => None,
+        }
+    }
+
+    /// The words that name the file on a command line, a blank before them; often none.
+    pub(crate) fn naming(&self) -> String {
+        self.file_to_name().map(naming).unwrap_or_default()
     }
 
     /// Whether there is nothing in it that has to be mended.

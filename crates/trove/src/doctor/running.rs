@@ -79,11 +79,11 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
 }
 
 async fn contested(app: &App) -> Option<Finding> {
-    let names = app.gateway.snapshot().await.collisions();
+    let names = app.gateway.snapshot().await.contests();
     if names.is_empty() {
         return None;
     }
-    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(|(uri, _)| uri.as_str()).collect();
+    let shown: Vec<&str> = names.iter().take(NAMES_SHOWN).map(|one| one.name.as_str()).collect();
     let more = if names.len() > NAMES_SHOWN { ", ..." } else { "" };
     let message = format!(
         "{} names are used by more than one server: {}{more}",

@@ -120,7 +120,7 @@ impl Listed {
         let annotations = entry.get("annotations").and_then(Object::parse);
         let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
         Listed {
-            name: entry.get_str("name").map(|name| content_line(&name)),
+            name: human_name(&entry),
             mime: text("mimeType", MAX_NAME).map(Cow::into_owned),
             last_modified: date.filter(|date| date.len() <= MAX_DATE).map(Cow::into_owned),
         }
@@ -133,6 +133,13 @@ pub(super) fn listed<'a>(
     reading: &Reading,
 ) -> Option<&'a ResourceEntry> {
     snapshot.listed(&reading.source, reading.local.as_str())
+}
+
+/// What people call it: its title, else its name.
+fn human_name(entry: &Object<'_>) -> Option<String> {
+    let said = ["title", "name"].map(|key| entry.get_str(key));
+    let said = said.into_iter().flatten().find(|text| !text.trim().is_empty());
+    said.map(|text| content_line(text.trim()))
 }
 
 fn content_line(text: &str) -> String {

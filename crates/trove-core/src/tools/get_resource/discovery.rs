@@ -43,6 +43,7 @@ pub(crate) struct Discoveries(Mutex<Vec<Kept>>);
 
 struct Kept {
     view: Weak<View>,
+    rights_revision: u64,
     need: Need,
     discovery: Arc<Discovery>,
 }
@@ -153,8 +154,12 @@ const MORE: &str = "There is more than is shown. `categories` holds the number o
 
 impl Discoveries {
     fn of(&self, view: &Arc<View>, need: Need) -> Arc<Discovery> {
+        let rights_revision = view.rights_revision();
         let find = |all: &[Kept]| {
-            let is_it = |kept: &&Kept| kept.need == need && kept.view.as_ptr() == Arc::as_ptr(view);
+            let is_it = |kept: &&Kept| {
+                let is_current = kept.rights_revision == rights_revision;
+                is_current && kept.need == need && kept.view.as_ptr() == Arc::as_ptr(view)
+            };
             all.iter().find(is_it).map(|kept| kept.discovery.clone())
         };
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -163,11 +168,12 @@ impl Discoveries {
         }
         let discovery = Arc::new(Discovery::new(view, need, None));
         let mut all = lock();
-        all.retain(|kept| kept.view.strong_count() > 0);
+        all.retain(|kept| kept.view.strong_count() > 0 && kept.rights_revision == rights_revision);
         if all.len() >= MAX_KEPT {
             all.remove(0);
         }
-        all.push(Kept { view: Arc::downgrade(view), need, discovery: discovery.clone() });
+        let kept_view = Arc::downgrade(view);
+        all.push(Kept { view: kept_view, rights_revision, need, discovery: discovery.clone() });
         discovery
     }
 }
@@ -207,7 +213,7 @@ impl Discovery {
             first.extend(all.by_ref().take(share));
             rest.extend(all);
         }
-        let (data, overview) = grouped(snapshot, &first, MAX_BYTES);
+        let (data, overview) = grouped(view, &first, MAX_BYTES);
         first.extend(rest);
         Discovery { places: first, overview, data, counts, category_count }
     }
@@ -228,7 +234,7 @@ impl Discovery {
         let is_overview = stretch != REST && span.start == 0;
         let (data, shown) = match is_overview && self.data.len() <= room {
             true => (self.data.clone(), self.overview),
-            false => grouped(view.snapshot(), &list[span.clone()], room),
+            false => grouped(view, &list[span.clone()], room),
         };
         let next = match cursor_after(list, span.start + shown, |place| &place.key) {
             Some(next) => Some(format!("{stretch}{next}")),
@@ -307,15 +313,16 @@ fn shares(sizes: &[usize]) -> Vec<usize> {
 }
 
 /// Entries under their categories, in order, and how many of them had room; one always has.
-fn grouped(snapshot: &Snapshot, places: &[Place], room: usize) -> (String, usize) {
+fn grouped(view: &View, places: &[Place], room: usize) -> (String, usize) {
+    let snapshot = view.snapshot();
     let mut groups: Vec<(String, Vec<String>)> = Vec::new();
     let mut by_name: HashMap<String, usize> = HashMap::new();
     let (mut bytes, mut shown) = (0, 0);
     for place in places {
         let (category, text) = if place.is_template {
-            template_entry(snapshot, &snapshot.templates()[place.index as usize], place.is_closed)
+            template_entry(view, &snapshot.templates()[place.index as usize], place.is_closed)
         } else {
-            resource_entry(snapshot, &snapshot.resources()[place.index as usize], place.is_closed)
+            resource_entry(view, &snapshot.resources()[place.index as usize], place.is_closed)
         };
         bytes += text.len();
         if bytes > room.min(MAX_BYTES) && shown > 0 {
@@ -335,28 +342,45 @@ fn grouped(snapshot: &Snapshot, places: &[Place], room: usize) -> (String, usize
     (format!("{{{}}}", groups.join(",")), shown)
 }
 
-fn resource_entry(snapshot: &Snapshot, entry: &ResourceEntry, closed: bool) -> (String, String) {
+fn resource_entry(view: &View, entry: &ResourceEntry, closed: bool) -> (String, String) {
+    let snapshot = view.snapshot();
     let category = category(snapshot, entry.member, entry.local.as_str());
-    let owner = snapshot.owner(entry.member).id().as_str();
-    let text = described(entry.public.as_str(), &entry.entry, None, closed, &category, owner);
+    let owner = snapshot.owner(entry.member).id();
+    let requires_admin = view.requires_admin(owner, &entry.local, &entry.entry);
+    let rights = Rights { requires_admin, readable: !closed };
+    let owner = owner.as_str();
+    let text = described(entry.public.as_str(), &entry.entry, None, rights, &category, owner);
     (category, text)
 }
 
-fn template_entry(snapshot: &Snapshot, entry: &TemplateEntry, closed: bool) -> (String, String) {
+fn template_entry(view: &View, entry: &TemplateEntry, closed: bool) -> (String, String) {
+    let snapshot = view.snapshot();
     let category = category(snapshot, entry.member, entry.template.text.as_str());
-    let owner = snapshot.owner(entry.member).id().as_str();
+    let owner = snapshot.owner(entry.member).id();
+    let requires_admin = view.requires_admin(owner, &entry.template.text, &entry.entry);
+    let rights = Rights { requires_admin, readable: !closed };
+    let owner = owner.as_str();
     let variables: Vec<&str> =
         entry.template.compiled.iter().flat_map(|compiled| compiled.variables()).collect();
     let uri = entry.public.as_str();
-    let text = described(uri, &entry.entry, Some(variables), closed, &category, owner);
+    let text = described(uri, &entry.entry, Some(variables), rights, &category, owner);
     (category, text)
+}
+
+/// What a read takes, and whether this caller has it.
+#[derive(Clone, Copy)]
+struct Rights {
+    /// Of every caller.
+    requires_admin: bool,
+    /// By this caller.
+    readable: bool,
 }
 
 fn described(
     uri: &str,
     entry: &Json,
     variables: Option<Vec<&str>>,
-    is_closed: bool,
+    rights: Rights,
     category: &str,
     server: &str,
 ) -> String {
@@ -369,7 +393,8 @@ fn described(
     out.set_str("description", &text("description", MAX_DESCRIPTION).unwrap_or_default());
     out.set("is_template", yes_no(variables.is_some()));
     out.set("template_variables", Json::of(&variables.unwrap_or_default()).as_str().to_owned());
-    out.set("requires_admin", yes_no(is_closed));
+    out.set("requires_admin", yes_no(rights.requires_admin));
+    out.set("readable", yes_no(rights.readable));
     out.set_str("category", category);
     out.set_str("server", server);
     out.to_text()

@@ -1,8 +1,8 @@
 //! Why a read gave nothing, in classes, each with what to do about it.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::{misfits, nearest};
+use super::{misfits, nearest, remedy};
 use crate::{
     catalogue::{MAX_MATCHED_BYTES, TemplateEntry, naming},
     content::escape_line,
@@ -28,9 +28,9 @@ const MAX_SAID: usize = 400;
 const DISCOVER: &str = "Call get_resource without `uri` to list what there is.";
 const UNLISTED: &str =
     "Not every server has been listed yet: try again in a few seconds; health_check names them.";
+const NOTHING_YET: &str = "No server lists anything yet; call health_check to see why.";
 const RETRY: &str = "Try again in a few seconds; health_check tells how the server is.";
-const NOT_IN_USE: &str =
-    "Call health_check to see what the server waits for, and tell the user if it waits for him.";
+const NOT_IN_USE: &str = "Call health_check to see what the server waits for.";
 const NO_RETRY: &str =
     "Call health_check to see what is wrong with the server; asking again will not help.";
 
@@ -43,14 +43,19 @@ pub(super) async fn explain(call: &Call<'_>, uri: &PublicUri, error: &AskError) 
         AskError::Forbidden { roles, .. } => {
             let action = "Read auth://status to see your own roles; ask whoever runs this gateway for the role.";
             Failure::new(Class::Unauthorized, shown(&error.to_string()), action)
-                .suggest("What needs no role has requires_admin=false in the list that get_resource gives without `uri`.")
+                .suggest("Call get_resource without `uri` to list what there is: what you may not read is marked `readable`: false.")
                 .instruction("Do not try other spellings of this URI.")
                 .with("required_roles", roles.clone())
         }
         AskError::Source { source_id, error, .. } => {
             of_source(call, &view, uri, source_id, error).await
         }
-        AskError::BadArguments { what } => malformed(&view, uri.as_str(), what),
+        AskError::BadArguments { what } => {
+            match misfits::explain(call, &view, uri.as_str()).await {
+                Some(failure) => failure,
+                None => malformed(&view, uri.as_str(), what),
+            }
+        }
         AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::TooManyWatches { .. } => {
             Failure::new(Class::InternalError, shown(&error.to_string()), DISCOVER)
         }
@@ -68,19 +73,20 @@ fn ambiguous(error: &AskError, candidates: &[PublicUri]) -> Failure {
 
 /// The URI cannot be a name of anything.
 pub(super) fn malformed(view: &View, uri: &str, what: &str) -> Failure {
-    wrong(view, shown(what), nearest::nearest(view, uri))
+    wrong(view, uri, shown(what), nearest::nearest(view, uri))
 }
 
 /// A wrong URI, and which might have been meant.
-fn wrong(view: &View, message: String, near: Vec<String>) -> Failure {
-    let action = match near.first() {
-        Some(nearest) => format!("Did you mean {}?", shown(nearest)).into(),
-        None => Advice::from("No server lists anything yet; call health_check to see why."),
+fn wrong(view: &View, uri: &str, message: String, near: Vec<String>) -> Failure {
+    let failure = match nearest::meant(view, uri) {
+        Some(meant) => {
+            let action = format!("Did you mean {}?", shown(&meant));
+            Failure::new(Class::InvalidUri, message, action).suggest(DISCOVER)
+        }
+        None if near.is_empty() => Failure::new(Class::InvalidUri, message, NOTHING_YET),
+        None => Failure::new(Class::InvalidUri, message, DISCOVER),
     };
-    Failure::new(Class::InvalidUri, message, action)
-        .suggest(DISCOVER)
-        .with("valid_uris", valid(view, near))
-        .with("total", total(view))
+    failure.with("valid_uris", valid(view, near)).with("total", total(view))
 }
 
 /// No resource and no template fits.
@@ -110,7 +116,7 @@ fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
         ),
         false => format!("No resource and no template fits {name}."),
     };
-    wrong(view, message, near)
+    wrong(view, uri.as_str(), message, near)
 }
 
 /// Where some server has not said yet what it has, asking again may help.
@@ -118,21 +124,27 @@ fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
     if call.gateway.awaits_lists() {
         return failure.suggest(UNLISTED).retryable(true);
     }
-    match call.gateway.down(call.caller).first() {
-        Some((id, _)) => failure.suggest(
-            Advice::from("It may be of a server that does not answer now, such as ")
-                .telling(id.as_str())
-                .and("; health_check names them."),
-        ),
+    let down = call.gateway.down(call.caller);
+    let Some((id, _)) = down.first() else { return failure };
+    let failure = failure.suggest(
+        Advice::from("It may be of a server that does not answer now, such as ")
+            .telling(id.as_str())
+            .and("; health_check names them."),
+    );
+    let status = call.gateway.board().of(id);
+    match status.and_then(|status| status.last_error) {
+        Some(state) => failure.suggest(remedy::of_server(call.gateway, id, &state)),
         None => failure,
     }
 }
 
-/// All names if they are few, else the nearest.
+/// All names that the caller may read if they are few, else the nearest.
 fn valid(view: &View, near: Vec<String>) -> Vec<String> {
     let names: Vec<String> = if total(view) <= MAX_VALID {
-        let resources = view.resources().map(|(entry, _)| entry.public.to_string());
-        resources.chain(view.templates().map(|(entry, _)| entry.public.to_string())).collect()
+        let resources = view.resources().filter(|(_, is_closed)| !is_closed);
+        let templates = view.templates().filter(|(_, is_closed)| !is_closed);
+        let resources = resources.map(|(entry, _)| entry.public.to_string());
+        resources.chain(templates.map(|(entry, _)| entry.public.to_string())).collect()
     } else {
         near
     };
@@ -151,9 +163,15 @@ pub(super) fn absent_server(call: &Call<'_>, view: &View, server: &str) -> Failu
     let down = call.gateway.down(call.caller);
     if let Some((id, why)) = down.iter().find(|(id, _)| id.as_str() == server) {
         let status = call.gateway.board().of(id);
-        let is_starting = status.is_some_and(|status| status.state == State::Connecting);
+        let is_starting = status.as_ref().is_some_and(|status| status.state == State::Connecting);
+        let state = status.and_then(|status| status.last_error).unwrap_or_default();
+        let action = match is_starting {
+            true => Advice::from(RETRY),
+            false => remedy::of_server(call.gateway, id, &state),
+        };
         let message = format!("the server {id} is not in use yet: {}", shown(why));
-        return Failure::new(Class::ResourceExecutionError, message, NOT_IN_USE)
+        return Failure::new(Class::ResourceExecutionError, message, action)
+            .suggest(NOT_IN_USE)
             .with("field", "server")
             .retryable(is_starting);
     }
@@ -171,6 +189,9 @@ pub(super) async fn of_source(
     source: &SourceId,
     error: &SourceError,
 ) -> Failure {
+    if let Some(failure) = remedy::awaited(call.gateway, uri, source, error) {
+        return failure;
+    }
     let name = shown(uri.as_str());
     match meaning::of_read(error, Some(&local_name(uri, source))) {
         Meaning::NotFound => not_found(call, view, uri, source, error).await,
@@ -253,8 +274,9 @@ pub(super) fn asks(uri: &PublicUri, source: &SourceId) -> Failure {
     Failure::new(Class::ResourceExecutionError, message, action).suggest(DISCOVER)
 }
 
-fn details(source: &SourceId, error: &SourceError) -> Value {
-    json!({ "source": source.as_str(), "cause": shown(&error.to_string()) })
+/// The server and its own words, e.g. `wiki: the disk is full`.
+pub(super) fn details(source: &SourceId, error: &SourceError) -> String {
+    format!("{source}: {}", shown(&error.to_string()))
 }
 
 /// The Source says that it is not there. Where no template promised it, the URI is wrong.
@@ -295,8 +317,10 @@ fn nothing_there(source: &SourceId, entry: &TemplateEntry, values: &Bindings) ->
         .with("values", values)
 }
 
+/// How many resources and templates the caller may read.
 fn total(view: &View) -> usize {
-    view.resource_count() + view.template_count()
+    let resources = view.resources().filter(|(_, is_closed)| !is_closed).count();
+    resources + view.templates().filter(|(_, is_closed)| !is_closed).count()
 }
 
 /// Words of somebody else, fit to be repeated in a sentence.

@@ -1,44 +1,34 @@
 //! URIs that were meant for a template and do not fit it.
 
-use std::{cmp::Reverse, time::Duration};
-
-use serde_json::json;
+use std::cmp::Reverse;
 
 use super::{
+    example::{self, Help},
     failures::{bounded, shown},
     nearest,
 };
 use crate::{
     catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, TemplateEntry},
     gateway::View,
-    json::{Json, items, string},
-    source::Ask,
     template::{Bindings, Fit, UriTemplate, VariableRule},
-    tools::{Call, Class, Failure},
+    tools::{Advice, Call, Class, Failure},
 };
 
-/// How many known values of a variable are shown.
-const MAX_VALUES: usize = 20;
-/// How many of those that a server offers are looked at.
-const MAX_OFFERED: usize = 100;
 /// How many servers with one template are named.
 const MAX_TWINS: usize = 20;
-/// How long a server may take to offer values: the answer is an error, and nobody waits
-/// long for one.
-const MAX_COMPLETING: Duration = Duration::from_secs(2);
 
 /// The failure that says what is wrong with the variables, if the URI was meant for a
 /// template of the view.
 pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
     let misfit = misfit(view, uri)?;
     let failure = match &misfit.fit {
-        Fit::MissingVariable { names, given } => missing(call, &misfit, names, given).await,
-        Fit::InvalidVariable { name, rule } => invalid(call, &misfit, name, *rule).await,
+        Fit::MissingVariable { names, given } => missing(call, view, &misfit, names, given).await,
+        Fit::InvalidVariable { name, rule } => invalid(call, view, &misfit, name, *rule).await,
         Fit::Match(_) | Fit::No => return None,
     };
     let failure = naming_twins(failure, view, uri, &misfit);
     // It may also be a listed resource, misspelt.
-    Some(match nearest::very_near(view, uri) {
+    Some(match nearest::meant(view, uri) {
         Some(near) => failure.suggest(format!("Or did you mean {}?", shown(&near))),
         None => failure,
     })
@@ -55,7 +45,7 @@ pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<
     let misfit = misfit(view, uri)?;
     match &misfit.fit {
         Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
-            let failure = invalid(call, &misfit, name, *rule).await;
+            let failure = invalid(call, view, &misfit, name, *rule).await;
             Some(naming_twins(failure, view, uri, &misfit))
         }
         _ => None,
@@ -154,104 +144,65 @@ fn ends(prefix: &str, local: &str) -> bool {
 
 async fn missing(
     call: &Call<'_>,
+    view: &View,
     misfit: &Misfit<'_>,
     names: &[String],
     given: &Bindings,
 ) -> Failure {
     let template = misfit.entry.public.as_str();
     let list = names.iter().map(|name| format!("`{}`", shown(name))).collect::<Vec<_>>().join(", ");
-    let known = known_values(call, misfit.entry, given, names.first()).await;
-    let example = example(misfit.entry, given, names.first().zip(known.first()));
-    Failure::new(
-        Class::MissingTemplateVariable,
-        format!("{} needs a value for {list}.", shown(template)),
-        format!("Fill the template, for example {}.", shown(&example)),
-    )
-    .suggest(values_hint(&known))
-    .with("template", bounded(template))
-    .with("missing_variables", names.to_vec())
-    .with("example", bounded(&example))
-    .with("known_values", known)
-}
-
-async fn invalid(call: &Call<'_>, misfit: &Misfit<'_>, name: &str, rule: VariableRule) -> Failure {
-    let template = misfit.entry.public.as_str();
-    let (name_of, none) = (name.to_owned(), Bindings::new());
-    let known = known_values(call, misfit.entry, &none, Some(&name_of)).await;
-    let example = example(misfit.entry, &none, Some(&name_of).zip(known.first()));
-    Failure::new(
-        Class::InvalidTemplateVariable,
-        format!("`{}` of {} {rule}.", shown(name), shown(template)),
-        format!("Give a value that obeys the rule, for example {}.", shown(&example)),
-    )
-    .suggest(values_hint(&known))
-    .with("template", bounded(template))
-    .with("variable", shown(name))
-    .with("rule", rule.to_string())
-    .with("example", bounded(&example))
-    .with("known_values", known)
-}
-
-fn values_hint(known: &[String]) -> String {
-    match known {
-        [] => {
-            "The server offers no list of values; look for one in other resources of it.".to_owned()
-        }
-        [one, ..] => format!("Known values are listed in `known_values`, such as {}.", shown(one)),
-    }
-}
-
-/// The template with a value in every place: the one that is given or known where there is one.
-fn example(entry: &TemplateEntry, given: &Bindings, known: Option<(&String, &String)>) -> String {
-    let Some(filled) = filled(entry, given, known) else { return entry.public.to_string() };
-    match entry.public.as_str().strip_suffix(entry.template.text.as_str()) {
-        Some(qualifier) => format!("{qualifier}{filled}"),
-        None => filled,
-    }
-}
-
-/// A URI of the template, if these values give one.
-fn filled(
-    entry: &TemplateEntry,
-    given: &Bindings,
-    known: Option<(&String, &String)>,
-) -> Option<String> {
-    let compiled = entry.template.compiled.as_ref()?;
-    let mut values = given.clone();
-    for name in compiled.variables() {
-        let known = known.filter(|(variable, _)| *variable == name).map(|(_, value)| value.clone());
-        if let Some(value) =
-            known.or_else(|| given.get(name).is_none().then(|| format!("some-{name}")))
-        {
-            values.bind(name.to_owned(), value);
-        }
-    }
-    let filled = compiled.expand(&values).ok()?;
-    compiled.matches(&filled).map(|_| filled)
-}
-
-/// What the server offers as values of a variable, if it answers soon: those that the template
-/// takes.
-async fn known_values(
-    call: &Call<'_>,
-    entry: &TemplateEntry,
-    given: &Bindings,
-    name: Option<&String>,
-) -> Vec<String> {
-    let Some(name) = name else { return Vec::new() };
-    let arguments = Json::of(&json!({
-        "ref": { "type": "ref/resource", "uri": entry.public.as_str() },
-        "argument": { "name": name, "value": "" },
-    }));
-    let completing = call.gateway.complete(call.caller, &arguments, Ask::default());
-    let Ok(Ok(reply)) = tokio::time::timeout(MAX_COMPLETING, completing).await else {
-        return Vec::new();
+    let first = names.first().map(String::as_str);
+    let help = example::help(call, view, misfit.entry, given, first).await;
+    let message = format!("{} needs a value for {list}.", shown(template));
+    let action = match &help.example {
+        Some(example) => format!("Fill the template, for example {}.", shown(example)),
+        None => format!("Put a value in the place of {list} in {}.", shown(template)),
     };
-    let completion = reply.body.get("completion").and_then(|all| all.get("values"));
-    let Some(values) = completion else { return Vec::new() };
-    let values = items(values.as_str()).unwrap_or_default().into_iter().take(MAX_OFFERED);
-    let values = values.filter_map(string).map(|value| shown(&value));
-    let fits =
-        |value: &String| !value.is_empty() && filled(entry, given, Some((name, value))).is_some();
-    values.filter(fits).take(MAX_VALUES).collect()
+    let failure = Failure::new(Class::MissingTemplateVariable, message, action)
+        .with("missing_variables", names.to_vec());
+    helped(failure, view, misfit, help)
+}
+
+async fn invalid(
+    call: &Call<'_>,
+    view: &View,
+    misfit: &Misfit<'_>,
+    name: &str,
+    rule: VariableRule,
+) -> Failure {
+    let template = misfit.entry.public.as_str();
+    let help = example::help(call, view, misfit.entry, &Bindings::new(), Some(name)).await;
+    let message = format!("`{}` of {} {rule}.", shown(name), shown(template));
+    let action = match &help.example {
+        Some(example) => {
+            format!("Give a value that obeys the rule, for example {}.", shown(example))
+        }
+        None => "Give a value that obeys the rule.".to_owned(),
+    };
+    let failure = Failure::new(Class::InvalidTemplateVariable, message, action)
+        .with("variable", shown(name))
+        .with("rule", rule.to_string());
+    helped(failure, view, misfit, help)
+}
+
+/// A failure with the template and what helps to fill it.
+fn helped(failure: Failure, view: &View, misfit: &Misfit<'_>, help: Help) -> Failure {
+    let server = view.snapshot().owner(misfit.entry.member).id();
+    let hint = match help.known.first() {
+        Some(one) => {
+            Advice::from(format!("Known values are listed in `known_values`, such as {one}."))
+        }
+        None => Advice::from(
+            "No values are known: look for one in what get_resource lists with `server` = ",
+        )
+        .telling(format!("\"{server}\".")),
+    };
+    let failure = failure
+        .suggest(hint)
+        .with("template", bounded(misfit.entry.public.as_str()))
+        .with("known_values", help.known);
+    match help.example {
+        Some(example) => failure.with("example", bounded(&example)),
+        None => failure,
+    }
 }

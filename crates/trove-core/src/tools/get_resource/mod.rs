@@ -6,10 +6,12 @@
 mod answer;
 mod contents;
 mod discovery;
+mod example;
 mod failures;
 mod images;
 mod misfits;
 mod nearest;
+mod remedy;
 mod show;
 mod turns;
 mod whole;

@@ -15,12 +15,14 @@ const MAX_LOOKED_AT: usize = 200_000;
 const MAX_COMPARED: usize = 100;
 /// How much of a name is looked at.
 const MAX_BYTES: usize = 256;
-/// How many letters may be wrong in a name that is almost right.
+/// How many letters may be wrong in a name that is almost right: one in so many of what stands
+/// behind the scheme, and no more than this.
+const LETTERS_PER_SLIP: usize = 3;
 const MAX_SLIPS: usize = 3;
 /// The table of letter pairs, in bits.
 const PAIRS: usize = 1 << 12;
 
-/// The public names nearest to `asked`, the nearest first.
+/// The public names nearest to `asked` of those the caller may read, the nearest first.
 pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
     compared(view, asked).into_iter().map(|(_, name)| name.public.to_owned()).collect()
 }
@@ -28,19 +30,19 @@ pub(super) fn nearest(view: &View, asked: &str) -> Vec<String> {
 /// The nearest names, and how many letters are wrong in each.
 fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
     let (server, asked) = view.split(asked);
-    let asked = head(asked).to_lowercase();
+    let asked = spelt(asked);
     let pairs = Pairs::of(asked.as_bytes());
     let is_other =
         |member| server.as_ref().is_some_and(|id| view.snapshot().owner(member).id() != id);
-    let resources = view.resources().map(|(entry, is_closed)| Name {
+    let resources = view.resources().filter(|(_, is_closed)| !is_closed);
+    let templates = view.templates().filter(|(_, is_closed)| !is_closed);
+    let resources = resources.map(|(entry, _)| Name {
         is_other: is_other(entry.member),
-        is_closed,
         public: entry.public.as_str(),
         spelt: entry.local.as_str(),
     });
-    let templates = view.templates().map(|(entry, is_closed)| Name {
+    let templates = templates.map(|(entry, _)| Name {
         is_other: is_other(entry.member),
-        is_closed,
         public: entry.public.as_str(),
         spelt: entry.template.text.as_str(),
     });
@@ -62,12 +64,10 @@ fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
     compared
 }
 
-/// A name that might have been meant: of equals first that of the server that was named, and
-/// what may be read.
+/// A name that might have been meant: of equals first that of the server that was named.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Name<'a> {
     is_other: bool,
-    is_closed: bool,
     public: &'a str,
     /// What is compared: the name of its server stands only before what several have.
     spelt: &'a str,
@@ -87,11 +87,28 @@ pub(super) fn joined(spelt: Vec<String>, alike: &[PublicUri]) -> Vec<String> {
     all
 }
 
-/// A listed resource that is spelt almost so.
-pub(super) fn very_near(view: &View, asked: &str) -> Option<String> {
-    let (distance, near) = compared(view, asked).into_iter().next()?;
-    let is_resource = view.resource(near.public).is_some();
-    (is_resource && distance <= MAX_SLIPS).then(|| near.public.to_owned())
+/// The listed resource that is spelt almost so, and that the caller may read.
+pub(super) fn meant(view: &View, asked: &str) -> Option<String> {
+    let spelt = spelt(view.split(asked).1);
+    for (slips, near) in compared(view, asked) {
+        let is_almost_right = slips <= allowed(&spelt).max(allowed(near.spelt));
+        if is_almost_right && view.resource(near.public).is_some() {
+            return Some(near.public.to_owned());
+        }
+    }
+    None
+}
+
+/// How many letters of a URI may be wrong.
+fn allowed(uri: &str) -> usize {
+    let rest = uri.split_once(':').map_or(uri, |(_, rest)| rest.trim_start_matches('/'));
+    (head(rest).chars().count() / LETTERS_PER_SLIP).clamp(1, MAX_SLIPS)
+}
+
+/// A name as it is compared; `docs/intro` is how some models write `docs://intro`.
+fn spelt(asked: &str) -> String {
+    let asked = head(asked).to_lowercase();
+    if asked.contains(':') { asked } else { asked.replacen('/', "://", 1) }
 }
 
 fn head(text: &str) -> &str {

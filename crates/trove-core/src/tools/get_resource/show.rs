@@ -183,15 +183,15 @@ fn not_for_all(json: &str) -> Option<&'static str> {
     (!is_portable(json)).then_some(NOT_PORTABLE)
 }
 
+/// Whether a text is JSON: by its type or, as `text/plain` says little, by what it is.
 fn is_json(mime: Option<&str>, words: &Words<'_>) -> bool {
     let essence = mime.map(|mime| mime.split(';').next().unwrap_or(mime).trim());
-    match essence {
-        Some(mime) => {
-            mime.eq_ignore_ascii_case("application/json")
-                || mime.eq_ignore_ascii_case("text/json")
-                || mime.to_ascii_lowercase().ends_with("+json")
+    match essence.map(str::to_ascii_lowercase).as_deref() {
+        None | Some("" | "text/plain") => {
+            words.look_like_json() && crate::json::is_json(bare(&words.text()))
         }
-        None => words.look_like_json(),
+        Some("application/json" | "text/json") => true,
+        Some(mime) => mime.ends_with("+json"),
     }
 }
 
@@ -202,8 +202,8 @@ fn bare(text: &str) -> &str {
 
 /// Whether it is a JSON by which the server says that it failed, however much of it is shown.
 fn reports_failure(text: &Text<'_>) -> bool {
-    is_json(text.mime.as_deref(), &text.words)
-        && text.words.mention("success")
+    text.words.mention("success")
+        && is_json(text.mime.as_deref(), &text.words)
         && Json::parse(bare(&text.words.text()).to_owned())
             .is_ok_and(|json| json.get("success").is_some_and(|value| value.as_str() == "false"))
 }

@@ -5,7 +5,8 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use trove_core::{
-    Source as _, access::Access, resource::ListsChanged, source::SourceEvent, status::State,
+    Source as _, SourceError, access::Access, resource::ListsChanged, source::SourceEvent,
+    status::State,
 };
 
 use super::{Bridge, client, nobody, somebody, source, suggests, text_of};
@@ -75,7 +76,7 @@ async fn a_small_catalogue_is_listed_whole_by_category() {
         for key in ["uri", "name", "description", "category", "server"] {
             assert!(entry[key].is_string(), "{entry}");
         }
-        assert_eq!(entry["requires_admin"], false);
+        assert_ne!(entry["requires_admin"], true);
     }
     assert_eq!(bridge.ok(json!({ "uri": "  " })).await["data"], object["data"]);
 }
@@ -313,7 +314,9 @@ async fn what_needs_a_role_is_marked_or_absent_and_no_number_betrays_it() {
     let shown = bridge.ok(json!({})).await;
     let admin = shown["data"]["admin"].as_array().unwrap();
     assert!(admin.iter().all(|entry| entry["requires_admin"] == true));
-    assert!(shown["data"]["docs"][0]["requires_admin"] == false);
+    assert!(admin.iter().all(|entry| entry["readable"] == false));
+    assert_ne!(shown["data"]["docs"][0]["requires_admin"], true);
+    assert_ne!(shown["data"]["docs"][0]["readable"], false);
     bridge.allow(&[("admin://*", "admin", false)]);
     let hidden = bridge.ok(json!({})).await;
     assert!(!hidden.to_string().contains("admin://"), "{hidden}");
@@ -327,7 +330,7 @@ async fn what_needs_a_role_is_marked_or_absent_and_no_number_betrays_it() {
             .as_array()
             .unwrap()
             .iter()
-            .all(|entry| entry["requires_admin"] == false)
+            .all(|entry| entry["requires_admin"] == true && entry["readable"] != false)
     );
 }
 
@@ -351,4 +354,37 @@ async fn a_client_that_reads_resources_itself_is_shown_templates_only() {
         assert_eq!(object["total"], 9, "{name}");
     }
     assert_eq!(bridge.object_for(&nobody(), json!({})).await["total"], 9);
+}
+
+#[tokio::test]
+async fn what_takes_an_administrator_is_marked_for_every_caller() {
+    let srv = source("srv", &["x://refused", "x://plain", "rule://a"]);
+    srv.add_entry(&json!({ "uri": "x://said", "name": "Keys", "description": "Admin only." }));
+    srv.fail(
+        "x://refused",
+        SourceError::Refused { code: -32603, message: "Access denied".to_owned(), data: None },
+    );
+    let bridge = Bridge::over(&[&srv]).await;
+    bridge.allow(&[("rule://*", "writer", true)]);
+    let marked = async |roles: &[&str]| {
+        let object = bridge.object_for(&somebody(roles), json!({})).await;
+        let all = entries(&object["data"]);
+        let mut marked: Vec<String> = Vec::new();
+        for entry in all {
+            if entry["requires_admin"] == true {
+                let unreadable = if entry["readable"] == false { " (not by you)" } else { "" };
+                marked.push(format!("{}{unreadable}", text_of(&entry["uri"])));
+            }
+        }
+        marked.sort();
+        marked
+    };
+    assert_eq!(marked(&[]).await, ["rule://a (not by you)", "x://said"]);
+    assert_eq!(marked(&["writer"]).await, ["rule://a", "x://said"]);
+    // What the server refuses is known from then on, until it gives it.
+    bridge.failure(json!({ "uri": "x://refused" })).await;
+    assert_eq!(marked(&["writer"]).await, ["rule://a", "x://refused", "x://said"]);
+    srv.give_text("x://refused", "text/plain", "here");
+    bridge.ok(json!({ "uri": "x://refused" })).await;
+    assert_eq!(marked(&["writer"]).await, ["rule://a", "x://said"]);
 }

@@ -1,6 +1,10 @@
 //! Every class of failure, with what it must say and what it suggests.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    path::Path,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use trove_core::{Json, SourceError, SourceId, access::Access, gateway::AskError, source::Ask};
@@ -135,6 +139,7 @@ async fn a_template_of_several_servers_is_explained_with_all_its_names() {
 async fn a_template_without_its_value_is_shown_with_an_example_and_known_values() {
     let srv = templated(&["metadata://templates/{name}", "meta://{a}/x/{b}"]);
     srv.complete_with(&["alpha", "beta"], Duration::ZERO);
+    srv.give_text("metadata://templates/alpha", "text/plain", "there");
     let bridge = Bridge::over(&[&srv]).await;
     for uri in ["metadata://templates/", "metadata://templates", "srv+metadata://templates/"] {
         let failure = bridge.failure(json!({ "uri": uri })).await;
@@ -172,6 +177,7 @@ async fn a_server_that_is_slow_to_offer_values_does_not_hold_up_the_failure() {
 #[tokio::test]
 async fn a_value_that_breaks_its_rule_is_told_the_rule() {
     let srv = templated(&["note://{id}", "file:///tree/{+path}", "code://{lang:3}"]);
+    srv.add("note://5");
     let bridge = Bridge::over(&[&srv]).await;
     for (uri, variable, says) in [
         ("note://{id}", "id", "brace"),
@@ -185,7 +191,11 @@ async fn a_value_that_breaks_its_rule_is_told_the_rule() {
         assert_eq!(failure["error"], "InvalidTemplateVariable", "{uri}: {failure}");
         assert_eq!(failure["variable"], variable, "{uri}");
         assert!(text_of(&failure["rule"]).contains(says), "{uri}: {failure}");
-        assert!(failure["example"].is_string() && failure["template"].is_string());
+        assert!(failure["template"].is_string(), "{failure}");
+        // Only what is there is given for an example.
+        let example = if uri.starts_with("note") { json!("note://5") } else { Value::Null };
+        assert_eq!(failure["example"], example, "{failure}");
+        assert_eq!(srv.reads.load(Ordering::Relaxed), 0, "nobody is asked for {uri}");
     }
 }
 
@@ -206,6 +216,8 @@ async fn what_a_server_fails_at_for_a_wrong_value_is_told_as_that() {
     let srv = templated(&["m://tpl/{kind}/{id}", "w://{id}.json"]);
     srv.fail_others(refused(-32603, "Internal error"));
     srv.complete_with(&["", "..", "one"], Duration::ZERO);
+    srv.give_text("m://tpl/cars/one", "text/plain", "there");
+    srv.give_text("w://one.json", "text/plain", "there");
     let bridge = Bridge::over(&[&srv]).await;
     for (uri, missing, example) in [
         ("m://tpl/cars/", "id", "m://tpl/cars/one"),
@@ -310,7 +322,7 @@ async fn what_is_listed_and_gone_is_not_found() {
     assert_eq!(failure["error"], "NotFound");
     let failure = bridge.failure(json!({ "uri": "docs://unlisted" })).await;
     assert_eq!(failure["error"], "InvalidURI", "no template promised it: {failure}");
-    assert!(failure["valid_uris"].is_array() && failure["details"]["source"] == "srv");
+    assert!(failure["valid_uris"].is_array() && text_of(&failure["details"]).starts_with("srv: "));
 }
 
 #[tokio::test]
@@ -323,7 +335,7 @@ async fn who_lacks_a_role_is_told_which_and_where_to_see_his_own() {
         (&failure["error"], &failure["required_roles"]),
         (&json!("Unauthorized"), &json!(["admin"]))
     );
-    assert!(suggests(&failure, "auth://status") && suggests(&failure, "requires_admin=false"));
+    assert!(suggests(&failure, "auth://status") && suggests(&failure, "`readable`: false"));
     assert!(text_of(&failure["message"]).contains("admin") && failure["instruction"].is_string());
     let admin = bridge.object_for(&somebody(&["admin"]), json!({ "uri": "admin://keys" })).await;
     assert_eq!(admin["data"], "srv|admin://keys");
@@ -409,7 +421,8 @@ async fn a_server_that_knows_no_such_name_does_not_betray_what_is_hidden() {
     // What is hidden elsewhere does not change what is said here.
     bridge.allow(&[("other://secret", "admin", false)]);
     let told = bridge.failure(json!({ "uri": "x://item/sacred" })).await;
-    assert_eq!((&told["error"], &told["details"]["source"]), (&json!("NotFound"), &json!("srv")));
+    assert_eq!(told["error"], "NotFound", "{told}");
+    assert!(text_of(&told["details"]).starts_with("srv: "), "{told}");
     bridge.allow(&[("x://secret", "admin", false), ("x://item/secret", "admin", false)]);
     // Whoever may know of everything is told what the server said.
     let admin = somebody(&["admin"]);
@@ -450,7 +463,9 @@ async fn the_servers_own_refusal_is_reported_as_such() {
             (&json!("Unauthorized"), &json!(false)),
             "{n}"
         );
-        assert!(suggests(&failure, "credentials") && failure["details"]["cause"].is_string());
+        assert!(
+            suggests(&failure, "credentials") && text_of(&failure["details"]).starts_with("srv: ")
+        );
     }
 }
 
@@ -487,7 +502,7 @@ async fn a_failing_server_is_retryable_only_where_waiting_helps() {
         );
         match class {
             "ResourceExecutionError" => {
-                assert_eq!(failure["details"]["source"], "srv");
+                assert!(text_of(&failure["details"]).starts_with("srv: "), "{failure}");
                 assert!(
                     suggests(&failure, "health_check") && failure["exception_type"].is_string()
                 );
@@ -555,4 +570,140 @@ async fn a_server_that_gives_no_contents_at_all_has_failed() {
         (&failure["error"], &failure["retryable"]),
         (&json!("ResourceExecutionError"), &json!(false))
     );
+}
+
+#[tokio::test]
+async fn a_uri_of_a_server_that_is_not_in_use_names_that_server_and_what_lets_it_run() {
+    let bridge = Bridge::over(&[&source("notes", &["x://a", "waiting://a"])]).await;
+    let board = bridge.gateway.gateway.board();
+    board.name_configuration(Path::new("/home/ann/mcp.json"));
+    let why = "waiting for approval: run `trove approve --config /home/ann/mcp.json waiting`";
+    let waiting = SourceId::new("waiting").unwrap();
+    board.add(&waiting, "stdio");
+    board.update(&waiting, |status| status.last_error = Some(why.to_owned()));
+    let starting = SourceId::new("starting").unwrap();
+    board.add(&starting, "stdio");
+    for masked in [false, true] {
+        bridge.gateway.gateway.set_access(Access { withholds_causes: masked, ..Access::default() });
+        for uri in ["waiting+x://a", "waiting+note://{id}", "waiting+note://5"] {
+            let failure = bridge.failure(json!({ "uri": uri })).await;
+            assert_eq!(failure["error"], "ResourceExecutionError", "{failure}");
+            assert!(text_of(&failure["message"]).starts_with("waiting is not in use"), "{failure}");
+            let command = "`trove approve --config /home/ann/mcp.json waiting`";
+            assert!(suggests(&failure, command), "{failure}");
+            assert!(!failure.to_string().contains("notes"), "no other server: {failure}");
+        }
+        let failure = bridge.failure(json!({ "uri": "starting+note://{id}" })).await;
+        assert!(text_of(&failure["message"]).contains("starting"), "{failure}");
+        assert!(!failure.to_string().contains("notes"), "no other server: {failure}");
+    }
+    let (caller, uri) = (nobody(), "waiting+x://a".into());
+    let native = bridge.gateway.gateway.read(&caller, &uri, Ask::default());
+    assert!(matches!(native.await, Err(AskError::Source { .. })), "natively too");
+    bridge.allow(&[("waiting+x://*", "admin", false)]);
+    let hidden = bridge.failure(json!({ "uri": "waiting+x://a" })).await;
+    assert_eq!(hidden["error"], "InvalidURI", "{hidden}");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_a_login_is_told_with_the_command_for_it_also_where_causes_are_masked()
+ {
+    let wiki = source("wiki", &["x://a"]);
+    let state = "the server asks who you are: run `trove auth login wiki`".to_owned();
+    wiki.fail("x://a", SourceError::Unavailable { state });
+    let bridge = Bridge::over(&[&wiki]).await;
+    for masked in [false, true] {
+        bridge.gateway.gateway.set_access(Access { withholds_causes: masked, ..Access::default() });
+        let failure = bridge.failure(json!({ "uri": "x://a" })).await;
+        assert_eq!(failure["error"], "Unauthorized", "{failure}");
+        assert_eq!(failure["retryable"], false);
+        assert!(suggests(&failure, "`trove auth login wiki`"), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn a_name_is_suggested_only_if_it_is_near_and_may_be_read() {
+    let srv = source("srv", &["weather://london", "docs://intro", "admin://keys"]);
+    srv.fail_others(refused(-32002, "Resource not found"));
+    for uri in ["weather://london", "docs://intro", "admin://keys"] {
+        srv.give_text(uri, "text/plain", "here");
+    }
+    let bridge = Bridge::over(&[&srv]).await;
+    for uri in ["weather://berlin", "foo://bar", "docs://outlook", "zzz"] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert!(!suggests(&failure, "Did you mean"), "{uri}: {failure}");
+    }
+    for (uri, meant) in [
+        ("weather://londn", "weather://london"),
+        ("wether://london", "weather://london"),
+        ("DOCS://Intro", "docs://intro"),
+        ("docs/intr", "docs://intro"),
+        ("admin://kyes", "admin://keys"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert!(suggests(&failure, &format!("Did you mean {meant}?")), "{uri}: {failure}");
+        bridge.ok(json!({ "uri": meant })).await;
+    }
+    bridge.allow(&[("admin://*", "admin", true)]);
+    let failure = bridge.failure(json!({ "uri": "admin://kyes" })).await;
+    assert!(!failure.to_string().contains("admin://keys"), "{failure}");
+    let admin = somebody(&["admin"]);
+    let failure = bridge.failure_for(&admin, json!({ "uri": "admin://kyes" })).await;
+    assert!(suggests(&failure, "Did you mean admin://keys?"), "{failure}");
+}
+
+#[tokio::test]
+async fn an_example_is_given_only_if_it_can_be_read() {
+    let srv = templated(&["repo://{owner}/{name}", "note://{id}"]);
+    srv.complete_with(&["ann"], Duration::ZERO);
+    let bridge = Bridge::over(&[&srv]).await;
+    // What is offered is not there.
+    let failure = bridge.failure(json!({ "uri": "repo:///" })).await;
+    assert_eq!(failure.get("example"), None, "{failure}");
+    assert!(!failure.to_string().contains("some-"), "{failure}");
+    srv.give_text("repo://ann/ann", "text/plain", "there");
+    let failure = bridge.failure(json!({ "uri": "repo:///" })).await;
+    assert_eq!(failure["example"], "repo://ann/ann", "{failure}");
+    bridge.ok(json!({ "uri": failure["example"] })).await;
+    // What may not be read is no example.
+    bridge.allow(&[("repo://*", "admin", true)]);
+    let failure = bridge.failure(json!({ "uri": "note://" })).await;
+    assert_eq!(failure.get("example"), None, "{failure}");
+}
+
+#[tokio::test]
+async fn no_server_is_asked_for_a_template_with_an_empty_or_a_malformed_value() {
+    // A server that answers whatever it is asked.
+    let srv = Arc::new(FakeSource::new("srv", &["note://1"]).with_templates(&[
+        "note://{id}",
+        "repo://{owner}/files/{name}",
+        "part://{id}.json",
+        "tree://{path}",
+    ]));
+    let bridge = Bridge::over(&[&srv]).await;
+    let reads = || srv.reads.load(Ordering::Relaxed);
+    for (uri, class) in [
+        ("note://", "MissingTemplateVariable"),
+        ("srv+note://", "MissingTemplateVariable"),
+        ("repo:///files/", "MissingTemplateVariable"),
+        ("repo://ann/files/", "MissingTemplateVariable"),
+        ("part://.json", "MissingTemplateVariable"),
+        ("note://a b", "InvalidTemplateVariable"),
+        ("note://%zz", "InvalidTemplateVariable"),
+        ("srv+note://<id>", "InvalidTemplateVariable"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], class, "{uri}: {failure}");
+        assert_eq!(reads(), 0, "{uri} was asked for");
+        if uri.contains("note") {
+            assert_eq!(failure["known_values"], json!(["1"]), "{failure}");
+            assert!(suggests(&failure, "note://1"), "{failure}");
+        }
+        let native = bridge.gateway.gateway.read(&nobody(), &uri.into(), Ask::default()).await;
+        assert!(matches!(native, Err(AskError::BadArguments { .. })), "natively too: {uri}");
+    }
+    // A server may have more than it lists, and take more than its template.
+    for uri in ["repo://ann", "repo://ann/files", "tree://a/b", "note://é"] {
+        bridge.ok(json!({ "uri": uri })).await;
+    }
 }

@@ -352,3 +352,35 @@ async fn a_server_may_be_named_and_settles_a_collision() {
     );
     assert!(failure["allowed"].as_array().unwrap().contains(&json!("b")), "{failure}");
 }
+
+#[tokio::test]
+async fn a_resource_is_called_by_its_title() {
+    let srv = source("srv", &[]);
+    srv.add_entry(&json!({ "uri": "x://a", "name": "a_file", "title": "The plan" }));
+    srv.add_entry(&json!({ "uri": "x://b", "name": "b_file", "title": " " }));
+    let bridge = Bridge::over(&[&srv]).await;
+    for (uri, name) in [("x://a", "The plan"), ("srv+x://a", "The plan"), ("x://b", "b_file")] {
+        assert_eq!(bridge.ok(json!({ "uri": uri })).await["resource_name"], name, "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn json_that_is_served_as_plain_text_is_json() {
+    let srv = source("srv", &["x://object", "x://list", "x://log", "x://number", "x://failed"]);
+    srv.give_text("x://object", "text/plain", "\n{\"a\": [1, 2]}\n");
+    srv.give_text("x://list", "text/plain; charset=utf-8", "[1, {\"b\": null}]");
+    srv.give_text("x://log", "text/plain", "[INFO] started\n{not json}");
+    srv.give_text("x://number", "text/plain", "42");
+    srv.give_text("x://failed", "text/plain", "{\"success\": false, \"error\": \"no\"}");
+    let bridge = Bridge::over(&[&srv]).await;
+    assert_eq!(bridge.data(json!({ "uri": "x://object" })).await, json!({ "a": [1, 2] }));
+    assert_eq!(bridge.data(json!({ "uri": "x://list" })).await, json!([1, { "b": null }]));
+    assert_eq!(bridge.data(json!({ "uri": "x://log" })).await, "[INFO] started\n{not json}");
+    assert_eq!(bridge.data(json!({ "uri": "x://number" })).await, "42");
+    let failed = bridge.ok(json!({ "uri": "x://failed" })).await;
+    assert_eq!(failed["metadata"]["reported_failure"], true, "{failed}");
+    let text = bridge.data(json!({ "uri": "x://object", "format": "text" })).await;
+    assert_eq!(text, "\n{\"a\": [1, 2]}\n", "as text it stays as it is");
+    let cut = bridge.ok(json!({ "uri": "x://log", "maxSize": 6 })).await;
+    assert!(cut["metadata"].get("note").is_none(), "a log is no part of a JSON: {cut}");
+}

@@ -1,0 +1,59 @@
+//! The failures of servers that wait for a person, with the command that ends the wait.
+//!
+//! The command is told to every caller, also where causes are masked.
+
+use super::failures::{details, shown};
+use crate::{
+    gateway::Gateway,
+    source::{SourceError, SourceId, meaning::ASKS_WHO},
+    status::{AWAITS_APPROVAL, NOT_AS_APPROVED, Remedy},
+    tools::{Advice, Class, Failure},
+    uri::PublicUri,
+};
+
+/// What a person can do about a server in this state, if that is known.
+fn of_state(state: &str) -> Option<Remedy> {
+    if state.contains(ASKS_WHO) {
+        return Some(Remedy::LogIn);
+    }
+    let awaits = state.contains(AWAITS_APPROVAL) || state.contains(NOT_AS_APPROVED);
+    awaits.then_some(Remedy::Approve)
+}
+
+/// The failure of a read whose server waits for a person.
+pub(super) fn awaited(
+    gateway: &Gateway,
+    uri: &PublicUri,
+    source: &SourceId,
+    error: &SourceError,
+) -> Option<Failure> {
+    let SourceError::Unavailable { state } = error else { return None };
+    let remedy = of_state(state)?;
+    let name = shown(uri.as_str());
+    let failure = match remedy {
+        Remedy::LogIn => {
+            let message = format!("{source} asks who you are before it gives {name}.");
+            Failure::new(Class::Unauthorized, message, advice(gateway, source, remedy))
+        }
+        Remedy::Approve | Remedy::Examine => {
+            let message = format!("{source} is not in use yet, so {name} cannot be read.");
+            Failure::new(Class::ResourceExecutionError, message, advice(gateway, source, remedy))
+        }
+    };
+    Some(failure.details(details(source, error)))
+}
+
+/// What to tell the user about a server that is not in use, by its state.
+pub(super) fn of_server(gateway: &Gateway, source: &SourceId, state: &str) -> Advice {
+    advice(gateway, source, of_state(state).unwrap_or(Remedy::Examine))
+}
+
+fn advice(gateway: &Gateway, source: &SourceId, remedy: Remedy) -> Advice {
+    let command = gateway.board().command(remedy, source);
+    let why = match remedy {
+        Remedy::LogIn => "Tell the user to log in where Trove runs: ",
+        Remedy::Approve => "Tell the user to approve what would be run, where Trove runs: ",
+        Remedy::Examine => "Tell the user to find out what is wrong, where Trove runs: ",
+    };
+    Advice::from(why).telling(format!("`{command}`"))
+}
