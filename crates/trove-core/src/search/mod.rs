@@ -21,6 +21,7 @@ mod hits;
 mod letters;
 mod lexical;
 mod load;
+mod near_miss;
 mod parallel;
 mod plan;
 mod query;
