@@ -4,7 +4,7 @@
 //! control character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round,
 //! and tag characters or selectors carry words that only a model reads.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, fmt::Write as _};
 
 /// The text with every control, bidi, zero-width and tag character written as
 /// `\u{…}`. Line feeds and tabs stay; a carriage return before a line feed goes.
@@ -15,6 +15,96 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
 /// The same for what must stay on one line: line feeds and tabs are written out too.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false)
+}
+
+/// The text as one line for somebody who reads it: line ends, tabs and other blanks that are
+/// controls become one space each run, and what else acts unseen is written out.
+///
+/// Example: `"a\n\n\tb\u{1b}"` becomes `a b\u{1b}`, its last character in letters.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_blank_control) {
+        return escape_line(text);
+    }
+    let mut line = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(is_blank_control) {
+        let before = rest[..at].trim_end();
+        line.push_str(before);
+        rest = rest[at..].trim_start();
+        if !line.is_empty() && !rest.is_empty() {
+            line.push(' ');
+        }
+    }
+    line.push_str(rest);
+    Cow::Owned(escape_line(&line).into_owned())
+}
+
+fn is_blank_control(c: char) -> bool {
+    c.is_whitespace() && is_unseen(None, c)
+}
+
+/// A URI fit to be shown: what would act unseen in it is percent-encoded, e.g. `x://a%1Bb`.
+/// [`meant_uri`] gives the URI back.
+pub fn shown_uri(uri: &str) -> Cow<'_, str> {
+    let is_seen = |c: &char| !is_unseen(Some('a'), *c);
+    if uri.chars().all(|c| is_seen(&c)) {
+        return Cow::Borrowed(uri);
+    }
+    let mut shown = String::with_capacity(uri.len() + 16);
+    for c in uri.chars() {
+        if is_seen(&c) {
+            shown.push(c);
+            continue;
+        }
+        for byte in c.encode_utf8(&mut [0; 4]).bytes() {
+            // Writing to a text cannot go wrong.
+            let _ = write!(shown, "%{byte:02X}");
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// The URI that [`shown_uri`] shows so; `None` where nothing in it stands for an unseen
+/// character.
+pub fn meant_uri(shown: &str) -> Option<String> {
+    let mut meant = String::with_capacity(shown.len());
+    let mut rest = shown;
+    let mut has_unseen = false;
+    while let Some(at) = rest.find('%') {
+        meant.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match unseen_at(rest) {
+            Some((c, len)) => {
+                meant.push(c);
+                rest = &rest[len..];
+                has_unseen = true;
+            }
+            None => {
+                meant.push('%');
+                rest = &rest[1..];
+            }
+        }
+    }
+    meant.push_str(rest);
+    has_unseen.then_some(meant)
+}
+
+/// The unseen character that a text begins with in percent-encoded form, and the length of that.
+fn unseen_at(text: &str) -> Option<(char, usize)> {
+    let mut bytes = Vec::with_capacity(4);
+    while bytes.len() < 4 {
+        let at = bytes.len() * 3;
+        let digits = text.get(at..at + 3)?.strip_prefix('%')?;
+        if !digits.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        let c = std::str::from_utf8(&bytes).ok().and_then(|text| text.chars().next());
+        if let Some(c) = c {
+            return is_unseen(Some('a'), c).then_some((c, at + 3));
+        }
+    }
+    None
 }
 
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
@@ -95,6 +185,34 @@ mod tests {
         check("\u{feff}x\u{7f}\u{9b}y\0", "\\u{feff}x\\u{7f}\\u{9b}y\\u{0}");
         check("one\u{2028}two", "one\\u{2028}two");
         check("over\rwritten", "over\\rwritten");
+    }
+
+    #[test]
+    fn a_line_for_readers_has_no_line_ends_and_ordinary_text_is_left_alone() {
+        for (text, line) in [
+            ("# Title\r\n\r\n\tbody  of\u{2028}text\n", "# Title body  of text"),
+            ("\n\n a\u{85}b\u{1b}\n", "a b\\u{1b}"),
+            ("\t\n", ""),
+            ("two  blanks ", "two  blanks "),
+        ] {
+            assert_eq!(one_line(text), line);
+        }
+        assert!(matches!(one_line("日本語 text"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_uri_is_shown_without_controls_and_can_be_read_back() {
+        for (uri, shown) in [
+            ("x://a\u{1b}b", "x://a%1Bb"),
+            ("x://a%1Bb\u{202e}", "x://a%1Bb%E2%80%AE"),
+            ("x://é%20%zz%", "x://é%20%zz%"),
+        ] {
+            assert_eq!(shown_uri(uri), shown);
+        }
+        assert_eq!(meant_uri("x://a%1Bb%20c%E2%80%AE").as_deref(), Some("x://a\u{1b}b%20c\u{202e}"));
+        for plain in ["x://é%20%zz%", "%", "%E2%80", "%é1", "%+1", "x"] {
+            assert_eq!(meant_uri(plain), None, "{plain}");
+        }
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::{
     access::Standing,
     cache::Cached,
     caller::Caller,
+    content::meant_uri,
     catalogue::{Change, List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
     json::{Json, Object},
     search::Key,
@@ -52,6 +53,18 @@ pub struct ListAnswer {
 
 /// What no client could make anything of.
 const NO_CONTENTS: &str = "its answer to a read has no `contents`";
+
+/// The way to what `uri` names: as it is listed, or as lists of ours show a name with controls.
+fn route_as_shown(snapshot: &Snapshot, uri: &str) -> Result<Route, RouteError> {
+    let route = snapshot.route(uri);
+    let is_listed =
+        |route: &Result<Route, _>| route.as_ref().is_ok_and(|r| r.by == RoutedBy::Listing);
+    if is_listed(&route) {
+        return route;
+    }
+    let meant = meant_uri(uri).map(|meant| snapshot.route(&meant));
+    meant.filter(is_listed).unwrap_or(route)
+}
 
 /// What is watched: the owner and its name for it.
 pub type Watched = (SourceId, LocalUri);
@@ -232,7 +245,7 @@ impl Gateway {
         snapshot: &Snapshot,
         uri: &PublicUri,
     ) -> Result<Route, AskError> {
-        let route = self.fitting(uri).and_then(|()| snapshot.route(uri.as_str()));
+        let route = self.fitting(uri).and_then(|()| route_as_shown(snapshot, uri.as_str()));
         let route = match route {
             Err(RouteError::Unknown) => {
                 snapshot.route_elsewhere(uri.as_str()).unwrap_or(Err(RouteError::Unknown))

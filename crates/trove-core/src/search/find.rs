@@ -13,10 +13,11 @@ use super::{
     highlight::Sought,
     hits::{Hit, Hits},
     lexical::{self, Compiler, Lexical, Population},
+    near_miss,
     plan::Plan,
     query::{MAX_REACH, Query, QueryError},
     record::Record,
-    relevance::{self, DEFAULT_THRESHOLD, Evidence, NEAR_MISS_SCORE},
+    relevance::{self, DEFAULT_THRESHOLD, Evidence},
     roster::Roster,
     show,
     store::Store,
@@ -53,7 +54,7 @@ pub(super) struct Finder<'a> {
 /// A resource on its way to being a result.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
-    id: u64,
+    pub(super) id: u64,
     doc: Option<DocAddress>,
     lexical: f32,
     pub(super) near: Option<Near>,
@@ -78,7 +79,7 @@ struct Asked<'a> {
 
 /// What was found for a question, the best first.
 struct Ranked {
-    /// Those that are relevant, and near misses.
+    /// Those that are relevant, then near misses.
     candidates: Vec<Candidate>,
     relevant: usize,
     below_threshold: usize,
@@ -166,11 +167,12 @@ impl Finder<'_> {
         let ranked = self.ranked_to(query.page().end, &asked, filter)?;
         let total = ranked.counted.unwrap_or(0).max(ranked.relevant);
         let is_total_exact = ranked.is_all || ranked.counted.is_some();
-        let near_misses = ranked.candidates.len() - ranked.relevant;
         let (is_relaxed, below_threshold) = (ranked.is_relaxed, ranked.below_threshold);
-        let shown = self.show(&asked, ranked.candidates)?;
-        let mut hits = page(shown, query, total + near_misses, is_total_exact);
-        hits.total = total;
+        let near_misses = near_miss::beside(query.page(), ranked.relevant, ranked.candidates.len());
+        let of_page = query.page().start..query.page().end.min(ranked.relevant);
+        let shown = self.show(&asked, &ranked.candidates, of_page)?;
+        let mut hits = page(shown, query, total, is_total_exact);
+        hits.hits.extend(self.show(&asked, &ranked.candidates, near_misses)?);
         hits.below_threshold = below_threshold;
         hits.is_relaxed = is_relaxed;
         Ok(hits)
@@ -240,24 +242,28 @@ impl Finder<'_> {
             is_all = true;
         }
         let found = candidates.len();
-        let relevant = cut(&mut candidates, threshold, query.near_misses);
+        let relevant = near_miss::cut(&mut candidates, threshold, query.near_misses);
         let below_threshold = found - relevant;
         let counted = total.filter(|_| !is_relaxed && threshold <= 0.0);
         Ok(Ranked { candidates, relevant, below_threshold, counted, is_relaxed, is_all })
     }
 
-    /// The results of the page that is asked for.
-    fn show(&self, asked: &Asked<'_>, candidates: Vec<Candidate>) -> tantivy::Result<Vec<Hit>> {
-        let Asked { searcher, query, plan, lexical, .. } = asked;
+    /// Makes results of the candidates at these places.
+    fn show(
+        &self,
+        asked: &Asked<'_>,
+        candidates: &[Candidate],
+        places: Range<usize>,
+    ) -> tantivy::Result<Vec<Hit>> {
+        let Asked { searcher, plan, lexical, .. } = asked;
         let units = lexical.as_ref().map_or(&[][..], |lexical| &lexical.units);
         let sought = Sought::new(units.iter().map(|unit| (&unit.tokens, unit.idf)));
         let mut shown = Vec::new();
-        let Range { start, end } = query.page();
-        for candidate in candidates.into_iter().take(end).skip(start) {
+        for candidate in candidates.get(places).unwrap_or_default() {
             let read = show::read(self.store, searcher, candidate.doc)?;
             // What left while we looked is not shown any more.
             if let Some(record) = self.roster.get(candidate.id) {
-                let hit = show::found(self.roster, record, read, &candidate, plan, units, &sought);
+                let hit = show::found(self.roster, record, read, candidate, plan, units, &sought);
                 shown.push(self.aged(hit, record));
             }
         }
@@ -417,23 +423,6 @@ fn last_of_relevance(candidates: &[Candidate], threshold: f32) -> Option<usize> 
     None
 }
 
-/// Leaves out what is less relevant than asked for, except the best few, which are marked;
-/// gives how many are relevant.
-///
-/// Which is best is told more surely than how good it is: the order compares results of one
-/// question, the score must hold for any. So the first few are worth a look.
-fn cut(candidates: &mut Vec<Candidate>, threshold: f32, near_misses: usize) -> usize {
-    let (mut place, mut relevant) = (0, 0);
-    candidates.retain_mut(|candidate| {
-        let score = candidate.evidence.score();
-        candidate.is_near_miss = score < threshold;
-        relevant += usize::from(!candidate.is_near_miss);
-        place += 1;
-        !candidate.is_near_miss || (place <= near_misses && score >= NEAR_MISS_SCORE)
-    });
-    relevant
-}
-
 /// Gives those their rank by words that only meaning or their name proposed.
 fn complete(
     searcher: &Searcher,
@@ -471,7 +460,7 @@ fn weigh(
 }
 
 impl Candidate {
-    fn new(id: u64) -> Candidate {
+    pub(super) fn new(id: u64) -> Candidate {
         Candidate {
             id,
             doc: None,

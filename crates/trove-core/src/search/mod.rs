@@ -24,6 +24,7 @@ mod letters;
 mod lexical;
 mod load;
 mod looks;
+mod near_miss;
 mod parallel;
 mod plan;
 mod query;

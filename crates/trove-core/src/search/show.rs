@@ -113,7 +113,7 @@ fn meant(body: &str, base: usize, near: Option<Near>) -> Option<String> {
     piece(body, start.saturating_sub(base).min(body.len()), 1)
 }
 
-/// Some text of a content from a place on.
+/// Some text of a content from a place on, at most as long as a snippet.
 fn piece(body: &str, start: usize, len: usize) -> Option<String> {
     let window = highlight::window_around(body, start..start + len);
     let text = body[window].trim();

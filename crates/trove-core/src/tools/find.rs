@@ -9,7 +9,7 @@ use time::{
     Date, OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description,
 };
 
-use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, shown::tidy};
 use crate::{
     content::escape_line,
     gateway::{FindError, Found},
@@ -322,7 +322,7 @@ pub(super) async fn discover(
     log(call, query, &found);
     let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
     let hits = found.hits.hits.iter();
-    Ok(hits.map(|hit| shown(hit, down.contains(&hit.key.source), false)).collect())
+    Ok(hits.map(|hit| tidy(shown(hit, down.contains(&hit.key.source), false))).collect())
 }
 
 /// What was asked for is whoever asks's own affair, unless the settings say otherwise.
@@ -338,7 +338,7 @@ fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
     let searched: Vec<&str> = found.searched.iter().map(SourceId::as_str).collect();
     let mut out = Object::new();
     out.set("success", "true");
-    out.set("resources", Value::Array(resources).to_string());
+    out.set("resources", tidy(Value::Array(resources)).to_string());
     out.set("totalFound", hits.total.to_string());
     if !hits.is_total_exact {
         out.set("totalIsAtLeast", "true");
@@ -355,19 +355,19 @@ fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
 
 /// The servers that do not answer now, and why.
 pub(super) fn down_as_told(down: &[(SourceId, String)]) -> String {
-    let error = |(id, why): &(SourceId, String)| json!({ "server": id.as_str(), "error": escape_line(why) });
-    Value::Array(down.iter().map(error).collect()).to_string()
+    let error = |(id, why): &(SourceId, String)| json!({ "server": id.as_str(), "error": why });
+    tidy(down.iter().map(error).collect()).to_string()
 }
 
 fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
     let mut one = json!({
         "uri": hit.public.as_str(),
-        "name": escape_line(hit.title.as_deref().unwrap_or(&hit.name)),
+        "name": hit.title.as_deref().unwrap_or(&hit.name),
         "server": hit.key.source.as_str(),
         "relevanceScore": (f64::from(hit.score) * 1000.0).round() / 1000.0,
         "why": hit.why.iter().map(|why| why.as_str()).collect::<Vec<_>>(),
     });
-    put(&mut one, "description", hit.description.as_deref().map(escape_line));
+    put(&mut one, "description", hit.description.as_deref());
     put(&mut one, "mimeType", hit.mime.as_deref());
     put(&mut one, "size", hit.size);
     put(&mut one, "lastModified", hit.modified.and_then(rfc3339));
@@ -376,7 +376,7 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
         one["previewStale"] = json!(true);
     }
     if with_content {
-        put(&mut one, "contentPreview", hit.preview.as_deref().map(escape_line));
+        put(&mut one, "contentPreview", hit.preview.as_deref());
     }
     if hit.is_near_miss {
         one["nearMiss"] = json!(true);
@@ -390,8 +390,7 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
 fn highlights(hit: &Hit, with_content: bool) -> Value {
     let shown = hit.highlights.iter().filter(|one| with_content || one.field != "content");
     let all = shown.map(|highlight| {
-        let mut one =
-            json!({ "field": highlight.field, "snippet": escape_line(&highlight.snippet) });
+        let mut one = json!({ "field": highlight.field, "snippet": highlight.snippet });
         put(&mut one, "offset", highlight.offset);
         one
     });

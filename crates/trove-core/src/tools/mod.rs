@@ -25,6 +25,7 @@ mod prompts;
 mod run_code;
 mod schema;
 mod settle;
+mod shown;
 mod summary;
 #[cfg(test)]
 mod tests;

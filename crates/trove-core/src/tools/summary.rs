@@ -10,10 +10,11 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use super::{
     Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
     find::{coverage, put, rfc3339},
+    shown::tidy,
 };
 use crate::{
     catalogue::{ResourceEntry, Snapshot},
-    content::escape_line,
+    content::one_line,
     gateway::View,
     json::Object,
     search::Key,
@@ -70,7 +71,7 @@ impl Tool for ResourceSummary {
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
             let object = resource.entry.object().unwrap_or_default();
-            let mime = object.get_str("mimeType").map(|mime| escape_line(&mime).into_owned());
+            let mime = object.get_str("mimeType").map(|mime| one_line(&mime).into_owned());
             let mime = mime.or_else(|| found_type(call, snapshot, resource));
             let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
             let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
@@ -89,7 +90,7 @@ impl Tool for ResourceSummary {
             if top.len() < TOP {
                 let name = object.get_str("name").unwrap_or_default();
                 let mut one =
-                    json!({ "uri": resource.public.as_str(), "name": escape_line(&name) });
+                    json!({ "uri": resource.public.as_str(), "name": name });
                 put(&mut one, "mimeType", mime);
                 put(&mut one, "size", size);
                 top.push(one);
@@ -110,8 +111,8 @@ impl Tool for ResourceSummary {
             summed(&view, &by_server, &by_type, self.include_stats.then(|| figures.told(call)));
         let mut out = Object::new();
         out.set("success", "true");
-        out.set("summary", summary.to_string());
-        out.set("resourceGroups", Value::Array(groups).to_string());
+        out.set("summary", tidy(summary).to_string());
+        out.set("resourceGroups", tidy(Value::Array(groups)).to_string());
         if total_groups > MAX_GROUPS {
             out.set("groupsLeftOut", (total_groups - MAX_GROUPS).to_string());
         }

@@ -1,6 +1,6 @@
 //! What was read, in its envelope.
 
-use std::{borrow::Cow, time::SystemTime};
+use std::time::SystemTime;
 
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
@@ -36,8 +36,9 @@ pub(super) fn give(
     let nonce = frame::nonce();
     let mut out = Writer::with_capacity(ENVELOPE + uri.as_str().len());
     out.flag("success", true);
-    out.text("uri", uri.as_str());
-    out.text("resource_name", listed.name.as_deref().unwrap_or(uri.as_str()));
+    let shown_uri = content::shown_uri(uri.as_str());
+    out.text("uri", &shown_uri);
+    out.text("resource_name", listed.name.as_deref().unwrap_or(&shown_uri));
     out.key("data");
     let data_at = out.at();
     out.text("timestamp", &rfc3339(reading.fetched_at));
@@ -121,8 +122,10 @@ impl Listed {
         let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
         Listed {
             name: human_name(&entry),
-            mime: text("mimeType", MAX_NAME).map(Cow::into_owned),
-            last_modified: date.filter(|date| date.len() <= MAX_DATE).map(Cow::into_owned),
+            mime: text("mimeType", MAX_NAME).map(|mime| content::one_line(&mime).into_owned()),
+            last_modified: date
+                .filter(|date| date.len() <= MAX_DATE)
+                .map(|date| content::one_line(&date).into_owned()),
         }
     }
 }
@@ -145,7 +148,7 @@ fn human_name(entry: &Object<'_>) -> Option<String> {
 fn content_line(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_NAME);
     let more = if end < text.len() { "…" } else { "" };
-    format!("{}{more}", content::escape_line(&text[..end]))
+    format!("{}{more}", content::one_line(&text[..end]))
 }
 
 /// A moment as clients read it.
