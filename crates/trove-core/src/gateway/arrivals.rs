@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use super::{AskError, Gateway};
+use super::{AskError, Gateway, Named};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -66,7 +66,8 @@ impl Gateway {
         }
         let status = self.board.of(&source_id)?;
         let rules = self.rules();
-        if rules.standing(caller, source_id.as_str(), local.as_str()).0 == Standing::Hidden {
+        let named = Named::given(snapshot, &source_id, local.as_str());
+        if rules.standing(caller, named).0 == Standing::Hidden {
             return None;
         }
         let state = status.last_error.unwrap_or_else(|| status.state.as_str().to_owned());

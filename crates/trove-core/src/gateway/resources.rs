@@ -8,15 +8,13 @@ use std::{
 use tokio::sync::broadcast;
 use tracing::debug;
 
-use super::{
-    AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked, unfit,
-};
+use super::{AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked, unfit};
 use crate::{
     access::Standing,
     cache::Cached,
     caller::Caller,
-    content::meant_uri,
     catalogue::{Change, List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
+    content::meant_uri,
     json::{Json, Object},
     search::Key,
     source::{Ask, Operation, Reply, Source, SourceError, SourceId},

@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use super::View;
+use super::{Named, View};
 use crate::{
     access::Standing,
     json::Json,
@@ -94,7 +94,8 @@ impl View {
     /// Whether a listed resource or template takes the rights of an administrator, for
     /// whoever reads it.
     pub fn requires_admin(&self, id: &SourceId, local: &LocalUri, entry: &Json) -> bool {
-        let has_rule = self.rules.standing_of(&[], id.as_str(), local.as_str()).0 != Standing::Open;
+        let named = Named::listed(id, local.as_str());
+        let has_rule = self.rules.standing_of(&[], named).0 != Standing::Open;
         has_rule || self.refusals.has(&(id.clone(), local.clone())) || says_admin_only(entry)
     }
 

@@ -20,7 +20,7 @@ use crate::{
     cache::Cached,
     caller::Caller,
     catalogue::Route,
-    gateway::Gateway,
+    gateway::{Gateway, Named},
     search::{Content, Key, Pending, Search, Skip},
     source::{Reply, SourceError},
 };
@@ -173,7 +173,9 @@ impl Gateway {
 
     fn text_of_passed(&self, pending: &Pending, passed: &Passed, reply: &Reply) -> Outcome {
         let (source, local) = (&pending.key.source, &pending.key.local);
-        let (standing, _) = self.rules().standing_of(&[], source.as_str(), local.as_str());
+        let snapshot = self.current();
+        let named = Named::given(&snapshot, source, local.as_str());
+        let (standing, _) = self.rules().standing_of(&[], named);
         if standing != Standing::Open {
             return Outcome::Failed;
         }
