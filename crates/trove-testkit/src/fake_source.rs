@@ -319,8 +319,8 @@ impl Source for FakeSource {
         operation: Operation,
         _ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
-        self.reads.fetch_add(1, Ordering::Relaxed);
         if let Operation::Read { uri } = &operation {
+            self.reads.fetch_add(1, Ordering::Relaxed);
             let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
             asked.push((Instant::now(), uri.to_string()));
         }
