@@ -157,11 +157,17 @@ impl Gateway {
     }
 }
 
+/// What the index was last fed with of one Source.
+struct Fed {
+    listing: Arc<Listing>,
+    /// Whether it was a memory: its Source was away.
+    was_stale: bool,
+}
+
 struct Crawler {
     gateway: Arc<Gateway>,
     search: Arc<Search>,
-    /// The listing each Source was last fed with.
-    fed: HashMap<SourceId, Arc<Listing>>,
+    fed: HashMap<SourceId, Fed>,
     /// The rules they were fed by.
     rules: Arc<IndexRules>,
     reading: Reading,
@@ -230,12 +236,16 @@ impl Crawler {
         }
         for (n, member) in (0u32..).zip(snapshot.members()) {
             let id = member.source.id();
-            let fed = self.fed.insert(id.clone(), member.listing.clone());
-            let is_same = fed.as_ref().is_some_and(|fed| Arc::ptr_eq(fed, &member.listing));
+            let fed = Fed { listing: member.listing.clone(), was_stale: member.is_stale };
+            let before = self.fed.insert(id.clone(), fed);
+            let is_same = |before: &Fed| Arc::ptr_eq(&before.listing, &member.listing);
+            let is_same = before.as_ref().is_some_and(is_same);
             if is_same && !names_may_differ {
                 continue;
             }
-            let is_about_others = fed.is_some_and(|fed| member.listing.leaves_resources(&fed));
+            let is_about_others = before.is_some_and(|before| {
+                !before.was_stale && member.listing.leaves_resources(&before.listing)
+            });
             if !is_same && !is_about_others {
                 // Another listing, or the first since we are here: nobody told us of changes.
                 // The dates in it vouch for the texts that have one.

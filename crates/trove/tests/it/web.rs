@@ -32,7 +32,7 @@ async fn status(request: RequestBuilder) -> u16 {
 }
 
 /// What the API says, without a token being asked for.
-async fn api(trove: &Trove, path: &str) -> Value {
+pub(crate) async fn api(trove: &Trove, path: &str) -> Value {
     let answer = send(at(trove, &format!("/api/{path}"))).await;
     assert_eq!(answer.status(), 200, "{path}");
     assert_eq!(answer.headers()["cache-control"], "no-store", "{path}");

@@ -187,3 +187,44 @@ impl Gateway {
         text_for_index(&reply, pending, max, &passed.scope, when)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{json::Json, source::SourceId, uri::LocalUri};
+
+    fn passed(n: usize, asked_at: i64, bytes: usize) -> Passed {
+        let local = LocalUri::from(format!("doc://{n}").as_str());
+        let key = Key { source: SourceId::normalise("s"), local };
+        let reply = Some(Reply::plain(Json::of(&"x".repeat(bytes))));
+        Passed { key, scope: Caller::local().scope(), asked_at, reply }
+    }
+
+    fn taken(passing: &Passing) -> Vec<Passed> {
+        let inbox = passing.inbox.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut inbox = inbox.expect("it is taken once");
+        let first = inbox.try_recv().expect("something waits");
+        passing.take(first, &mut inbox)
+    }
+
+    #[test]
+    fn what_waits_is_bounded_in_number_and_bytes() {
+        let many = Passing::new();
+        (0..10 * MAX_WAITING).for_each(|n| many.offer(passed(n, 0, 1)));
+        assert_eq!(taken(&many).len(), MAX_WAITING);
+        let large = Passing::new();
+        (0..MAX_WAITING).for_each(|n| large.offer(passed(n, 0, MAX_WAITING_BYTES / 4)));
+        let waiting = large.bytes.load(Ordering::Relaxed);
+        assert!(waiting > 0 && waiting <= MAX_WAITING_BYTES, "{waiting}");
+        taken(&large);
+        assert_eq!(large.bytes.load(Ordering::Relaxed), 0, "room comes back");
+    }
+
+    #[test]
+    fn of_many_reads_of_one_text_the_last_is_compared() {
+        let passing = Passing::new();
+        (0..100).for_each(|at| passing.offer(passed(1, at, 1)));
+        let taken = taken(&passing);
+        assert_eq!(taken.iter().map(|it| it.asked_at).collect::<Vec<i64>>(), [99]);
+    }
+}

@@ -10,6 +10,7 @@ use crate::kit::client::Client;
 use crate::kit::toy::config;
 use crate::kit::{Folder, Trove, until};
 use crate::peers::drivers::{node, npm_script};
+use crate::web::api;
 
 /// A folder with the memory server, whose tools are passed through, and what it remembers.
 fn memory() -> Arc<Folder> {
@@ -53,6 +54,9 @@ async fn what_is_written_with_a_tool_or_behind_our_back_is_found_and_the_old_is_
     until("the first text", async || !hits(&client, "zebrafinch").await.is_empty()).await;
     let as_of = hits(&client, "zebrafinch").await[0]["asOf"].clone();
     assert!(as_of.as_str().is_some_and(|date| date.ends_with('Z')), "{as_of}");
+
+    let hit = api(&trove, "search?q=zebrafinch").await["hits"][0].clone();
+    assert!(hit["as_of"].is_u64() && hit["preview_stale"].is_boolean(), "on the page too: {hit}");
 
     // By a tool of the server that Trove passes through.
     let deletions =
