@@ -4,6 +4,7 @@
 
 mod disk;
 mod door;
+mod floods;
 mod loss;
 mod many;
 mod odd;
