@@ -37,6 +37,8 @@ pub(crate) struct PassedOver {
     pub(crate) blank: usize,
     /// Those beyond the limit in lines that are too long.
     pub(crate) excess: usize,
+    /// Those of a long line that has not ended.
+    pub(crate) begun: usize,
 }
 
 /// Cuts a stream into lines; holds no more than the limit, and a chunk.
@@ -101,6 +103,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     return Some(Line::Last(std::mem::take(&mut self.buffer).freeze()));
                 }
                 Ok(0) | Err(_) => return None,
+                Ok(read) if self.buffer.len() > CHUNK => {
+                    self.passed_over.begun += read;
+                    return Some(Line::None);
+                }
                 Ok(_) => {}
             }
         }

@@ -83,7 +83,7 @@ impl Mux {
     }
 
     /// Sends a request and waits for its answer.
-    async fn request(&self, call: Call) -> Result<Json, LinkError> {
+    pub(crate) async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let (reply, answer) = oneshot::channel();
         {
             let mut pending = self.pending();

@@ -127,6 +127,9 @@ impl Reader {
         if passed_over.excess > 0 {
             meter.skipped(passed_over.excess).await?;
         }
+        if passed_over.begun > 0 {
+            meter.asked(passed_over.begun).await;
+        }
         Ok(())
     }
 }

@@ -327,3 +327,62 @@ async fn a_server_that_was_cut_off_is_on_probation_until_it_is_calm() {
     let third = floods().await;
     assert!(third > SMALL.bytes, "{third}");
 }
+
+/// Bytes that are all there, of which a pipe gives some at a time.
+struct Pipe(Bytes);
+
+impl AsyncRead for Pipe {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<std::io::Result<()>> {
+        let length = self.0.len().min(room.remaining()).min(64 * 1024);
+        room.put_slice(&self.0.split_to(length));
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_of_any_size_is_no_flood_and_lets_others_have_their_turn() {
+    let (_gateway, source, inbox) = inbox().await;
+    let meter = small();
+    let (mux, mut out) = Mux::new(source.clone(), inbox, meter.clone(), MAX_PENDING);
+    let text = "x".repeat(16 * 1024 * 1024);
+    let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{text}\"}}\n");
+    let reader = Reader::new(source, 32 * 1024 * 1024, mux.clone(), Arc::default());
+    let call = Call {
+        id: 1,
+        method: "resources/read",
+        params: "{}".to_owned(),
+        repeated: Vec::new(),
+        notices: None,
+    };
+    let asking = async {
+        let asked = mux.request(call);
+        let reads = async {
+            out.recv().await.expect("the request");
+            reader.run(Lines::new(Pipe(answer.into()), 32 * 1024 * 1024)).await;
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            answer = asked => answer,
+            () = reads => unreachable!("it has no end"),
+        }
+    };
+    let mut turns = 0;
+    let neighbour = async {
+        loop {
+            turns += 1;
+            tokio::task::yield_now().await;
+        }
+    };
+    let answer = tokio::select! {
+        answer = asking => answer,
+        () = neighbour => unreachable!("it has no end"),
+    };
+    assert!(answer.is_ok_and(|answer| answer.as_bytes().len() > text.len()));
+    assert_eq!(*meter.standing().borrow(), Standing::Calm);
+    // All but the last of 256 parts.
+    assert!(turns > 200, "{turns} turns");
+}
