@@ -92,7 +92,6 @@ struct Shared {
     session: RwLock<Option<HeaderValue>>,
     version: OnceLock<&'static str>,
     inbox: Arc<Inbox>,
-    meter: Arc<Meter>,
     closed: CancellationToken,
     /// The server has forgotten us.
     has_expired: AtomicBool,
@@ -111,7 +110,7 @@ impl HttpLink {
         client: Client,
         url: String,
         headers: HeaderMap,
-        (inbox, meter): (Arc<Inbox>, Arc<Meter>),
+        inbox: Arc<Inbox>,
         bounds: &Bounds,
         bearer: Option<Bearer>,
     ) -> HttpLink {
@@ -123,7 +122,6 @@ impl HttpLink {
             session: RwLock::default(),
             version: OnceLock::new(),
             inbox,
-            meter,
             closed: CancellationToken::new(),
             has_expired: AtomicBool::new(false),
             dialect: Dialect::default(),
@@ -346,7 +344,7 @@ impl Shared {
             _ => Some(self.places.try_acquire().map_err(|_| LinkError::Busy(self.most))?),
         };
         let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
-        self.meter.note_request();
+        self.inbox.meter.note_request();
         let response = self.post(call.method, repeated, body).await?;
         let status = response.status();
         let moved_to = response.headers().get(LOCATION).cloned();
@@ -354,7 +352,7 @@ impl Shared {
             return self.answer_in_stream(response, &call).await;
         }
         let limit = if status.is_success() { self.longest } else { MAX_REFUSAL_BYTES };
-        let body = match read_body(response, limit, &self.meter).await {
+        let body = match read_body(response, limit, &self.inbox.meter).await {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
@@ -402,7 +400,7 @@ impl Shared {
         parser: &mut Parser,
         call: &Call,
     ) -> Option<Result<Json, LinkError>> {
-        let mut events = Events::new(chunks, parser, self.meter.clone());
+        let mut events = Events::new(chunks, parser, self.inbox.meter.clone());
         loop {
             let event = match events.next().await {
                 Ok(event) => event,
@@ -421,7 +419,7 @@ impl Shared {
                 }
                 Err(_) => {
                     debug!(source = %self.source, "an event that is no message; skipped");
-                    self.meter.message(Noise::NoMessages, bytes).await
+                    self.inbox.meter.message(Noise::NoMessages, bytes).await
                 }
             };
             if taken.is_err() {
@@ -456,7 +454,7 @@ impl Shared {
                 Ok(message) => self.take(message, Some(call), part.len()).await,
                 Err(_) => {
                     debug!(source = %self.source, "a part of a batch that is no message; skipped");
-                    self.meter.message(Noise::NoMessages, part.len()).await
+                    self.inbox.meter.message(Noise::NoMessages, part.len()).await
                 }
             };
             if taken.is_err() {
@@ -490,7 +488,7 @@ impl Shared {
                 Noise::Answers
             }
         };
-        self.meter.message(noise, bytes).await
+        self.inbox.meter.message(noise, bytes).await
     }
 
     async fn take_notification(
@@ -528,7 +526,7 @@ impl Shared {
         for text in aside(data.len(), || wire::messages(data)) {
             match aside(text.len(), || wire::parse(&text)) {
                 Ok(message) => self.take(message, None, text.len()).await?,
-                Err(_) => self.meter.message(Noise::NoMessages, text.len()).await?,
+                Err(_) => self.inbox.meter.message(Noise::NoMessages, text.len()).await?,
             }
         }
         Ok(())
@@ -553,7 +551,8 @@ impl Shared {
             }
             parser = parser.anew();
             let began = Instant::now();
-            let mut events = Events::new(response.bytes_stream(), &mut parser, self.meter.clone());
+            let mut events =
+                Events::new(response.bytes_stream(), &mut parser, self.inbox.meter.clone());
             let end = loop {
                 match events.next().await {
                     Ok(event) if self.take_unasked(&event.data).await.is_ok() => {}

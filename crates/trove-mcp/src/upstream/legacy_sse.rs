@@ -19,7 +19,7 @@ use super::{
     events::{End, Events},
     http::{is_event_stream, read_body, unauthorized, unreachable},
     link::{Inbox, LinkError, own_id},
-    meter::{CutOff, Meter},
+    meter::CutOff,
     mux::{Mux, MuxLink},
     oauth::Bearer,
 };
@@ -46,7 +46,7 @@ pub(crate) async fn connect(
     client: Client,
     url: &str,
     headers: HeaderMap,
-    (inbox, meter): (Arc<Inbox>, Arc<Meter>),
+    inbox: Arc<Inbox>,
     bounds: &Bounds,
     bearer: Option<Bearer>,
 ) -> Result<MuxLink, LinkError> {
@@ -59,12 +59,12 @@ pub(crate) async fn connect(
         return Err(pass.refused());
     }
     if !status.is_success() || !is_event_stream(&response) {
-        let body = read_body(response, 4096, &meter).await.unwrap_or_default();
+        let body = read_body(response, 4096, &inbox.meter).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&body).chars().take(200).collect();
         return Err(LinkError::Status(status.as_u16(), text));
     }
     let base = response.url().clone();
-    let (mux, out) = Mux::new(source.clone(), inbox, meter, bounds.waiting);
+    let (mux, out) = Mux::new(source.clone(), inbox, bounds.waiting);
     let (found, endpoint) = oneshot::channel();
     let mut tasks = JoinSet::new();
     tasks.spawn(receive(response, bounds.message_bytes, mux.clone(), found));
@@ -94,7 +94,7 @@ async fn receive(
 ) {
     let mut found = Some(found);
     let mut parser = Parser::new(longest);
-    let mut events = Events::new(response.bytes_stream(), &mut parser, mux.meter.clone());
+    let mut events = Events::new(response.bytes_stream(), &mut parser, mux.meter().clone());
     loop {
         let event = match events.next().await {
             Ok(event) => event,
@@ -261,6 +261,7 @@ mod tests {
     use crate::upstream::{
         http::peer::{Asked, json, next},
         link::{Call, Link as _},
+        meter::Meter,
         oauth::{Credentials, Grant},
     };
 
@@ -347,11 +348,11 @@ mod tests {
         let gateway = Gateway::start("test", None).await;
         let source = SourceId::new("one").expect("a valid id");
         let bounds = Bounds::default();
-        let inbox = Inbox::new(source.clone(), gateway.feed());
-        let ears = (inbox, Arc::new(Meter::new(bounds.unasked)));
+        let meter = Arc::new(Meter::new(bounds.unasked));
+        let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
         let bearer = tokens(&url).and_then(|tokens| Bearer::new(&source, &url, tokens));
         let (client, headers) = (Client::new(), HeaderMap::new());
-        (server, connect(&source, client, &url, headers, ears, &bounds, bearer).await)
+        (server, connect(&source, client, &url, headers, inbox, &bounds, bearer).await)
     }
 
     fn grant(url: &str, token: &str) -> Grant {
@@ -432,10 +433,10 @@ mod tests {
         let gateway = Gateway::start("test", None).await;
         let source = SourceId::new("one").expect("a valid id");
         let bounds = Bounds::default();
-        let inbox = Inbox::new(source.clone(), gateway.feed());
-        let ears = (inbox, Arc::new(Meter::new(bounds.unasked)));
+        let meter = Arc::new(Meter::new(bounds.unasked));
+        let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
         let (client, headers) = (Client::new(), HeaderMap::new());
-        let link = connect(&source, client, &url, headers, ears, &bounds, None).await;
+        let link = connect(&source, client, &url, headers, inbox, &bounds, None).await;
         let link = link.expect("it is there");
         tokio::time::pause();
 

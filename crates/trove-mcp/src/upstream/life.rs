@@ -45,7 +45,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     loop {
         board.update(id, |status| status.state = State::Connecting);
         upstream.meter.begin();
-        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone());
+        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone(), upstream.meter.clone());
         let place = upstream.child_place();
         let met = match &place {
             Err(full) => Err(full.clone()),
@@ -284,9 +284,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
             };
             // Making a process takes milliseconds, in which nobody else should wait.
             let id = config.id.clone();
-            let meter = upstream.meter.clone();
-            let start = move || stdio::start(&id, spawn, inbox, meter);
-            let started = tokio::task::spawn_blocking(start);
+            let started = tokio::task::spawn_blocking(move || stdio::start(&id, spawn, inbox));
             let link = started.await.map_err(|_| LinkError::Lost)??;
             Ok(Arc::new(link))
         }
@@ -294,16 +292,15 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
             let (url, headers) = address(remote, shared)?;
             let bearer = bearer(&config.id, &url, &headers, shared);
             let (client, bounds) = (client(shared)?, &shared.bounds);
-            let ears = (inbox, upstream.meter.clone());
-            let link = HttpLink::new(&config.id, client, url, headers, ears, bounds, bearer);
+            let link = HttpLink::new(&config.id, client, url, headers, inbox, bounds, bearer);
             Ok(Arc::new(link))
         }
         Reach::Sse(remote) => {
             let (url, headers) = address(remote, shared)?;
             let bearer = bearer(&config.id, &url, &headers, shared);
             let (client, bounds) = (client(shared)?, &shared.bounds);
-            let (id, url, ears) = (&config.id, &url, (inbox, upstream.meter.clone()));
-            let link = legacy_sse::connect(id, client, url, headers, ears, bounds, bearer).await?;
+            let (id, url) = (&config.id, &url);
+            let link = legacy_sse::connect(id, client, url, headers, inbox, bounds, bearer).await?;
             Ok(Arc::new(link))
         }
     }

@@ -43,6 +43,10 @@ const A_REQUEST: u64 = 4 * 1024;
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 /// A server on probation has this part of the budget.
 const PROBATION: u64 = 8;
+/// A server that was slowed is calm again when it has let this part of its budget come together.
+const CALM: i64 = 32;
+/// What a server earns in this part of a second is the least of such a part.
+const CALM_PAUSES_A_SECOND: u64 = 5;
 
 /// A kind of unasked work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +119,7 @@ struct Account {
     /// What may still be used; less than nothing while the server is slowed.
     left: i64,
     as_of: Instant,
-    /// Work paid for while there was nothing left, since the server was last calm.
+    /// Work paid for since there was nothing left, while the server is not calm.
     excess: u64,
     /// What was used, by kind, since the server was last calm.
     used: [u64; KINDS],
@@ -152,7 +156,7 @@ impl Meter {
     /// Another connection begins. After a cut it has a small budget, until it has been calm.
     pub(crate) fn begin(&self) {
         let mut account = self.account();
-        self.refill(&mut account);
+        self.refill(&mut account, Duration::MAX);
         if self.noise_of_cut().is_some() {
             account.on_probation = true;
         }
@@ -204,7 +208,11 @@ impl Meter {
     async fn pay(&self, noise: Noise, units: u64) -> Result<(), CutOff> {
         let pause = self.charge(noise, units)?;
         match pause {
-            Some(pause) => tokio::time::sleep(pause).await,
+            Some(pause) => {
+                tokio::time::sleep(pause).await;
+                // A machine that wakes the reader late has not made the server any calmer.
+                self.refill(&mut self.account(), pause);
+            }
             None => self.take_turn(units).await,
         }
         // Another reader of the same server may have gone too far meanwhile.
@@ -220,13 +228,15 @@ impl Meter {
             return Err(CutOff);
         }
         let mut account = self.account();
-        self.refill(&mut account);
+        self.refill(&mut account, Duration::MAX);
         account.left -= signed(units);
         account.used[noise as usize] += units;
+        if account.left < 0 || *self.standing.borrow() == Standing::Slowed {
+            account.excess += units;
+        }
         if account.left >= 0 {
             return Ok(None);
         }
-        account.excess += units;
         if account.excess > self.most_excess(&account) {
             let main = account.main_noise();
             self.standing.send_replace(Standing::CutOff(main));
@@ -238,10 +248,11 @@ impl Meter {
         Ok(Some(pause.max(LEAST_PAUSE)))
     }
 
-    /// Adds what has come together since the last look. A server with half of its budget is calm.
-    fn refill(&self, account: &mut Account) {
+    /// Adds what has come together since the last look, for no longer than `longest`.
+    fn refill(&self, account: &mut Account, longest: Duration) {
         let now = Instant::now();
-        let earned = (now - account.as_of).as_secs_f64() * self.bounds.bytes_per_second as f64;
+        let since = (now - account.as_of).min(longest);
+        let earned = since.as_secs_f64() * self.bounds.bytes_per_second as f64;
         let earned = earned as i64;
         if earned == 0 {
             return;
@@ -249,7 +260,10 @@ impl Meter {
         account.as_of = now;
         let most = self.most(account);
         account.left = account.left.saturating_add(earned).min(most);
-        if account.left >= most / 2 {
+        // More than comes together in one pause, or each pause would seem to be calm.
+        let pauses = signed(self.bounds.bytes_per_second / CALM_PAUSES_A_SECOND);
+        let calm = (most / CALM).max(pauses).min(most / 2);
+        if account.left >= calm {
             account.excess = 0;
             self.tell(Standing::Calm);
         }
@@ -261,7 +275,7 @@ impl Meter {
 
     /// Looks whether a server that was slowed is calm by now.
     pub(crate) fn look(&self) {
-        self.refill(&mut self.account());
+        self.refill(&mut self.account(), Duration::MAX);
     }
 
     fn tell(&self, standing: Standing) {

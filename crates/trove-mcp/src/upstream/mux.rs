@@ -38,8 +38,6 @@ pub(crate) struct Mux {
     pending: Mutex<HashMap<u64, Pending>>,
     outbox: mpsc::Sender<Bytes>,
     inbox: Arc<Inbox>,
-    /// Pays for all that comes.
-    pub(crate) meter: Arc<Meter>,
     closed: CancellationToken,
     /// The most requests that wait.
     most: usize,
@@ -66,7 +64,6 @@ impl Mux {
     pub(crate) fn new(
         source: SourceId,
         inbox: Arc<Inbox>,
-        meter: Arc<Meter>,
         most: usize,
     ) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
         let (outbox, out) = mpsc::channel(MAX_OUTBOX);
@@ -75,7 +72,6 @@ impl Mux {
             pending: Mutex::default(),
             outbox,
             inbox,
-            meter,
             closed: CancellationToken::new(),
             most,
         };
@@ -93,7 +89,7 @@ impl Mux {
             pending.insert(call.id, Pending { reply, notices: call.notices });
         }
         let mut guard = CancelOnDrop { mux: self, id: call.id, is_answered: false };
-        self.meter.note_request();
+        self.meter().note_request();
         let frame = wire::request(call.id, call.method, &call.params);
         if self.outbox.send(frame).await.is_err() || self.closed.is_cancelled() {
             return Err(LinkError::Lost);
@@ -125,7 +121,7 @@ impl Mux {
         let noise = match aside(bytes, || wire::parse(text)) {
             Ok(Message::Response { id, outcome }) => {
                 if self.answer(&id, outcome) {
-                    self.meter.asked(bytes).await;
+                    self.meter().asked(bytes).await;
                     return Ok(true);
                 }
                 Noise::Answers
@@ -141,12 +137,17 @@ impl Mux {
             }
             Err(_) => {
                 self.fail(broken_answer(text), LinkError::Malformed(BROKEN.to_owned()));
-                self.meter.message(Noise::NoMessages, bytes).await?;
+                self.meter().message(Noise::NoMessages, bytes).await?;
                 return Ok(false);
             }
         };
-        self.meter.message(noise, bytes).await?;
+        self.meter().message(noise, bytes).await?;
         Ok(true)
+    }
+
+    /// The budget of the server.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        &self.inbox.meter
     }
 
     async fn take_notification(&self, method: &str, params: Option<&Json>) -> Noise {

@@ -9,7 +9,7 @@ use trove_core::{Json, SourceId, status::StatusBoard};
 use super::{
     broken::find_id,
     link::{Inbox, LinkError},
-    meter::{CutOff, Meter, Noise},
+    meter::{CutOff, Noise},
     mux::{Mux, MuxLink},
     process::Spawn,
 };
@@ -28,13 +28,12 @@ pub(crate) fn start(
     source: &SourceId,
     spawn: Spawn,
     inbox: Arc<Inbox>,
-    meter: Arc<Meter>,
 ) -> Result<MuxLink, LinkError> {
     let board = spawn.shared.board.clone();
     let (waiting, longest) = (spawn.shared.bounds.waiting, spawn.shared.bounds.message_bytes);
     let (process, stdin, stdout) =
         spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
-    let (mux, out) = Mux::new(source.clone(), inbox, meter, waiting);
+    let (mux, out) = Mux::new(source.clone(), inbox, waiting);
     let mut tasks = JoinSet::new();
     let writer = mux.clone();
     tasks.spawn(async move {
@@ -105,7 +104,7 @@ impl Reader {
                 warn!(source = %self.source, limit, "a message from the child is too long; skipped");
                 let id = find_id(&head).or_else(|| find_id(&tail));
                 self.mux.fail(id, LinkError::TooLarge(limit));
-                self.mux.meter.message(Noise::NoMessages, head.len() + tail.len()).await?;
+                self.mux.meter().message(Noise::NoMessages, head.len() + tail.len()).await?;
             }
         }
         Ok(())
@@ -120,7 +119,7 @@ impl Reader {
     }
 
     async fn pay_for(&self, passed_over: PassedOver) -> Result<(), CutOff> {
-        let meter: &Meter = &self.mux.meter;
+        let meter = self.mux.meter();
         if passed_over.blank > 0 {
             meter.empty(passed_over.blank).await?;
         }

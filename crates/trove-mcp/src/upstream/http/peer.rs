@@ -109,10 +109,10 @@ impl Peer {
 pub(crate) async fn link_to(url: &str) -> HttpLink {
     let gateway = Gateway::start("test", None).await;
     let source = SourceId::new("one").expect("a valid id");
-    let inbox = Inbox::new(source.clone(), gateway.feed());
     let (client, headers, bounds) = (Client::new(), HeaderMap::new(), Bounds::default());
     let meter = Arc::new(Meter::new(bounds.unasked));
-    HttpLink::new(&source, client, url.to_owned(), headers, (inbox, meter), &bounds, None)
+    let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
+    HttpLink::new(&source, client, url.to_owned(), headers, inbox, &bounds, None)
 }
 
 impl HttpLink {

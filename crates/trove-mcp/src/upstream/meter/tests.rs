@@ -74,10 +74,10 @@ fn small() -> Arc<Meter> {
     Arc::new(Meter::new(SMALL))
 }
 
-async fn inbox() -> (Arc<Gateway>, SourceId, Arc<Inbox>) {
+async fn inbox(meter: &Arc<Meter>) -> (Arc<Gateway>, SourceId, Arc<Inbox>) {
     let gateway = Gateway::start("test", None).await;
     let source = SourceId::new("one").expect("a valid id");
-    let inbox = Inbox::new(source.clone(), gateway.feed());
+    let inbox = Inbox::new(source.clone(), gateway.feed(), meter.clone());
     (gateway, source, inbox)
 }
 
@@ -116,9 +116,9 @@ async fn beside<T>(meter: &Arc<Meter>, flood: impl Future<Output = T>) -> (T, u6
 }
 
 async fn flood_of_lines(text: &str, expected: Noise) {
-    let (_gateway, source, inbox) = inbox().await;
     let meter = small();
-    let (mux, mut out) = Mux::new(source.clone(), inbox, meter.clone(), MAX_PENDING);
+    let (_gateway, source, inbox) = inbox(&meter).await;
+    let (mux, mut out) = Mux::new(source.clone(), inbox, MAX_PENDING);
     let (endless, taken) = Endless::new(text);
     let reader = Reader::new(source, 64 * 1024, mux, Arc::default());
     let began = Instant::now();
@@ -222,13 +222,12 @@ async fn t51_a_flood_of_events_beside_an_answer_ends_its_request() {
         (message("nothing"), Noise::NoMessages),
         (message(""), Noise::NoMessages),
     ] {
-        let (_gateway, source, inbox) = inbox().await;
         let meter = small();
+        let (_gateway, source, inbox) = inbox(&meter).await;
         let (client, headers, bounds) = <_>::default();
         let bounds: Bounds = bounds;
-        let ears = (inbox, meter.clone());
         let url = "http://127.0.0.1:1/mcp".to_owned();
-        let link = http::HttpLink::new(&source, client, url, headers, ears, &bounds, None);
+        let link = http::HttpLink::new(&source, client, url, headers, inbox, &bounds, None);
         let (notices, mut given) = tokio::sync::mpsc::channel(8);
         let call = Call {
             id: 1,
@@ -295,11 +294,26 @@ async fn a_server_that_says_less_is_calm_again() {
         meter.message(Noise::Requests, 100).await.expect("it goes on");
     }
     assert_eq!(*meter.standing().borrow(), Standing::Slowed);
+    tokio::time::advance(Duration::from_millis(20)).await;
+    meter.look();
+    assert_eq!(*meter.standing().borrow(), Standing::Slowed, "it has hardly paused");
     tokio::time::advance(Duration::from_secs(1)).await;
     meter.look();
-    assert_eq!(*meter.standing().borrow(), Standing::Slowed, "it has a part of its budget");
-    tokio::time::advance(Duration::from_secs(2)).await;
-    meter.look();
+    assert_eq!(*meter.standing().borrow(), Standing::Calm);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_stays_below_its_rate_is_never_cut_off() {
+    let meter = small();
+    while *meter.standing().borrow() == Standing::Calm {
+        meter.message(Noise::Requests, 100).await.expect("it goes on");
+    }
+    let each = SMALL.bytes_per_second * 3 / 4 / 10 - MESSAGE;
+    for _ in 0..10_000 {
+        tokio::time::advance(Duration::from_millis(100)).await;
+        let bytes = usize::try_from(each).expect("few");
+        meter.message(Noise::Notifications, bytes).await.expect("it goes on");
+    }
     assert_eq!(*meter.standing().borrow(), Standing::Calm);
 }
 
@@ -345,9 +359,9 @@ impl AsyncRead for Pipe {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_of_any_size_is_no_flood_and_lets_others_have_their_turn() {
-    let (_gateway, source, inbox) = inbox().await;
     let meter = small();
-    let (mux, mut out) = Mux::new(source.clone(), inbox, meter.clone(), MAX_PENDING);
+    let (_gateway, source, inbox) = inbox(&meter).await;
+    let (mux, mut out) = Mux::new(source.clone(), inbox, MAX_PENDING);
     let text = "x".repeat(16 * 1024 * 1024);
     let answer = format!("{{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":\"{text}\"}}\n");
     let reader = Reader::new(source, 32 * 1024 * 1024, mux.clone(), Arc::default());

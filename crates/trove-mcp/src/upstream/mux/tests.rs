@@ -8,9 +8,9 @@ use crate::bounds::MAX_PENDING;
 /// A connection; the other end is the test.
 fn connection(gateway: &Gateway) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
     let source = SourceId::new("one").unwrap();
-    let inbox = Inbox::new(source.clone(), gateway.feed());
     let meter = Arc::new(Meter::new(crate::bounds::Unasked::default()));
-    Mux::new(source, inbox, meter, MAX_PENDING)
+    let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
+    Mux::new(source, inbox, MAX_PENDING)
 }
 
 fn read(id: u64, owner: u64) -> Call {
