@@ -6,7 +6,7 @@ import { to } from '../lib/router.js';
 import { copier, count, many, millis, span, visible } from '../lib/text.js';
 
 const WORDS = {
-  ready: ['good', 'ready'], connecting: ['fair', 'connecting'], backoff: ['fair', 'trying again'], 'circuit-open': ['bad', 'failing'],
+  ready: ['good', 'ready'], connecting: ['fair', 'connecting'], backoff: ['fair', 'trying again'], 'circuit-open': ['bad', 'failing'], 'cut-off': ['bad', 'cut off'],
   stopped: ['idle', 'stopped'], idle: ['idle', 'not started'],
 };
 

@@ -7,6 +7,7 @@
 //!
 //! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
 
+pub mod aside;
 pub mod caller;
 pub mod content;
 pub mod files;

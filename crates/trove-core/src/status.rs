@@ -56,6 +56,8 @@ pub struct SourceStatus {
     pub last_error: Option<String>,
     /// What is odd about it though it may work.
     pub warning: Option<&'static str>,
+    /// It sends more than is asked for, and is read slowly.
+    pub is_slowed: bool,
     /// How many attempts to connect have failed in a row.
     pub failures: u32,
     /// How many times it was connected.
@@ -100,9 +102,14 @@ pub enum State {
     Backoff,
     /// It failed so often that attempts are rare.
     CircuitOpen,
+    /// It sent far more than was asked for, and is left alone for a while.
+    CutOff,
     /// Stopped for good.
     Stopped,
 }
+
+/// The warning about a Source that is read slowly, with what to do.
+pub const SLOWED: &str = "it sends far more than is asked for, so Trove reads it slowly, and cuts it off if it goes on; have it say less (its log level is a place to begin)";
 
 impl State {
     /// The word for it.
@@ -113,12 +120,18 @@ impl State {
             State::Ready => "ready",
             State::Backoff => "backoff",
             State::CircuitOpen => "circuit-open",
+            State::CutOff => "cut-off",
             State::Stopped => "stopped",
         }
     }
 }
 
 impl SourceStatus {
+    /// What is odd about it now.
+    pub fn oddity(&self) -> Option<&'static str> {
+        if self.is_slowed { Some(SLOWED) } else { self.warning }
+    }
+
     /// Known, nothing more.
     pub fn new(transport: &'static str) -> SourceStatus {
         SourceStatus {
@@ -130,6 +143,7 @@ impl SourceStatus {
             latency_us: None,
             last_error: None,
             warning: None,
+            is_slowed: false,
             failures: 0,
             connects: 0,
             stale_since: None,
@@ -147,7 +161,7 @@ impl SourceStatus {
             State::Idle | State::Connecting | State::Ready => {
                 !self.is_known && self.last_error.is_none()
             }
-            State::Backoff | State::CircuitOpen | State::Stopped => false,
+            State::Backoff | State::CircuitOpen | State::CutOff | State::Stopped => false,
         }
     }
 
@@ -156,7 +170,7 @@ impl SourceStatus {
         match self.state {
             // Listed, or not to be listed for the time being.
             State::Ready => self.stale_since.is_none() || self.last_error.is_some(),
-            State::Backoff | State::CircuitOpen | State::Stopped => true,
+            State::Backoff | State::CircuitOpen | State::CutOff | State::Stopped => true,
             // Not to be started, for the reason that is given.
             State::Idle => self.last_error.is_some(),
             // Tried again: the first attempt failed.

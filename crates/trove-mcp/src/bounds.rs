@@ -71,6 +71,11 @@ pub const MAX_CHILDREN: usize = 500;
 pub const MAX_STARTUP: Duration = Duration::from_secs(60);
 /// How long a request waits for an upstream that is being connected.
 pub const MAX_WAIT_FOR_READY: Duration = Duration::from_secs(10);
+/// How much work a server may make at once that no request asked for: about a byte of a message
+/// is one unit of it.
+pub const MAX_UNASKED_BYTES: u64 = 32 * 1024 * 1024;
+/// How much of that it may make in the long run, each second.
+pub const UNASKED_BYTES_PER_SECOND: u64 = 512 * 1024;
 /// How many lines of a child's stderr are kept.
 pub const MAX_STDERR_LINES: usize = 200;
 /// How much of one line of a child's stderr is kept.
@@ -87,11 +92,28 @@ pub struct Rate {
     pub burst: NonZeroU32,
 }
 
+/// How much work one server may make that no request asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Unasked {
+    /// At once, after a pause.
+    pub bytes: u64,
+    /// In the long run.
+    pub bytes_per_second: u64,
+}
+
+impl Default for Unasked {
+    fn default() -> Unasked {
+        Unasked { bytes: MAX_UNASKED_BYTES, bytes_per_second: UNASKED_BYTES_PER_SECOND }
+    }
+}
+
 /// The bounds that a configuration may move; the constants are where they stand otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bounds {
     /// The longest message from an upstream.
     pub message_bytes: usize,
+    /// How much work a server may make unasked, before it is slowed and then cut off.
+    pub unasked: Unasked,
     /// The longest message from a client.
     pub request_bytes: usize,
     /// The most pages of one list.
@@ -148,6 +170,7 @@ impl Default for Bounds {
     fn default() -> Bounds {
         Bounds {
             message_bytes: MAX_MESSAGE_BYTES,
+            unasked: Unasked::default(),
             request_bytes: MAX_REQUEST_BYTES,
             list_pages: MAX_LIST_PAGES,
             list_entries: MAX_LIST_ENTRIES,
@@ -195,6 +218,8 @@ impl Bounds {
         let mut all = FIXED.to_vec();
         all.extend([
             ("max_message_bytes", number(self.message_bytes)),
+            ("max_unasked_bytes", self.unasked.bytes),
+            ("max_unasked_bytes_per_second", self.unasked.bytes_per_second),
             ("max_request_bytes", number(self.request_bytes)),
             ("max_list_pages", number(self.list_pages)),
             ("max_list_entries", number(self.list_entries)),

@@ -14,6 +14,8 @@ const ROOM: usize = 64 * 1024;
 const BATCH: usize = 64;
 /// How many bytes are kept from each end of a line that is too long.
 const WINDOW: usize = 512;
+/// How many bytes of blank lines are passed over in one go.
+const BLANK_AT_ONCE: usize = 4096;
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
@@ -24,6 +26,19 @@ pub(crate) enum Line {
     Last(Bytes),
     /// A line longer than the limit, of which only the ends were kept.
     TooLong { head: Bytes, tail: Bytes },
+    /// No line yet: so much was passed over that its reader should look whether that goes on.
+    None,
+}
+
+/// Bytes that were read and are no part of a line that was given.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PassedOver {
+    /// Those of blank lines.
+    pub(crate) blank: usize,
+    /// Those beyond the limit in lines that are too long.
+    pub(crate) excess: usize,
+    /// Those of a long line that has not ended.
+    pub(crate) begun: usize,
 }
 
 /// Cuts a stream into lines; holds no more than the limit, and a chunk.
@@ -35,23 +50,32 @@ pub(crate) struct Lines<R> {
     searched: usize,
     /// The ends of the line that is being thrown away.
     skipping: Option<(Bytes, BytesMut)>,
+    passed_over: PassedOver,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub(crate) fn new(input: R, limit: usize) -> Lines<R> {
-        Lines { input, limit, buffer: BytesMut::new(), searched: 0, skipping: None }
+        let (buffer, passed_over) = <_>::default();
+        Lines { input, limit, buffer, searched: 0, skipping: None, passed_over }
     }
 
-    /// The next line; nothing at the end of the stream. Safe to cancel: whatever was
-    /// read stays here.
+    /// The bytes passed over since the last call.
+    pub(crate) fn take_passed_over(&mut self) -> PassedOver {
+        std::mem::take(&mut self.passed_over)
+    }
+
+    /// The next line; nothing at the end of the stream. Safe to cancel: bytes that were
+    /// read stay here.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             while let Some(line) = self.cut() {
                 if let Some((head, mut tail)) = self.skipping.take() {
+                    self.passed_over.excess += line.len();
                     keep_tail(&mut tail, &line);
                     return Some(Line::TooLong { head, tail: tail.freeze() });
                 }
                 if line.len() > self.limit {
+                    self.passed_over.excess += line.len();
                     let head = Bytes::copy_from_slice(&line[..WINDOW.min(line.len())]);
                     let mut tail = BytesMut::new();
                     keep_tail(&mut tail, &line);
@@ -60,8 +84,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 if !line.trim_ascii().is_empty() {
                     return Some(Line::Text(line.freeze()));
                 }
+                self.passed_over.blank += line.len() + 1;
+                if self.passed_over.blank >= BLANK_AT_ONCE {
+                    return Some(Line::None);
+                }
             }
-            self.throw_away_excess();
+            if self.throw_away_excess() {
+                return Some(Line::None);
+            }
             if self.buffer.capacity() - self.buffer.len() < ROOM {
                 // Grow with the line, so that a long one is not copied chunk by chunk. Short ones
                 // share a chunk.
@@ -73,6 +103,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                     return Some(Line::Last(std::mem::take(&mut self.buffer).freeze()));
                 }
                 Ok(0) | Err(_) => return None,
+                Ok(read) if self.buffer.len() > CHUNK => {
+                    self.passed_over.begun += read;
+                    return Some(Line::None);
+                }
                 Ok(_) => {}
             }
         }
@@ -90,9 +124,11 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Some(line)
     }
 
-    fn throw_away_excess(&mut self) {
-        if self.skipping.is_none() && self.buffer.len() <= self.limit {
-            return;
+    /// Forgets what is read of a line that is too long; true if there was any.
+    fn throw_away_excess(&mut self) -> bool {
+        let is_excess = self.skipping.is_some() && !self.buffer.is_empty();
+        if !is_excess && self.buffer.len() <= self.limit {
+            return false;
         }
         // A new buffer, so that the memory of a giant line is given back.
         let part = std::mem::replace(&mut self.buffer, BytesMut::with_capacity(CHUNK));
@@ -102,6 +138,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             (Bytes::copy_from_slice(head), BytesMut::new())
         });
         keep_tail(tail, &part);
+        self.passed_over.excess += part.len();
+        true
     }
 }
 
@@ -141,6 +179,7 @@ mod tests {
         let mut all = Vec::new();
         while let Some(line) = lines.next().await {
             all.push(match line {
+                Line::None => continue,
                 Line::Text(text) if text.len() > 100 => format!("{} bytes", text.len()),
                 Line::Text(text) => String::from_utf8(text.to_vec()).unwrap(),
                 Line::Last(text) => format!("{} without an end", String::from_utf8_lossy(&text)),
@@ -158,6 +197,23 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn every_byte_that_is_in_no_line_is_counted() {
+        let text = [vec![b'\n'; 10_000], b"a\n".to_vec(), b"x".repeat(300_000), b"\nb".to_vec()];
+        let text = text.concat();
+        let mut lines = Lines::new(&text[..], 1000);
+        let (mut counted, mut steps) = (PassedOver::default(), 0);
+        while let Some(line) = lines.next().await {
+            let passed_over = lines.take_passed_over();
+            counted.blank += passed_over.blank;
+            counted.excess += passed_over.excess;
+            steps += usize::from(line == Line::None);
+        }
+        assert_eq!(counted.blank, 10_000);
+        assert!((299_000..=300_000).contains(&counted.excess), "{counted:?}");
+        assert!(steps >= 3, "the reader has its turn between: {steps}");
+    }
+
+    #[tokio::test]
     async fn t05_a_line_that_is_too_long_costs_only_itself() {
         // Within one chunk, and over several.
         for size in [2_000, 200_000, 2_000_000] {
@@ -170,7 +226,11 @@ mod tests {
     async fn the_ends_of_a_long_line_are_its_ends() {
         let text = [b"HEAD".to_vec(), b"x".repeat(300_000), b"TAIL\n".to_vec()].concat();
         let mut lines = Lines::new(&text[..], 1000);
-        let Some(Line::TooLong { head, tail }) = lines.next().await else { panic!() };
+        let mut next = lines.next().await;
+        while next == Some(Line::None) {
+            next = lines.next().await;
+        }
+        let Some(Line::TooLong { head, tail }) = next else { panic!() };
         assert!(head.starts_with(b"HEAD") && tail.ends_with(b"TAIL"));
     }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Parser {
     /// Nothing of the stream was looked at, so a byte order mark may come.
     is_new: bool,
     limit: usize,
+    /// Bytes of lines that are no data, since they were last asked for.
+    idle: usize,
     /// The id of the last event that had one, to go on after it.
     pub(crate) last_id: Option<String>,
     /// How long the sender wants a reader to wait before it comes back.
@@ -51,6 +53,7 @@ impl Parser {
             after_cr: false,
             is_new: true,
             limit,
+            idle: 0,
             last_id: None,
             retry: None,
         }
@@ -59,6 +62,15 @@ impl Parser {
     /// For the stream that goes on where this one broke off.
     pub(crate) fn anew(self) -> Parser {
         Parser { last_id: self.last_id, retry: self.retry, ..Parser::new(self.limit) }
+    }
+
+    /// How many bytes since the last call were comments, blank lines, or other fields than data.
+    pub(crate) fn take_idle(&mut self) -> usize {
+        std::mem::take(&mut self.idle)
+    }
+
+    pub(crate) fn limit(&self) -> usize {
+        self.limit
     }
 
     /// Adds a chunk.
@@ -111,13 +123,20 @@ impl Parser {
 
     fn take_line(&mut self, line: &[u8]) -> Option<Event> {
         if line.is_empty() {
+            self.idle += 1;
             return self.dispatch();
         }
         let (field, value) = match memchr::memchr(b':', line) {
-            Some(0) => return None,
+            Some(0) => {
+                self.idle += line.len() + 1;
+                return None;
+            }
             Some(at) => (&line[..at], line[at + 1..].strip_prefix(b" ").unwrap_or(&line[at + 1..])),
             None => (line, &line[..0]),
         };
+        if field != b"data" {
+            self.idle += line.len() + 1;
+        }
         match field {
             b"event" => self.name = String::from_utf8_lossy(value).into_owned(),
             b"data" => {

@@ -6,6 +6,7 @@
 mod content;
 mod dispatch;
 mod faults;
+mod floods;
 mod http;
 mod lists;
 mod options;

@@ -47,6 +47,7 @@ pub(crate) struct Target {
 }
 
 /// An entry of a configuration.
+#[derive(Clone)]
 pub(crate) enum Upstream {
     Command(Vec<String>),
     Url(String),
@@ -232,6 +233,15 @@ impl Lab {
         let (program, arguments) = target.command.split_first().context("no command")?;
         let child = Command::new(program).args(arguments).stdin(Stdio::null()).spawn()?;
         Ok(Background { child, url: target.url.unwrap_or_default() })
+    }
+
+    /// Starts a toy over HTTP.
+    pub(super) fn remote_toy(&self, arguments: &[&str]) -> anyhow::Result<Background> {
+        let address = format!("127.0.0.1:{}", free_port()?);
+        let mut command = Command::new(&self.toymcp);
+        command.args(arguments).args(["--http", &address]);
+        command.stdin(Stdio::null()).stderr(Stdio::null());
+        Ok(Background { child: command.spawn()?, url: format!("http://{address}/mcp") })
     }
 
     /// Measures a target with `mcp-bench` and gives its results.

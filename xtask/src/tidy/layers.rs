@@ -12,6 +12,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
     (
         Layer::Words,
         &[
+            "aside",
             "json",
             "scan",
             "hex",

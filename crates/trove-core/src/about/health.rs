@@ -207,13 +207,13 @@ impl SourceHealth {
     fn of(id: &SourceId, status: SourceStatus) -> SourceHealth {
         SourceHealth {
             id: id.to_string(),
+            warning: status.oddity(),
             state: status.state.as_str(),
             transport: status.transport,
             protocol: status.protocol,
             server: status.server,
             latency_ms: status.latency_us.map(|us| us as f64 / 1000.0),
             last_error: status.last_error,
-            warning: status.warning,
             failures: status.failures,
             connects: status.connects,
             stale_seconds: status.stale_since.map(|since| since.elapsed().as_secs()),

@@ -27,6 +27,7 @@ use super::{
     shelf::Shelf,
 };
 use crate::{
+    aside::aside,
     resource::{Listing, ListsChanged, OwnTools},
     source::{Source, SourceError, SourceEvent, SourceId},
     status::{Counts, State, StatusBoard},
@@ -36,6 +37,16 @@ use crate::{
 const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
 /// The same for what is part of the gateway, whose listing costs no message.
 const MIN_OWN_LISTING_INTERVAL: Duration = Duration::from_millis(200);
+/// How much longer for each entry that it listed: a long list takes long to read.
+const REST_FOR_ENTRY: Duration = Duration::from_micros(20);
+/// The same where the list was another than before, and so is indexed.
+const REST_FOR_NEW_ENTRY: Duration = Duration::from_micros(200);
+/// How much longer for each entry of any Source, where a new Snapshot was made of all of them.
+const REST_FOR_ANY_ENTRY: Duration = Duration::from_micros(10);
+/// How many bytes an entry has, about.
+const BYTES_OF_ENTRY: usize = 100;
+/// How many messages are handled before a Snapshot is made and others have their turn.
+const MAX_AT_ONCE: usize = 256;
 /// How long to wait before listing again a Source whose listing failed.
 const RETRY_LISTING_AFTER: Duration = Duration::from_secs(5);
 /// From this many entries on a Snapshot is built aside, where nobody waits.
@@ -94,6 +105,8 @@ struct Slot {
     is_listing: bool,
     /// The lists changed while they were being read.
     changed_meanwhile: bool,
+    /// The last look found another list than the one before.
+    was_new: bool,
     /// What the Source said to have changed since it was last listed.
     announced: ListsChanged,
     /// How often in a row a listing was tried again because it was not whole.
@@ -107,6 +120,24 @@ impl Slot {
         if let Some(later) = self.later.take() {
             later.abort();
         }
+    }
+
+    /// The least time between two listings. What they cost grows with their length, so does this:
+    /// a Source whose list is another at each look takes a share of the processor, not all of it.
+    fn interval(&self, all_entries: usize) -> Duration {
+        if self.source.is_builtin() {
+            return MIN_OWN_LISTING_INTERVAL;
+        }
+        let rest = |each: Duration, entries: usize| {
+            each.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX))
+        };
+        let entries = self.listing.resources.len();
+        let interval = if self.was_new {
+            rest(REST_FOR_NEW_ENTRY, entries) + rest(REST_FOR_ANY_ENTRY, all_entries)
+        } else {
+            rest(REST_FOR_ENTRY, entries)
+        };
+        interval.max(MIN_LISTING_INTERVAL)
     }
 
     fn as_member(&self) -> Member {
@@ -173,11 +204,13 @@ impl Writer {
             };
             let Some(message) = message else { break };
             self.handle(message, &own);
-            // One Snapshot for all that has arrived by now.
-            while let Ok(message) = inbox.try_recv() {
+            // One Snapshot for all that has arrived by now. More may come for ever.
+            for _ in 0..MAX_AT_ONCE {
+                let Ok(message) = inbox.try_recv() else { break };
                 self.handle(message, &own);
             }
             self.publish().await;
+            tokio::task::yield_now().await;
             self.shared.listings.send_modify(|listings| *listings += 1);
             if let Some(done) = self.all_attached.take() {
                 let _ = done.send(());
@@ -245,6 +278,7 @@ impl Writer {
             listing_since: None,
             is_listing: false,
             changed_meanwhile: false,
+            was_new: false,
             announced: ListsChanged::default(),
             retries: 0,
             later: None,
@@ -355,6 +389,7 @@ impl Writer {
     }
 
     fn start_listing(&mut self, id: &SourceId, own: &mpsc::Sender<Message>) {
+        let entries = self.slots.values().map(|slot| slot.listing.resources.len()).sum();
         let Some(slot) = self.slots.get_mut(id) else { return };
         slot.forget_later();
         if slot.is_listing {
@@ -362,10 +397,7 @@ impl Writer {
             return;
         }
         let now = Instant::now();
-        let interval = match slot.source.is_builtin() {
-            true => MIN_OWN_LISTING_INTERVAL,
-            false => MIN_LISTING_INTERVAL,
-        };
+        let interval = slot.interval(entries);
         let earliest = slot.listing_since.map_or(now, |since| since + interval);
         let start = earliest.max(now);
         (slot.is_listing, slot.listing_since) = (true, Some(start));
@@ -435,9 +467,15 @@ impl Writer {
 
     fn accept(&mut self, id: &SourceId, mut listing: Listing) {
         let Some(slot) = self.slots.get_mut(id) else { return };
-        listing.complete_from(&slot.listing);
+        let bytes = listing.resources.len() * BYTES_OF_ENTRY;
+        let is_same = aside(bytes, || {
+            listing.complete_from(&slot.listing);
+            listing.is_same(&slot.listing)
+        });
         slot.age.renew(slot.listing_since.map_or(Duration::ZERO, |since| since.elapsed()));
-        if !slot.is_stale && !slot.announced.any() && listing.is_same(&slot.listing) {
+        // The first list of a Source is new to us, not a change.
+        slot.was_new = !is_same && !slot.is_stale;
+        if is_same && !slot.is_stale && !slot.announced.any() {
             return;
         }
         let counts = counts(&listing);

@@ -37,10 +37,11 @@ const PIECE_BYTES: usize = 64 * 1024;
 const OVERLAP_BYTES: usize = 4 * 1024;
 
 /// How many steps a search may take: one for each byte of text, and one for each byte of
-/// automaton that the pattern needs for it. The longest text takes a twelfth of them.
-pub const MAX_SEARCH_STEPS: u64 = 512 * 1024 * 1024;
-/// Where steps cannot be counted: how many of a pattern's states are looked at in one step.
-const STATES_A_STEP: usize = 2;
+/// automaton that the pattern needs for it. The longest text takes a fourth of them.
+pub const MAX_SEARCH_STEPS: u64 = 128 * 1024 * 1024;
+/// Where steps cannot be counted a byte costs the square of a pattern's states in this unit: each
+/// state of the automaton is larger, and fewer of them can be kept.
+const MANY_STATES: usize = 256;
 /// The steps that a byte takes there if the number of states is not known.
 const UNKNOWN_WEIGHT: u64 = 4096;
 
@@ -282,7 +283,7 @@ impl Finder {
     /// Takes beforehand what so many bytes cost at the most where steps cannot be counted.
     fn pay_for(&self, bytes: usize) -> Result<(), BadPattern> {
         let weight = match &self.forward {
-            Some(forward) => 1 + (forward.states() / STATES_A_STEP) as u64,
+            Some(forward) => 1 + (forward.states() / MANY_STATES).pow(2) as u64,
             None => UNKNOWN_WEIGHT,
         };
         let steps = (bytes as u64).saturating_mul(weight);

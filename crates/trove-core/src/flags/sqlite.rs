@@ -20,7 +20,7 @@ use super::store::{FlagChange, FlagStore, Level, Opener, StoreError, StoredFlag}
 /// The version of the tables.
 const VERSION: i64 = 1;
 /// How long another process may keep the file to itself.
-const MAX_BUSY: Duration = Duration::from_millis(if cfg!(test) { 300 } else { 5000 });
+const MAX_BUSY: Duration = Duration::from_secs(5);
 /// How soon a file that was busy is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// What is left of the write-ahead log once its contents are in the file.

@@ -34,6 +34,33 @@ async fn t10_a_flood_of_changes_becomes_one_listing_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn t52_a_long_list_that_changes_at_each_look_is_listed_less_often() {
+    let uris: Vec<String> = (0..10_000).map(|n| format!("tiny:{n}")).collect();
+    let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
+    let long = Arc::new(FakeSource::new("long", &uris));
+    let short = Arc::new(FakeSource::new("short", &["doc:1"]));
+    let gateway = GatewayBox::with(&[&long, &short]).await;
+    let listings = || [&long, &short].map(|source| source.listings.load(Ordering::Relaxed));
+    let before = listings();
+    // Each looks different whenever it is looked at, and says so all the time.
+    for n in 0..300 {
+        for source in [&long, &short] {
+            source.add(&format!("new:{n}"));
+            gateway.gateway.feed().report(source.id(), lists()).await;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    let after = listings();
+    let [of_long, of_short] = [after[0] - before[0], after[1] - before[1]];
+    // For 10,000 entries of its own two seconds of rest, and a tenth for all there are.
+    assert!((12..=16).contains(&of_long), "{of_long} in half a minute");
+    assert!(of_short >= 25, "{of_short} in half a minute: a short one is looked at each second");
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let names = gateway.names().await;
+    assert!(names.contains(&"long+new:299".to_owned()) || names.contains(&"new:299".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_failing_listing_keeps_the_last_one_and_marks_it_stale() {
     let a = Arc::new(FakeSource::new("a", &["doc:1"]));
     let b = Arc::new(FakeSource::new("b", &["doc:2"]));

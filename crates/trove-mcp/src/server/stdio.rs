@@ -64,6 +64,7 @@ pub async fn serve_stdio(
         };
         match line {
             Some(Line::Text(text) | Line::Last(text)) => client.take(text, &mut tasks).await,
+            Some(Line::None) => {}
             Some(Line::TooLong { .. }) => {
                 let text = format!("a message may be at most {longest} bytes");
                 let error = RpcError::new(code::INVALID_REQUEST, text);

@@ -13,7 +13,7 @@ use std::{
 };
 
 use bytes::{Bytes, BytesMut};
-use futures_util::{StreamExt, future::BoxFuture};
+use futures_util::{Stream, StreamExt, future::BoxFuture};
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
@@ -26,6 +26,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 use trove_core::{
     SourceId,
+    aside::aside,
     json::{Json, Object},
     source::{
         Notice,
@@ -39,7 +40,9 @@ use self::{
 };
 use super::{
     broken::{BROKEN, broken_answer},
+    events::{End, Events},
     link::{Call, Inbox, Link, LinkError, notice_of, own_id},
+    meter::{CutOff, Meter, Noise},
     mux::refuse_or_pong,
     oauth::Bearer,
 };
@@ -341,6 +344,7 @@ impl Shared {
             _ => Some(self.places.try_acquire().map_err(|_| LinkError::Busy(self.most))?),
         };
         let repeated = if self.is_modern() { repeated_of(&call) } else { Vec::new() };
+        self.inbox.meter.note_request();
         let response = self.post(call.method, repeated, body).await?;
         let status = response.status();
         let moved_to = response.headers().get(LOCATION).cloned();
@@ -348,7 +352,7 @@ impl Shared {
             return self.answer_in_stream(response, &call).await;
         }
         let limit = if status.is_success() { self.longest } else { MAX_REFUSAL_BYTES };
-        let body = match read_body(response, limit).await {
+        let body = match read_body(response, limit, &self.inbox.meter).await {
             Err(LinkError::TooLarge(_)) if !status.is_success() => Bytes::new(),
             other => other?,
         };
@@ -373,7 +377,8 @@ impl Shared {
         let mut parser = Parser::new(self.longest);
         let mut stream = response;
         loop {
-            if let Some(outcome) = self.answer_in(stream, &mut parser, call).await {
+            let chunks = stream.bytes_stream();
+            if let Some(outcome) = self.answer_in(chunks, &mut parser, call).await {
                 return outcome;
             }
             if parser.last_id.is_none() || self.is_modern() {
@@ -389,31 +394,38 @@ impl Shared {
     }
 
     /// The answer, if it is in this stream.
-    async fn answer_in(
+    async fn answer_in<E>(
         &self,
-        response: Response,
+        chunks: impl Stream<Item = Result<Bytes, E>> + Unpin,
         parser: &mut Parser,
         call: &Call,
     ) -> Option<Result<Json, LinkError>> {
-        let mut chunks = response.bytes_stream();
-        while let Some(Ok(chunk)) = chunks.next().await {
-            if parser.push(&chunk).is_err() {
-                return Some(Err(LinkError::TooLarge(self.longest)));
-            }
-            while let Some(event) = parser.next() {
-                match self.answer_among(&event.data, call).await {
-                    Ok(Message::Response { id, outcome }) if own_id(&id) == Some(call.id) => {
-                        return Some(outcome.map_err(LinkError::Rpc));
-                    }
-                    Ok(message) => self.take(message, Some(call)).await,
-                    Err(_) if broken_answer(&event.data) == Some(call.id) => {
-                        return Some(Err(LinkError::Malformed(BROKEN.to_owned())));
-                    }
-                    Err(_) => debug!(source = %self.source, "an event that is no message; skipped"),
+        let mut events = Events::new(chunks, parser, self.inbox.meter.clone());
+        loop {
+            let event = match events.next().await {
+                Ok(event) => event,
+                Err(End::Over) => return None,
+                Err(End::TooLong) => return Some(Err(LinkError::TooLarge(self.longest))),
+                Err(End::CutOff) => return Some(Err(LinkError::Lost)),
+            };
+            let bytes = event.data.len();
+            let taken = match self.answer_among(&event.data, call).await {
+                Ok(Message::Response { id, outcome }) if own_id(&id) == Some(call.id) => {
+                    return Some(outcome.map_err(LinkError::Rpc));
                 }
+                Ok(message) => self.take(message, Some(call), bytes).await,
+                Err(_) if broken_answer(&event.data) == Some(call.id) => {
+                    return Some(Err(LinkError::Malformed(BROKEN.to_owned())));
+                }
+                Err(_) => {
+                    debug!(source = %self.source, "an event that is no message; skipped");
+                    self.inbox.meter.message(Noise::NoMessages, bytes).await
+                }
+            };
+            if taken.is_err() {
+                return Some(Err(LinkError::Lost));
             }
         }
-        None
     }
 
     /// Opens a stream on which a legacy server speaks unasked, or goes on after an event.
@@ -429,53 +441,95 @@ impl Shared {
 
     /// The message, or of a batch the answer to this request; the others are handed on.
     async fn answer_among(&self, text: &Bytes, call: &Call) -> Result<Message, BadMessage> {
-        let Some(batch) = wire::parse_batch(text) else { return wire::parse(text) };
+        let Some(batch) = aside(text.len(), || wire::parse_batch(text)) else {
+            return aside(text.len(), || wire::parse(text));
+        };
         let mut answer = Err(BadMessage::NotRpc { id: None });
         for part in batch {
-            match wire::parse(&part) {
+            let taken = match aside(part.len(), || wire::parse(&part)) {
                 Ok(Message::Response { id, outcome }) if own_id(&id) == Some(call.id) => {
                     answer = Ok(Message::Response { id, outcome });
+                    Ok(())
                 }
-                Ok(message) => self.take(message, Some(call)).await,
+                Ok(message) => self.take(message, Some(call), part.len()).await,
                 Err(_) => {
-                    debug!(source = %self.source, "a part of a batch that is no message; skipped")
+                    debug!(source = %self.source, "a part of a batch that is no message; skipped");
+                    self.inbox.meter.message(Noise::NoMessages, part.len()).await
                 }
+            };
+            if taken.is_err() {
+                break;
             }
         }
         answer
     }
 
-    /// Takes a message that is not the answer to the request of this stream.
-    async fn take(&self, message: Message, call: Option<&Call>) {
-        match message {
+    /// Takes a message of so many bytes that is not the answer to the request of this stream, and
+    /// pays for it.
+    async fn take(
+        &self,
+        message: Message,
+        call: Option<&Call>,
+        bytes: usize,
+    ) -> Result<(), CutOff> {
+        let noise = match message {
             Message::Notification { method, params } => {
-                let notice = params.as_ref().and_then(|params| notice_of(&method, params));
-                let Some((id, notice)) = notice else {
-                    return self.inbox.take(&method, params.as_ref()).await;
-                };
-                // Its token says whose it is, on whatever stream it comes; without one it is of
-                // the request of this stream.
-                let owner = id.or_else(|| call.map(|call| call.id));
-                let wanted = owner.and_then(|owner| self.notices().get(&owner).cloned());
-                match wanted {
-                    // A client that does not keep up loses notices, not the answer.
-                    Some(wanted) => drop(wanted.try_send(notice)),
-                    None if id.is_some() => {}
-                    None => self.inbox.take(&method, params.as_ref()).await,
-                }
+                self.take_notification(&method, params.as_ref(), call).await
             }
             Message::Request(request) => {
                 let reply = wire::response(&request.id, &refuse_or_pong(&request.method));
                 let post = self.post("response", Vec::new(), reply);
                 // A server that does not take the answer waits by itself.
                 let _ = tokio::time::timeout(MAX_REPLY, post).await;
+                Noise::Requests
             }
-            Message::Response { .. } => debug!(source = %self.source, "an answer nobody asked for"),
+            Message::Response { .. } => {
+                debug!(source = %self.source, "an answer nobody asked for");
+                Noise::Answers
+            }
+        };
+        self.inbox.meter.message(noise, bytes).await
+    }
+
+    async fn take_notification(
+        &self,
+        method: &str,
+        params: Option<&Json>,
+        call: Option<&Call>,
+    ) -> Noise {
+        let notice = params.and_then(|params| notice_of(method, params));
+        let Some((id, notice)) = notice else {
+            self.inbox.take(method, params).await;
+            return Noise::Notifications;
+        };
+        // Its token says whose it is, on whatever stream it comes; without one it is of
+        // the request of this stream.
+        let owner = id.or_else(|| call.map(|call| call.id));
+        let wanted = owner.and_then(|owner| self.notices().get(&owner).cloned());
+        if let Some(wanted) = wanted {
+            // A client that does not keep up loses notices, not the answer.
+            let _ = wanted.try_send(notice);
+            return Noise::Notices;
         }
+        if id.is_none() {
+            self.inbox.take(method, params).await;
+        }
+        Noise::Notifications
     }
 
     fn notices(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Notice>>> {
         self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what came in one event of the unasked stream.
+    async fn take_unasked(&self, data: &Bytes) -> Result<(), CutOff> {
+        for text in aside(data.len(), || wire::messages(data)) {
+            match aside(text.len(), || wire::parse(&text)) {
+                Ok(message) => self.take(message, None, text.len()).await?,
+                Err(_) => self.inbox.meter.message(Noise::NoMessages, text.len()).await?,
+            }
+        }
+        Ok(())
     }
 
     /// Keeps the unasked stream open for as long as the server offers it.
@@ -497,18 +551,18 @@ impl Shared {
             }
             parser = parser.anew();
             let began = Instant::now();
-            let mut chunks = response.bytes_stream();
-            while let Some(Ok(chunk)) = chunks.next().await {
-                if parser.push(&chunk).is_err() {
-                    break;
+            let mut events =
+                Events::new(response.bytes_stream(), &mut parser, self.inbox.meter.clone());
+            let end = loop {
+                match events.next().await {
+                    Ok(event) if self.take_unasked(&event.data).await.is_ok() => {}
+                    Ok(_) => break End::CutOff,
+                    Err(end) => break end,
                 }
-                while let Some(event) = parser.next() {
-                    for text in wire::messages(&event.data) {
-                        if let Ok(message) = wire::parse(&text) {
-                            self.take(message, None).await;
-                        }
-                    }
-                }
+            };
+            if end == End::CutOff {
+                // The life of this server closes the connection.
+                return;
             }
             let was_stable = began.elapsed() >= LONG_ENOUGH;
             ended_early = if was_stable { 1 } else { (ended_early + 1).min(MAX_PATIENCE) };
@@ -534,7 +588,11 @@ pub(crate) fn login(source: &SourceId) -> String {
 }
 
 /// Reads a whole body, no longer than the limit.
-pub(crate) async fn read_body(response: Response, limit: usize) -> Result<Bytes, LinkError> {
+pub(crate) async fn read_body(
+    response: Response,
+    limit: usize,
+    meter: &Meter,
+) -> Result<Bytes, LinkError> {
     let mut body = BytesMut::new();
     let mut chunks = response.bytes_stream();
     while let Some(chunk) = chunks.next().await {
@@ -543,6 +601,7 @@ pub(crate) async fn read_body(response: Response, limit: usize) -> Result<Bytes,
             return Err(LinkError::TooLarge(limit));
         }
         body.extend_from_slice(&chunk);
+        meter.asked(chunk.len()).await;
     }
     Ok(body.freeze())
 }

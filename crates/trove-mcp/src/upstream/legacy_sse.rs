@@ -4,7 +4,6 @@
 use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use futures_util::StreamExt;
 use reqwest::{
     Client, RequestBuilder, Response, StatusCode, Url,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue},
@@ -17,8 +16,10 @@ use tracing::{debug, warn};
 use trove_core::SourceId;
 
 use super::{
+    events::{End, Events},
     http::{is_event_stream, read_body, unauthorized, unreachable},
     link::{Inbox, LinkError, own_id},
+    meter::CutOff,
     mux::{Mux, MuxLink},
     oauth::Bearer,
 };
@@ -58,7 +59,7 @@ pub(crate) async fn connect(
         return Err(pass.refused());
     }
     if !status.is_success() || !is_event_stream(&response) {
-        let body = read_body(response, 4096).await.unwrap_or_default();
+        let body = read_body(response, 4096, &inbox.meter).await.unwrap_or_default();
         let text = String::from_utf8_lossy(&body).chars().take(200).collect();
         return Err(LinkError::Status(status.as_u16(), text));
     }
@@ -93,20 +94,28 @@ async fn receive(
 ) {
     let mut found = Some(found);
     let mut parser = Parser::new(longest);
-    let mut chunks = response.bytes_stream();
-    while let Some(Ok(chunk)) = chunks.next().await {
-        if parser.push(&chunk).is_err() {
-            warn!(limit = longest, "an event is too long; connection given up");
-            break;
-        }
-        while let Some(event) = parser.next() {
-            if event.name == "endpoint" {
-                if let Some(found) = found.take() {
-                    let _ = found.send(String::from_utf8_lossy(&event.data).into_owned());
-                }
-            } else if !mux.deliver(event.data).await {
-                debug!("an event that is no message; skipped");
+    let mut events = Events::new(response.bytes_stream(), &mut parser, mux.meter().clone());
+    loop {
+        let event = match events.next().await {
+            Ok(event) => event,
+            Err(End::TooLong) => {
+                warn!(limit = longest, "an event is too long; connection given up");
+                break;
             }
+            Err(End::Over) => break,
+            // The life of this server closes the connection.
+            Err(End::CutOff) => return,
+        };
+        if event.name == "endpoint"
+            && let Some(found) = found.take()
+        {
+            let _ = found.send(String::from_utf8_lossy(&event.data).into_owned());
+            continue;
+        }
+        match mux.deliver(event.data).await {
+            Ok(true) => {}
+            Ok(false) => debug!("an event that is no message; skipped"),
+            Err(CutOff) => return,
         }
     }
     mux.close();
@@ -252,6 +261,7 @@ mod tests {
     use crate::upstream::{
         http::peer::{Asked, json, next},
         link::{Call, Link as _},
+        meter::Meter,
         oauth::{Credentials, Grant},
     };
 
@@ -337,7 +347,9 @@ mod tests {
         server.spawn(serve_with(listener, status));
         let gateway = Gateway::start("test", None).await;
         let source = SourceId::new("one").expect("a valid id");
-        let (inbox, bounds) = (Inbox::new(source.clone(), gateway.feed()), Bounds::default());
+        let bounds = Bounds::default();
+        let meter = Arc::new(Meter::new(bounds.unasked));
+        let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
         let bearer =
             tokens(&url).and_then(|tokens| Bearer::new(&source, &url, tokens, Arc::default()));
         let (client, headers) = (Client::new(), HeaderMap::new());
@@ -421,7 +433,9 @@ mod tests {
         let _server = tokio::spawn(serve(listener, told));
         let gateway = Gateway::start("test", None).await;
         let source = SourceId::new("one").expect("a valid id");
-        let (inbox, bounds) = (Inbox::new(source.clone(), gateway.feed()), Bounds::default());
+        let bounds = Bounds::default();
+        let meter = Arc::new(Meter::new(bounds.unasked));
+        let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
         let (client, headers) = (Client::new(), HeaderMap::new());
         let link = connect(&source, client, &url, headers, inbox, &bounds, None).await;
         let link = link.expect("it is there");

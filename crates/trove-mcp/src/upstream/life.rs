@@ -17,6 +17,7 @@ use super::{
     http::HttpLink,
     legacy_sse,
     link::{Inbox, Link, LinkError},
+    meter::{self, Noise, Standing},
     oauth::{Bearer, Credentials},
     process::{ENV_ALLOW_LIST, Spawn},
     secrets::Secrets,
@@ -30,22 +31,28 @@ use crate::era::Version;
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
 
-/// How long a server that failed is left alone, whoever asks for it.
+/// How long a server that failed is left alone, though it is asked for.
 const LEAST_REST: Duration = Duration::from_secs(5);
+/// How often that time doubles at the most while a server is cut off again and again.
+const MAX_DOUBLINGS: u32 = 4;
+/// How often a server that is read slowly is looked at, whether it still must be.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// Lives until told to stop.
 pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     let id = &upstream.config.id;
     let board = &upstream.shared.board;
-    let mut failures = 0u32;
+    let (mut failures, mut cuts) = (0u32, 0u32);
     loop {
         board.update(id, |status| status.state = State::Connecting);
-        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone());
+        upstream.meter.begin();
+        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone(), upstream.meter.clone());
         let place = upstream.child_place();
         let met = match &place {
             Err(full) => Err(full.clone()),
             Ok(_) => tokio::select! {
                 met = connect_in_time(&upstream, inbox.clone()) => met,
+                noise = flooded(&upstream) => Err(LinkError::Unreachable(meter::cut_off(noise))),
                 () = stop.cancelled() => break,
             },
         };
@@ -75,19 +82,27 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
             break;
         }
         failures += 1;
+        let flood = upstream.meter.noise_of_cut();
+        cuts = if flood.is_some() { cuts + 1 } else { 0 };
+        let error = flood.map_or(error, meter::cut_off);
         let error = upstream.as_typed(&upstream.secrets.hide(&error));
-        let wait = backoff::delay(failures);
+        let (state, wait) = match flood {
+            Some(_) => (State::CutOff, backoff::delay(backoff::CIRCUIT_OPENS_AFTER)),
+            None if backoff::is_open(failures) => (State::CircuitOpen, backoff::delay(failures)),
+            None => (State::Backoff, backoff::delay(failures)),
+        };
         warn!(source = %id, %error, failures, ?wait, "not connected");
         board.update(id, |status| {
-            status.state =
-                if backoff::is_open(failures) { State::CircuitOpen } else { State::Backoff };
+            status.state = state;
+            status.is_slowed = false;
             status.last_error = Some(error);
             status.failures = failures;
             status.pid = None;
         });
+        let rest = LEAST_REST * 2u32.pow(cuts.saturating_sub(1).min(MAX_DOUBLINGS));
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
-            () = asked_for(&upstream) => {}
+            () = asked_for(&upstream, rest) => {}
             () = logged_in(awaits_login) => {}
             () = stop.cancelled() => break,
         }
@@ -104,11 +119,46 @@ fn loss(link: &dyn Link) -> String {
 
 /// Ends when somebody asks for something of the server, though not at once: those who ask all
 /// the time must not keep it from its rest.
-async fn asked_for(upstream: &Upstream) {
-    // Whoever asked before it failed has his answer.
+async fn asked_for(upstream: &Upstream, rest: Duration) {
+    // A request from before it failed has its answer.
     let _ = upstream.asked.notified().now_or_never();
-    tokio::time::sleep(LEAST_REST).await;
+    tokio::time::sleep(rest).await;
     upstream.asked.notified().await;
+}
+
+/// Tells on the board while the server is read slowly; ends when it is cut off.
+async fn flooded(upstream: &Upstream) -> Noise {
+    let (id, board) = (&upstream.config.id, &upstream.shared.board);
+    let mut standing = upstream.meter.standing();
+    loop {
+        let now = *standing.borrow_and_update();
+        match now {
+            Standing::CutOff(noise) => {
+                warn!(source = %id, ?noise, "cut off: it sends far more than is asked for");
+                return noise;
+            }
+            Standing::Slowed => {
+                warn!(source = %id, "read slowly: it sends more than is asked for");
+                board.update(id, |status| status.is_slowed = true);
+            }
+            Standing::Calm => board.update(id, |status| status.is_slowed = false),
+        }
+        let changed = async {
+            // The sender is held by the meter, which is held by the server.
+            let _ = standing.changed().await;
+        };
+        let looks = async {
+            while now == Standing::Slowed {
+                tokio::time::sleep(LOOK).await;
+                upstream.meter.look();
+            }
+            std::future::pending::<()>().await;
+        };
+        tokio::select! {
+            () = changed => {}
+            () = looks => {}
+        }
+    }
 }
 
 /// Ends when somebody has logged in somewhere; never if nobody need.
@@ -154,6 +204,7 @@ async fn serve(
     };
     tokio::select! {
         () = conversation.link.closed().cancelled() => {}
+        _ = flooded(upstream) => {}
         () = stop.cancelled() => {}
         () = watching.run() => {}
         () = async {

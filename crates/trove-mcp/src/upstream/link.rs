@@ -23,6 +23,7 @@ use trove_core::{
     uri::LocalUri,
 };
 
+use super::meter::Meter;
 use crate::{bounds::MAX_LOG_BYTES, era::meta, repeated::Repeated, wire::RpcError};
 
 /// A connection to one server, whatever the transport.
@@ -169,6 +170,8 @@ impl From<LinkError> for SourceError {
 pub(crate) struct Inbox {
     source: SourceId,
     feed: Feed,
+    /// Pays for all that comes.
+    pub(crate) meter: Arc<Meter>,
     acknowledged: watch::Sender<Acknowledged>,
     /// How often there was a time in which nothing could be heard.
     gaps: watch::Sender<u64>,
@@ -199,9 +202,9 @@ impl Acknowledged {
 }
 
 impl Inbox {
-    pub(crate) fn new(source: SourceId, feed: Feed) -> Arc<Inbox> {
+    pub(crate) fn new(source: SourceId, feed: Feed, meter: Arc<Meter>) -> Arc<Inbox> {
         let (acknowledged, gaps) = <_>::default();
-        Arc::new(Inbox { source, feed, acknowledged, gaps })
+        Arc::new(Inbox { source, feed, meter, acknowledged, gaps })
     }
 
     pub(crate) fn gaps(&self) -> watch::Receiver<u64> {

@@ -5,6 +5,7 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 use tokio::time::Instant;
 use trove_core::{
     SourceError,
+    aside::aside,
     json::{Json, Object, items},
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
     source::Ask,
@@ -109,6 +110,16 @@ impl Gathered {
         read: impl Fn(Json) -> Option<T>,
         key: impl Fn(&T) -> Arc<str>,
     ) -> Vec<T> {
+        aside(pages.bytes, || self.entries(what, pages, read, key))
+    }
+
+    fn entries<T>(
+        &mut self,
+        what: &str,
+        pages: Pages,
+        read: impl Fn(Json) -> Option<T>,
+        key: impl Fn(&T) -> Arc<str>,
+    ) -> Vec<T> {
         self.omissions.extend(pages.omissions);
         self.freshness = Some(self.freshness.map_or(pages.freshness, |f| f.and(pages.freshness)));
         let total = pages.entries.len();
@@ -193,6 +204,7 @@ fn limit_templates(templates: &mut [Template], bounds: &Bounds, omissions: &mut 
 #[derive(Default)]
 struct Pages {
     entries: Vec<Json>,
+    bytes: usize,
     freshness: Freshness,
     omissions: Vec<String>,
     /// A page after the first could not be read.
@@ -221,7 +233,7 @@ impl Pager<'_> {
     async fn run(self) -> Result<Pages, SourceError> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();
-        let (mut cursor, mut bytes) = (None, 0);
+        let mut cursor = None;
         let Bounds { list_entries: most_entries, list_pages: most_pages, list_bytes, .. } =
             *self.bounds;
         for number in 0..most_pages {
@@ -233,7 +245,7 @@ impl Pager<'_> {
                     return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1)));
                 }
             };
-            bytes += size;
+            pages.bytes += size;
             pages.freshness =
                 if number == 0 { head.freshness } else { pages.freshness.and(head.freshness) };
             pages.entries.extend(entries);
@@ -245,7 +257,7 @@ impl Pager<'_> {
                 pages.entries.truncate(most_entries);
                 return Ok(self.cut(pages, &format!("more than {most_entries} entries")));
             }
-            if bytes >= list_bytes {
+            if pages.bytes >= list_bytes {
                 return Ok(self.cut(pages, &format!("more than {list_bytes} bytes")));
             }
             if Instant::now() >= self.deadline {
@@ -277,6 +289,10 @@ impl Pager<'_> {
         }
         let result =
             self.conversation.ask(self.method, params, Ask::default(), self.timeout).await?;
+        aside(result.as_bytes().len(), || self.entries_of(&result))
+    }
+
+    fn entries_of(&self, result: &Json) -> Result<(PageHead, Vec<Json>, usize), SourceError> {
         // The entries will be kept: do not keep the reader's larger buffer with them.
         let result = result.compact();
         let malformed =

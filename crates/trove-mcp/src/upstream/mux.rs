@@ -18,12 +18,13 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use tracing::{debug, warn};
-use trove_core::{SourceId, json::Json, source::Notice};
+use tracing::debug;
+use trove_core::{SourceId, aside::aside, json::Json, source::Notice};
 
 use super::{
     broken::{BROKEN, broken_answer},
     link::{Call, Inbox, Link, LinkError, notice_of, own_id},
+    meter::{CutOff, Meter, Noise},
     process::{Ending, Process},
 };
 use crate::{
@@ -40,6 +41,17 @@ pub(crate) struct Mux {
     closed: CancellationToken,
     /// The most requests that wait.
     most: usize,
+}
+
+/// What became of a notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Given {
+    /// A request waits for such notices.
+    Wanted,
+    /// It belongs to a request that does not want it, or that is over.
+    Unwanted,
+    /// It belongs to no request.
+    OfNone,
 }
 
 struct Pending {
@@ -67,7 +79,7 @@ impl Mux {
     }
 
     /// Sends a request and waits for its answer.
-    async fn request(&self, call: Call) -> Result<Json, LinkError> {
+    pub(crate) async fn request(&self, call: Call) -> Result<Json, LinkError> {
         let (reply, answer) = oneshot::channel();
         {
             let mut pending = self.pending();
@@ -77,6 +89,7 @@ impl Mux {
             pending.insert(call.id, Pending { reply, notices: call.notices });
         }
         let mut guard = CancelOnDrop { mux: self, id: call.id, is_answered: false };
+        self.meter().note_request();
         let frame = wire::request(call.id, call.method, &call.params);
         if self.outbox.send(frame).await.is_err() || self.closed.is_cancelled() {
             return Err(LinkError::Lost);
@@ -92,35 +105,64 @@ impl Mux {
     }
 
     /// Takes a message from the server, or a batch of them; false if it was no message at all.
-    pub(crate) async fn deliver(&self, text: Bytes) -> bool {
-        let Some(batch) = wire::parse_batch(&text) else { return self.deliver_one(&text).await };
+    /// Comes back once the next may be read.
+    pub(crate) async fn deliver(&self, text: Bytes) -> Result<bool, CutOff> {
+        let batch = aside(text.len(), || wire::parse_batch(&text));
+        let Some(batch) = batch else { return self.deliver_one(&text).await };
         let mut is_message = false;
         for part in batch {
-            is_message |= self.deliver_one(&part).await;
+            is_message |= self.deliver_one(&part).await?;
         }
-        is_message
+        Ok(is_message)
     }
 
-    async fn deliver_one(&self, text: &Bytes) -> bool {
-        match wire::parse(text) {
-            Ok(Message::Response { id, outcome }) => self.answer(&id, outcome),
-            Ok(Message::Notification { method, params }) => {
-                let notice = params.as_ref().and_then(|params| notice_of(&method, params));
-                if !notice.is_some_and(|(id, notice)| self.give_notice(id, notice)) {
-                    self.inbox.take(&method, params.as_ref()).await;
+    async fn deliver_one(&self, text: &Bytes) -> Result<bool, CutOff> {
+        let bytes = text.len();
+        let noise = match aside(bytes, || wire::parse(text)) {
+            Ok(Message::Response { id, outcome }) => {
+                if self.answer(&id, outcome) {
+                    self.meter().asked(bytes).await;
+                    return Ok(true);
                 }
+                Noise::Answers
+            }
+            Ok(Message::Notification { method, params }) => {
+                self.take_notification(&method, params.as_ref()).await
             }
             Ok(Message::Request(request)) => {
                 let reply = refuse_or_pong(&request.method);
                 // A full outbox means that the server does not read; it gets no answer.
                 let _ = self.outbox.try_send(wire::response(&request.id, &reply));
+                Noise::Requests
             }
             Err(_) => {
                 self.fail(broken_answer(text), LinkError::Malformed(BROKEN.to_owned()));
-                return false;
+                self.meter().message(Noise::NoMessages, bytes).await?;
+                return Ok(false);
             }
+        };
+        self.meter().message(noise, bytes).await?;
+        Ok(true)
+    }
+
+    /// The budget of the server.
+    pub(crate) fn meter(&self) -> &Arc<Meter> {
+        &self.inbox.meter
+    }
+
+    async fn take_notification(&self, method: &str, params: Option<&Json>) -> Noise {
+        let notice = params.and_then(|params| notice_of(method, params));
+        let given = match notice {
+            Some((id, notice)) => self.give_notice(id, notice),
+            None => Given::OfNone,
+        };
+        if given == Given::Wanted {
+            return Noise::Notices;
         }
-        true
+        if given == Given::OfNone {
+            self.inbox.take(method, params).await;
+        }
+        Noise::Notifications
     }
 
     /// Whether a request has no answer yet, and somebody wants it.
@@ -141,17 +183,19 @@ impl Mux {
         self.pending().clear();
     }
 
-    fn answer(&self, id: &Json, outcome: Result<Json, RpcError>) {
+    /// Hands an answer to its request; false if there is none.
+    fn answer(&self, id: &Json, outcome: Result<Json, RpcError>) -> bool {
         let Some(pending) = own_id(id).and_then(|id| self.pending().remove(&id)) else {
             debug!(source = %self.source, "answer to a request nobody is waiting for");
-            return;
+            return false;
         };
-        // Whoever asked may be gone by now.
+        // The request may have been given up by now.
         let _ = pending.reply.send(outcome.map_err(LinkError::Rpc));
+        true
     }
 
-    /// Hands a notice to its request; false if no request wants it.
-    fn give_notice(&self, id: Option<u64>, notice: Notice) -> bool {
+    /// Hands a notice to its request.
+    fn give_notice(&self, id: Option<u64>, notice: Notice) -> Given {
         let pending = self.pending();
         let target = match id {
             Some(id) => pending.get(&id).and_then(|p| p.notices.as_ref()),
@@ -161,11 +205,13 @@ impl Mux {
                 asked.next().filter(|_| asked.next().is_none())
             }
         };
-        let Some(target) = target else { return id.is_some() };
+        let Some(target) = target else {
+            return if id.is_some() { Given::Unwanted } else { Given::OfNone };
+        };
         if target.try_send(notice).is_err() {
-            warn!(source = %self.source, "notice dropped: the client does not keep up");
+            debug!(source = %self.source, "notice dropped: the client does not keep up");
         }
-        true
+        Given::Wanted
     }
 
     fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Pending>> {

@@ -15,8 +15,8 @@ use rustix::{
     process::{Pid, Signal, kill_process_group},
 };
 use tokio::{
-    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
-    process::{ChildStderr, ChildStdin, ChildStdout, Command},
+    io::AsyncRead,
+    process::{ChildStdin, ChildStdout, Command},
     runtime::Handle,
     task::JoinHandle,
 };
@@ -27,10 +27,14 @@ use trove_core::SourceId;
 use super::{
     guardian::{MARKER, end_marked},
     interpreter::{missing_interpreter, places},
+    meter::{CutOff, Meter},
     secrets::Secrets,
     source::Shared,
 };
-use crate::bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES};
+use crate::{
+    bounds::{CHILD_GRACE, MAX_STDERR_LINE, MAX_STDERR_LINES},
+    lines::{Line, Lines},
+};
 
 /// What a child inherits of our environment; the rest is what its entry declares.
 pub const ENV_ALLOW_LIST: [&str; 17] = [
@@ -239,16 +243,17 @@ impl Drop for Process {
 }
 
 /// The last lines a child wrote to stderr.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct StderrRing {
     lines: Mutex<VecDeque<String>>,
     secrets: Arc<Secrets>,
+    meter: Arc<Meter>,
 }
 
 impl StderrRing {
     /// A ring that keeps no secret.
-    pub(crate) fn without(secrets: Arc<Secrets>) -> StderrRing {
-        StderrRing { lines: Mutex::default(), secrets }
+    pub(crate) fn without(secrets: Arc<Secrets>, meter: Arc<Meter>) -> StderrRing {
+        StderrRing { lines: Mutex::default(), secrets, meter }
     }
 
     /// The last lines, oldest first.
@@ -256,19 +261,34 @@ impl StderrRing {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Reads to the end, keeping the last lines, so that the child never blocks.
-    fn drain(self: &Arc<Self>, stderr: ChildStderr) -> impl Future<Output = ()> + Send + 'static {
-        let ring = self.clone();
+    /// Reads to the end, keeping the last lines. A child within its budget never blocks.
+    pub(crate) fn drain(
+        self: &Arc<Self>,
+        stderr: impl AsyncRead + Unpin + Send + 'static,
+    ) -> impl Future<Output = ()> + Send + 'static {
+        let (ring, mut lines) = (self.clone(), Lines::new(stderr, MAX_STDERR_LINE));
         async move {
-            let mut reader = BufReader::new(stderr);
-            let mut line = Vec::new();
-            loop {
-                line.clear();
-                let mut limited = (&mut reader).take(MAX_STDERR_LINE as u64);
-                match limited.read_until(b'\n', &mut line).await {
-                    Ok(0) | Err(_) => return,
-                    Ok(_) => ring.push(&line),
+            while let Some(line) = lines.next().await {
+                let passed_over = lines.take_passed_over();
+                let bytes = ring.take(line) + passed_over.blank + passed_over.excess;
+                if ring.meter.stderr(bytes).await == Err(CutOff) {
+                    return;
                 }
+            }
+        }
+    }
+
+    /// Keeps a line; says how many bytes it has.
+    fn take(&self, line: Line) -> usize {
+        match line {
+            Line::None => 0,
+            Line::Text(text) | Line::Last(text) => {
+                self.push(&text);
+                text.len()
+            }
+            Line::TooLong { head, tail } => {
+                self.push(&[&head[..], b" ... ", &tail[..]].concat());
+                0
             }
         }
     }

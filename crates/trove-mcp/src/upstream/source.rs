@@ -35,6 +35,7 @@ use super::{
     http::login,
     link::LinkError,
     listing,
+    meter::Meter,
     oauth::Credentials,
     process::StderrRing,
     secrets::Secrets,
@@ -98,6 +99,8 @@ pub(crate) struct Upstream {
     pub(crate) wanted: Arc<watch::Sender<Wanted>>,
     pub(crate) in_force: Arc<watch::Sender<InForce>>,
     pub(crate) stderr: Arc<StderrRing>,
+    /// Its budget of unasked work, also after a restart.
+    pub(crate) meter: Arc<Meter>,
     pub(crate) secrets: Arc<Secrets>,
     /// Its life is over; another may have begun under the same name.
     pub(crate) is_over: CancellationToken,
@@ -115,13 +118,15 @@ impl Upstream {
         wanted: Arc<watch::Sender<Wanted>>,
     ) -> Upstream {
         let secrets = Arc::<Secrets>::default();
+        let meter = Arc::new(Meter::new(shared.bounds.unasked));
         Upstream {
             config,
             shared,
             current: watch::channel(None).0,
             wanted,
             in_force: Arc::new(watch::Sender::default()),
-            stderr: Arc::new(StderrRing::without(secrets.clone())),
+            stderr: Arc::new(StderrRing::without(secrets.clone(), meter.clone())),
+            meter,
             secrets,
             is_over: CancellationToken::new(),
             log_level: Mutex::default(),
@@ -162,7 +167,7 @@ impl Upstream {
             State::Connecting | State::Ready => true,
             // It was there a moment ago and will be tried again at once.
             State::Backoff => status.connects > 0,
-            State::Idle | State::CircuitOpen | State::Stopped => false,
+            State::Idle | State::CircuitOpen | State::CutOff | State::Stopped => false,
         });
         if worth_waiting {
             let mut current = self.current.subscribe();
@@ -433,6 +438,8 @@ fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
             "it failed {} times in a row and is tried once a minute, and soon after it is asked for; {cause}",
             status.failures
         ),
+        // The cause says that it was cut off, and what to do.
+        State::CutOff => cause.to_owned(),
         State::Stopped => "stopped".into(),
     }
 }

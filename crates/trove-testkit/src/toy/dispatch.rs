@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::floods::{self, Stream};
 use super::options::{Eras, Fault, Feature, Options};
 use super::peer::{Peer, lock};
 use super::state::{Change, Listener, Toy};
@@ -224,6 +225,10 @@ impl Exchange {
             "subscriptions/listen" => self.listen().await,
             "resources/list" => {
                 options.delay(Fault::DelayList).await;
+                if options.has(Fault::PagesChanging) {
+                    let toy = Arc::clone(&self.toy);
+                    self.toy.tasks.spawn(async move { toy.announce(Change::ResourceList).await });
+                }
                 lists::resources(&self.toy, &self.params["cursor"]).map(Answer::Cacheable)
             }
             "resources/templates/list" => {
@@ -307,6 +312,10 @@ impl Exchange {
         let uris =
             followed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect();
         toy.add_listener(Listener { id: id.clone(), out: self.reply.clone(), lists, uris });
+        // On stdio the flood has begun with the server.
+        if toy.options.http.is_some() {
+            floods::start(toy, &self.reply, Stream::Events);
+        }
         for _ in 0..toy.options.amount(Fault::FloodListChanged).unwrap_or(0) {
             self.send(Frame::message(toy.announcement(Change::ResourceList, Some(id)))).await;
         }

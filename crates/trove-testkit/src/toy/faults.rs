@@ -29,6 +29,7 @@ pub(super) fn at_start(options: &Options) -> anyhow::Result<()> {
     if options.has(Fault::ForkSetsid) {
         start_child(Command::new("setsid").args(["sleep", "1000"]))?;
     }
+    super::floods::start_on_stderr(options.flood, options.flood_while.clone());
     // Written here and not in a task: a parent that does not drain stderr must see the server hang.
     let flood = options.amount(Fault::Stderr).unwrap_or(0);
     let mut stderr = std::io::stderr().lock();

@@ -21,6 +21,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::dispatch::{self, Era};
+use super::floods;
 use super::options::{Eras, Fault};
 use super::peer::{OUTBOX, Peer, lock};
 use super::state::Toy;
@@ -200,6 +201,7 @@ async fn stream_of_session(State(door): State<Arc<Door>>, headers: HeaderMap) ->
                 return events(String::new(), received(frames));
             }
             let (out, frames) = mpsc::channel(OUTBOX);
+            floods::start(&door.toy, &out, floods::Stream::Events);
             *lock(&peer.out) = Some(out);
             let open_for = door.toy.options.amount(Fault::CutUnasked).unwrap_or(u64::MAX);
             let cut = tokio::time::sleep(Duration::from_millis(open_for.min(1 << 40)));

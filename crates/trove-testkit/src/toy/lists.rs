@@ -1,5 +1,7 @@
 //! The pages of the resource and template lists, with every way a cursor can go wrong.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::Value;
 
 use super::content;
@@ -18,6 +20,13 @@ pub(super) fn resources(toy: &Toy, cursor: &Value) -> Result<String, RpcError> {
         return Err(RpcError::new(-32603, "lists are broken here"));
     }
     let items: Vec<String> = lock(&toy.entries).iter().map(|entry| entry.json.clone()).collect();
+    if let Some(count) = options.amount(Fault::PagesChanging) {
+        let look = usize::try_from(toy.looks.fetch_add(1, Ordering::Relaxed)).unwrap_or(usize::MAX);
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let items: Vec<String> =
+            (0..count).map(|n| content::endless_entry(options, look, n).json).collect();
+        return Ok(page("resources", &items, None));
+    }
     let first = &items[..items.len().min(options.page_size)];
     if options.has(Fault::PagesLoop) {
         return Ok(page("resources", first, Some("again")));

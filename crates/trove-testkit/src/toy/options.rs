@@ -1,9 +1,12 @@
 //! The command line: what the server holds, which protocol it speaks, and what is wrong with it.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Parser, ValueEnum};
+
+use super::floods::Flood;
 
 /// A small MCP server with known contents and faults to order.
 #[derive(Debug, Clone, Parser)]
@@ -60,6 +63,12 @@ pub struct Options {
     /// The `cacheScope` of cacheable results.
     #[arg(long, default_value = "public", value_parser = ["public", "private"])]
     pub cache_scope: String,
+    /// What to send without end though nobody asked for it.
+    #[arg(long, value_enum, value_name = "KIND")]
+    pub flood: Option<Flood>,
+    /// Flood only while this file exists.
+    #[arg(long, value_name = "FILE", requires = "flood")]
+    pub flood_while: Option<PathBuf>,
     /// Something to do wrong; may be given several times. The list is below.
     #[arg(long, value_name = "FAULT", value_parser = Fault::parse)]
     pub fault: Vec<(Fault, u64)>,
@@ -117,6 +126,7 @@ pub enum Fault {
     PagesCycle,
     PagesEndless,
     PagesEmpty,
+    PagesChanging,
     BadItems,
     IgnoreUnknown,
     IgnoreSigterm,
@@ -138,7 +148,7 @@ pub enum Fault {
 }
 
 /// Every fault: its spelling, the unit of its amount (empty when it takes none), and what it does.
-const FAULTS: [(Fault, &str, &str, &str); 38] = [
+const FAULTS: [(Fault, &str, &str, &str); 39] = [
     (Fault::HangInit, "hang:init", "", "answers nothing at all"),
     (Fault::HangRead, "hang:read", "", "never answers resources/read"),
     (Fault::DelayInit, "delay:init", "MS", "reads nothing before that time has passed"),
@@ -169,6 +179,12 @@ const FAULTS: [(Fault, &str, &str, &str); 38] = [
     (Fault::PagesCycle, "pages:cycle", "", "gives the cursors a, b, a, b, and so on"),
     (Fault::PagesEndless, "pages:endless", "", "gives a new page of new resources for ever"),
     (Fault::PagesEmpty, "pages:empty", "", "gives an empty cursor for ever"),
+    (
+        Fault::PagesChanging,
+        "pages:changing",
+        "N",
+        "lists that many resources, others at each look, and says at once that they changed",
+    ),
     (Fault::BadItems, "baditems", "", "lists items of the wrong shape between the right ones"),
     (Fault::IgnoreUnknown, "ignore-unknown", "", "does not answer unknown methods"),
     (Fault::IgnoreSigterm, "ignore-sigterm", "", "stays after SIGTERM and after end of input"),

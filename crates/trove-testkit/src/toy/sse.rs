@@ -12,6 +12,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 
 use super::dispatch;
+use super::floods::{self, Stream};
 use super::http::{Door, events, listen, received};
 use super::peer::{OUTBOX, Peer, lock};
 use super::state::Toy;
@@ -27,6 +28,7 @@ pub(super) async fn serve(toy: Arc<Toy>, address: SocketAddr) -> anyhow::Result<
 async fn open(State(door): State<Arc<Door>>) -> Response {
     let (out, frames) = mpsc::channel(OUTBOX);
     let (name, _peer) = door.open(Peer::with_outlet(out.clone()));
+    floods::start(&door.toy, &out, Stream::Events);
     let session = name.clone();
     door.toy.tasks.spawn({
         let door = Arc::clone(&door);

@@ -19,6 +19,8 @@ pub(super) struct Toy {
     pub options: Options,
     pub entries: Mutex<Vec<Entry>>,
     pub counter: AtomicU64,
+    /// How often a list that changes was looked at.
+    pub looks: AtomicU64,
     pub cancelled: AtomicU64,
     /// How often each method was received.
     pub received: Mutex<BTreeMap<String, u64>>,
@@ -52,6 +54,7 @@ impl Toy {
             entries: Mutex::new(content::entries(&options)),
             options,
             counter: AtomicU64::default(),
+            looks: AtomicU64::default(),
             cancelled: AtomicU64::default(),
             received: Mutex::default(),
             headers: Mutex::default(),

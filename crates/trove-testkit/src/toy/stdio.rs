@@ -9,6 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, BufWriter};
 use tokio::sync::mpsc;
 
 use super::dispatch;
+use super::floods::{self, Stream};
 use super::options::Fault;
 use super::peer::{OUTBOX, Peer, lock};
 use super::state::Toy;
@@ -26,6 +27,7 @@ pub(super) async fn serve(toy: &Arc<Toy>) -> anyhow::Result<()> {
     let (out, frames) = mpsc::channel(OUTBOX);
     let writer = tokio::spawn(write(frames, toy.options.has(Fault::Noise)));
     let peer = Arc::new(Peer::with_outlet(out.clone()));
+    floods::start(toy, &out, Stream::Lines);
     let mut input = BufReader::new(tokio::io::stdin());
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line).await? > 0 {

@@ -87,6 +87,8 @@ pub(super) struct Frame {
     head: Vec<u8>,
     fill: usize,
     tail: Vec<u8>,
+    /// The bytes are sent as they stand.
+    is_raw: bool,
     /// Whether the message is ended as its transport demands.
     pub ended: bool,
     /// Whether the message answers its request, so that nothing follows it.
@@ -98,7 +100,20 @@ pub(super) struct Frame {
 impl Frame {
     /// A message that is followed by others.
     pub(super) fn message(json: impl Into<Vec<u8>>) -> Self {
-        Self { head: json.into(), fill: 0, tail: Vec::new(), ended: true, last: false, status: 200 }
+        Self {
+            head: json.into(),
+            fill: 0,
+            tail: Vec::new(),
+            is_raw: false,
+            ended: true,
+            last: false,
+            status: 200,
+        }
+    }
+
+    /// Bytes for a stream, with the ends of their lines or events.
+    pub(super) fn raw(bytes: impl Into<Vec<u8>>) -> Self {
+        Self { is_raw: true, ended: false, ..Self::message(bytes) }
     }
 
     /// A message that ends its exchange.
@@ -130,6 +145,7 @@ impl Frame {
         let chunk = Bytes::from(vec![b'x'; FILL_CHUNK.min(self.fill)]);
         let rest = chunk.slice(..self.fill % FILL_CHUNK);
         let whole = std::iter::repeat_n(chunk, self.fill / FILL_CHUNK);
+        let prefix = if self.is_raw { "" } else { prefix };
         let suffix = if self.ended { suffix } else { "" };
         [Bytes::from_static(prefix.as_bytes()), self.head.into()]
             .into_iter()

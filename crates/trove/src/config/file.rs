@@ -333,6 +333,13 @@ section! {
         /// The longest message from a server, in bytes.
         #[schemars(extend("default" = 33554432, "minimum" = 1024))]
         message_bytes: Key<u64>,
+        /// How much work one server may make at once that nobody asked for, in units of about a
+        /// byte of a message. Past it the server is read slowly, and cut off if it goes on.
+        #[schemars(extend("default" = 33554432, "minimum" = 65536))]
+        unasked_bytes: Key<u64>,
+        /// How much of that it may make each second in the long run.
+        #[schemars(extend("default" = 524288, "minimum" = 1024))]
+        unasked_bytes_per_second: Key<u64>,
         /// The most pages of one list of a server.
         #[schemars(extend("default" = 10000, "minimum" = 1))]
         list_pages: Key<u64>,

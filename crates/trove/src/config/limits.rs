@@ -42,6 +42,15 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     bytes(&file.request_bytes, &mut bounds.request_bytes);
     bytes(&file.message_bytes, &mut bounds.message_bytes);
     bytes(&file.list_bytes, &mut bounds.list_bytes);
+    let mut work = |key: &Key<u64>, least: u64, place: &mut u64| {
+        let written = number(key, least, problems).and_then(|units| u64::try_from(units).ok());
+        *place = written.unwrap_or(*place);
+    };
+    work(&file.unasked_bytes, LEAST_UNASKED, &mut bounds.unasked.bytes);
+    work(&file.unasked_bytes_per_second, 1024, &mut bounds.unasked.bytes_per_second);
+    let mut bytes = |key: &Key<u64>, place: &mut usize| {
+        *place = number(key, 1024, problems).unwrap_or(*place);
+    };
     bytes(&file.compiled_pattern_bytes, &mut bounds.patterns.compiled_bytes);
     let mut time = |key: &Key<u64>, place: &mut Duration| {
         let ms = number(key, 1, problems).and_then(|ms| u64::try_from(ms).ok());
@@ -56,6 +65,9 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     bounds
 }
 
+/// With less, greeting a server could be too much.
+const LEAST_UNASKED: u64 = 64 * 1024;
+
 /// The keys that the file decides.
 pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
     macro_rules! written {
@@ -67,7 +79,7 @@ pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
         requests_per_second burst concurrent_requests streams connections header_timeout_ms
         body_timeout_ms request_bytes message_bytes list_pages list_entries list_timeout_ms
         waiting_requests sessions sessions_per_caller session_idle_ms request_state_ms
-        watches_per_client watches list_bytes templates template_bytes uri_bytes json_depth
+        watches_per_client watches list_bytes unasked_bytes unasked_bytes_per_second templates template_bytes uri_bytes json_depth
         pattern_bytes compiled_pattern_bytes cache_bytes cached_answer_bytes index_bytes children
         startup_timeout_ms stdio_requests
     };
@@ -142,6 +154,8 @@ pub(super) fn shown(bounds: &Bounds) -> Value {
         "body_timeout_ms": ms(bounds.body_time),
         "request_bytes": bounds.request_bytes,
         "message_bytes": bounds.message_bytes,
+        "unasked_bytes": bounds.unasked.bytes,
+        "unasked_bytes_per_second": bounds.unasked.bytes_per_second,
         "list_pages": bounds.list_pages,
         "list_entries": bounds.list_entries,
         "list_timeout_ms": ms(bounds.list_time),

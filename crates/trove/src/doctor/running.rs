@@ -1,6 +1,6 @@
 //! What the servers say when they are started.
 
-use trove_core::status::{SourceStatus, State};
+use trove_core::status::{SLOWED, SourceStatus, State};
 use trove_mcp::upstream::{Reach, Scope, UpstreamConfig};
 
 use super::{Finding, Level};
@@ -53,6 +53,9 @@ fn failing(
     };
     let message = format!("{} ({})", masked(error), status.state.as_str());
     let fix = match &server.reach {
+        _ if status.state == State::CutOff => {
+            "ask whoever makes the server to mend it, or take it out of your configuration; Trove tries it again by itself"
+        }
         Reach::Stdio { .. } => {
             "mend what it says, then look again; run its command by hand to see more"
         }
@@ -70,6 +73,10 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
         let fix = "ask whoever runs the server; the rest of its list is served";
         let message = format!("its list is not whole: {omission}");
         findings.push(Finding::new(Level::Warning, area, message, fix));
+    }
+    if status.is_slowed {
+        let fix = "set the server's log level lower, or ask whoever makes it; the others are served as ever";
+        findings.push(Finding::new(Level::Warning, area, SLOWED, fix));
     }
     if let Some(warning) = status.warning {
         let fix = "see what its command prints when you run it by hand: all but messages belongs on stderr";

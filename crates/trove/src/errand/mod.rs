@@ -280,7 +280,9 @@ impl Work<'_> {
             |id: SourceId| format!("{id} has not answered yet; {done} is what it listed last time");
         let mut notes: Vec<String> = unsettled(self.live).into_iter().map(note).collect();
         let all = self.live.gateway().board().all().into_iter();
-        let failed = all.filter(|(_, it)| matches!(it.state, State::Backoff | State::CircuitOpen));
+        let has_failed =
+            |state| matches!(state, State::Backoff | State::CircuitOpen | State::CutOff);
+        let failed = all.filter(|(_, it)| has_failed(it.state));
         notes.extend(failed.map(|(id, it)| {
             let why = it.last_error.unwrap_or_default();
             format!("{id} does not answer ({why}); {done} is what it listed last time")

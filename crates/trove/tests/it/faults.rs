@@ -5,6 +5,7 @@
 mod disk;
 mod door;
 mod files;
+mod floods;
 mod loss;
 mod many;
 mod odd;

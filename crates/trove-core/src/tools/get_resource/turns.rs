@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::{
-    runtime::{Handle, RuntimeFlavor},
-    sync::Semaphore,
-};
+use tokio::sync::Semaphore;
 
-use crate::tools::{Class, Failure};
+use crate::{
+    aside::apart,
+    tools::{Class, Failure},
+};
 
 /// How many do so at a time: each takes a processor while it does.
 const AT_ONCE: usize = 2;
@@ -36,10 +36,6 @@ impl Turns {
         };
         // Doors go along with a request to where it first waits; they must not wait for this.
         tokio::task::yield_now().await;
-        match Handle::current().runtime_flavor() {
-            RuntimeFlavor::MultiThread => tokio::task::block_in_place(work),
-            // Nobody else is served by such a runtime.
-            _ => work(),
-        }
+        apart(work)
     }
 }

@@ -109,9 +109,25 @@ impl Peer {
 pub(crate) async fn link_to(url: &str) -> HttpLink {
     let gateway = Gateway::start("test", None).await;
     let source = SourceId::new("one").expect("a valid id");
-    let inbox = Inbox::new(source.clone(), gateway.feed());
     let (client, headers, bounds) = (Client::new(), HeaderMap::new(), Bounds::default());
+    let meter = Arc::new(Meter::new(bounds.unasked));
+    let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
     HttpLink::new(&source, client, url.to_owned(), headers, inbox, &bounds, None)
+}
+
+impl HttpLink {
+    /// Looks for the answer to a request in a stream of chunks.
+    pub(crate) async fn answer_in_chunks<E>(
+        &self,
+        chunks: impl Stream<Item = Result<Bytes, E>> + Unpin,
+        call: Call,
+    ) -> Option<Result<Json, LinkError>> {
+        if let Some(notices) = &call.notices {
+            self.shared.notices().insert(call.id, notices.clone());
+        }
+        let mut parser = Parser::new(self.shared.longest);
+        self.shared.answer_in(chunks, &mut parser, &call).await
+    }
 }
 
 /// The next request of a connection.

@@ -140,9 +140,9 @@ async fn progress_goes_to_whoever_asked_on_whatever_stream_it_comes() {
     let (first, mut heard_by_first) = call(1);
     let (_second, mut heard_by_second) = call(2);
     // On the stream of nobody, and on that of another.
-    link.shared.take(progress(1), None).await;
-    link.shared.take(progress(2), Some(&first)).await;
-    link.shared.take(progress(3), Some(&first)).await;
+    link.shared.take(progress(1), None, 100).await.expect("it goes on");
+    link.shared.take(progress(2), Some(&first), 100).await.expect("it goes on");
+    link.shared.take(progress(3), Some(&first), 100).await.expect("it goes on");
     assert!(heard_by_first.try_recv().is_ok() && heard_by_first.try_recv().is_err());
     assert!(heard_by_second.try_recv().is_ok() && heard_by_second.try_recv().is_err());
 }

@@ -8,7 +8,8 @@ use crate::bounds::MAX_PENDING;
 /// A connection; the other end is the test.
 fn connection(gateway: &Gateway) -> (Arc<Mux>, mpsc::Receiver<Bytes>) {
     let source = SourceId::new("one").unwrap();
-    let inbox = Inbox::new(source.clone(), gateway.feed());
+    let meter = Arc::new(Meter::new(crate::bounds::Unasked::default()));
+    let inbox = Inbox::new(source.clone(), gateway.feed(), meter);
     Mux::new(source, inbox, MAX_PENDING)
 }
 
@@ -49,11 +50,13 @@ async fn serve(mux: Arc<Mux>, mut out: mpsc::Receiver<Bytes>) {
                 format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"owner":-3}}}}"#, id + (1 << 40)),
                 r#"{"jsonrpc":"2.0","id":null,"result":{"owner":-4}}"#.to_owned(),
             ];
-            mux.deliver(Bytes::from(noise[usize::try_from(turn % 4).unwrap()].clone())).await;
+            mux.deliver(Bytes::from(noise[usize::try_from(turn % 4).unwrap()].clone()))
+                .await
+                .expect("it goes on");
             let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"owner":{owner}}}}}"#);
-            mux.deliver(answer.into()).await;
+            mux.deliver(answer.into()).await.expect("it goes on");
             let again = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"owner":-5}}}}"#);
-            mux.deliver(again.into()).await;
+            mux.deliver(again.into()).await.expect("it goes on");
         }
     }
 }
@@ -116,7 +119,7 @@ async fn an_id_that_comes_back_as_a_fraction_of_nothing_is_known_and_no_other() 
     out.recv().await.expect("the request");
     for (id, answer) in [("\"7\"", 1), ("7.5", 2), ("70", 3), ("7.0", 4)] {
         let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"owner":{answer}}}}}"#);
-        mux.deliver(answer.into()).await;
+        mux.deliver(answer.into()).await.expect("it goes on");
     }
     let answer = waiting.await.expect("no panic").expect("an answer");
     assert_eq!(answer.as_str(), r#"{"owner":4}"#);

@@ -65,13 +65,14 @@ const BEHIND_A_URL: [Ailment; 5] = [
 ];
 
 /// Seen at the end, or not at all.
-const LIVING: [Ailment; 8] = [
+const LIVING: [Ailment; 9] = [
     ("ignore-sigterm", FIVE, "note", "ended by force", "SIGTERM"),
     ("fork", FIVE, "well", "", ""),
     ("fork:setsid", FIVE, "well", "", ""),
     ("wrongid", FIVE, "well", "", ""),
     ("batch", "--resources 5 --era legacy", "well", "", ""),
     ("flood:listchanged=1000", FIVE, "well", "", ""),
+    ("pages:changing=5", FIVE, "well", "", ""),
     ("drop:updated", FIVE, "well", "", ""),
     ("drop:listchanged", FIVE, "well", "", ""),
 ];
@@ -103,6 +104,20 @@ async fn faults_behind_a_url_are_found() {
 #[tokio::test]
 async fn a_server_that_will_not_go_is_told_and_a_harmless_one_is_not() {
     check(&LIVING, &[]).await;
+}
+
+#[tokio::test]
+async fn t51_a_server_that_is_slowed_is_found() {
+    let limits = "[limits]\nunasked_bytes = 65536\nunasked_bytes_per_second = 1024\n";
+    let toys = [toy("loud", &format!("{FIVE} --flood stderr"))];
+    let folder = with_free_port(&format!("{}\n{limits}", config(&toys)));
+    let report = doctor(&folder, &["--json", "--wait", "20"]).await.json();
+    let findings = report["findings"].as_array().expect("findings");
+    let is_it = |one: &&Value| {
+        one["subject"] == "loud" && one["message"].to_string().contains("reads it slowly")
+    };
+    let found = findings.iter().find(is_it).unwrap_or_else(|| panic!("{report}"));
+    assert!(found["fix"].to_string().contains("log level"), "{found}");
 }
 
 #[test]

@@ -160,7 +160,7 @@ async fn t08_odd_json_is_read_or_refused_and_never_mixed_up() {
 
 #[tokio::test]
 async fn t11_a_flood_on_stderr_is_drained_and_only_its_end_kept() {
-    let flood = format!("--fault stderr={}", 1024 * MIB);
+    let flood = format!("--fault stderr={}", 64 * MIB);
     let trove = Trove::with(&[toy("verbose", &flood)]).await;
     assert!(trove.any_client().await.text("toy://pid").await.starts_with("verbose|"));
     let peak = peak_memory(trove.pid());

@@ -1,14 +1,9 @@
-//! Questions nobody should ask: each is answered or refused with a reason, and soon.
-
-use std::time::{Duration, Instant};
+//! Questions nobody should ask: each is answered or refused with a reason.
 
 use serde_json::{Value, json};
 
 use super::{BREAD, found, indexed, library, uris};
 use crate::kit::Trove;
-
-/// Longer than any question may take on a busy machine.
-const SOON: Duration = Duration::from_secs(30);
 
 fn questions() -> Vec<(&'static str, Value)> {
     let long = "x".repeat(100 * 1024);
@@ -48,15 +43,13 @@ fn questions() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_question_is_answered_or_refused_with_a_reason_and_soon() {
+async fn every_question_is_answered_or_refused_with_a_reason() {
     let trove = Trove::start_in(&library("")).await;
     indexed(&trove).await;
     let client = trove.any_client().await;
     for (tool, arguments) in questions() {
-        let began = Instant::now();
         let shown: String = arguments.to_string().chars().take(80).collect();
         let answer = found(&client, tool, arguments).await;
-        assert!(began.elapsed() < SOON, "{tool} {shown}: {:?}", began.elapsed());
         if answer["success"] == true {
             assert!(answer["resources"].is_array(), "{tool} {shown}: {answer}");
             continue;
