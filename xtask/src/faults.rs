@@ -18,7 +18,7 @@ use crate::steps;
 
 const MATRIX: &str = "crates/trove/tests/it/faults/matrix.toml";
 const PAGE: &str = "docs/faults.md";
-/// The last row.
+/// The last of the rows that must be there; more may follow, under any number.
 const ROWS: usize = 50;
 
 #[derive(Debug, Args)]
@@ -124,19 +124,17 @@ fn check_rows(matrix: &Matrix, tests: &Tests) -> anyhow::Result<()> {
     let mut faults = Vec::new();
     for number in 1..=ROWS {
         let id = format!("t{number:02}");
-        match matrix.get(&id) {
-            None => faults.push(format!("{id} is missing in {MATRIX}")),
-            Some(row) if row.lacks.is_none() && !tests.contains_key(&id) => {
-                faults.push(format!("{id} has no test"));
-            }
-            Some(_) => {}
+        if !matrix.contains_key(&id) {
+            faults.push(format!("{id} is missing in {MATRIX}"));
         }
     }
-    for id in tests.keys().chain(matrix.keys()) {
-        let number = id[1..].parse().unwrap_or(0);
-        if !(1..=ROWS).contains(&number) {
-            faults.push(format!("there is no row {id}"));
+    for (id, row) in matrix {
+        if row.lacks.is_none() && !tests.contains_key(id) {
+            faults.push(format!("{id} has no test"));
         }
+    }
+    for id in tests.keys().filter(|id| !matrix.contains_key(*id)) {
+        faults.push(format!("there is no row {id}"));
     }
     let mut names: Vec<&str> = all(tests).collect();
     names.sort_unstable();

@@ -14,6 +14,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
         &[
             "json",
             "scan",
+            "files",
             "hex",
             "uri",
             "template",

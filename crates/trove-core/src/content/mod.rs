@@ -18,7 +18,7 @@ mod tests;
 
 pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
-pub use escape::{escape_controls, escape_line};
+pub use escape::{escape_controls, escape_in_json, escape_line};
 pub use grep::{
     BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_TIME,
     PatternLimits, grep, matching,

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::atomic::Ordering};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use serde_json::{Value, json};
+use tracing::warn;
 
 use super::{Failed, configure, exit, host, runtime, say};
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     borrow::{Extras, Lends},
     cli::{Global, Http, Serve},
     config::{Loaded, Overrides},
+    doctor::{Level, check_secrecy},
     reload::Followed,
     signals::Signals,
     telemetry, token,
@@ -131,6 +133,18 @@ pub(super) fn open(
     })
 }
 
+/// Says what others on this machine may look into or guess.
+async fn warn_of_open_doors(loaded: &Loaded) {
+    let loaded = loaded.clone();
+    // It looks at files, and a disk may be slow.
+    let looking = tokio::task::spawn_blocking(move || check_secrecy(&loaded));
+    for finding in looking.await.unwrap_or_default() {
+        if finding.level < Level::Note {
+            warn!(what = finding.subject, fix = finding.fix, "{}", finding.message);
+        }
+    }
+}
+
 async fn run(
     global: &Global,
     opening: Opening,
@@ -139,6 +153,7 @@ async fn run(
 ) -> Result<(), Failed> {
     let Opening { loaded, cwd, flags, extras, doors } = opening;
     let mut app = App::start(&loaded, global.yes).await;
+    warn_of_open_doors(&loaded).await;
     // A single command waits for what is read; here clients and servers begin first.
     app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
     let mut address = None;

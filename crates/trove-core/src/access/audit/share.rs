@@ -216,7 +216,10 @@ mod tests {
             .map(|entry| (entry.principal.unwrap().to_string(), entry.times))
             .collect();
         let rest = |taken: usize| 200_000 - taken as u64;
-        assert_eq!(counts, [("mallory".to_owned(), rest(flood)), ("trudy".to_owned(), rest(second))]);
+        assert_eq!(
+            counts,
+            [("mallory".to_owned(), rest(flood)), ("trudy".to_owned(), rest(second))]
+        );
     }
 
     #[test]
@@ -227,10 +230,8 @@ mod tests {
             written(&shares, name, 200_000, start);
         }
         let later = start + HALF_FREE;
-        let again: usize = ["a", "b", "c", "d"]
-            .iter()
-            .map(|name| written(&shares, name, 200_000, later))
-            .sum();
+        let again: usize =
+            ["a", "b", "c", "d"].iter().map(|name| written(&shares, name, 200_000, later)).sum();
         assert!(again > 1000 && again * LINE_BYTES <= room as usize / 2, "{again}");
     }
 
