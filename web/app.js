@@ -4,7 +4,7 @@ import { ask, enter, listen, prefetch } from './lib/api.js';
 import { fill, h, later, say } from './lib/dom.js';
 import { go, here, keep, to } from './lib/router.js';
 import { skeleton, sorry } from './lib/sorry.js';
-import { many } from './lib/text.js';
+import { many, visible } from './lib/text.js';
 
 // Title, module and the letter after `g` of every view.
 const VIEWS = {
@@ -36,7 +36,7 @@ async function show() {
     if (current !== own) return;
     own.shown = shown;
     fill(main, shown.node);
-    document.title = `${shown.title ?? (VIEWS[name] ?? HIDDEN[name])[0]} · Trove`;
+    document.title = visible(`${shown.title ?? (VIEWS[name] ?? HIDDEN[name])[0]} · Trove`);
     shown.ready?.();
     hearken(shown.watch);
     // Whoever went on typing while the view was on its way has changed the address.

@@ -241,6 +241,40 @@ test('hostile contents do nothing: no script, no request, no way out', async () 
   await page.context().close();
 });
 
+test('what acts unseen is written out on every tab and in every view', async () => {
+  const acting = /[\u0080-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069\ufeff]/u;
+  const hidden = 'docs://hidden/a\u202eb\u009bc\u200bd';
+  const page = await open();
+  const everything = () => page.evaluate(() => {
+    const attributes = [...document.querySelectorAll('*')].flatMap((one) => ['title', 'aria-label', 'placeholder', 'alt'].map((name) => one.getAttribute(name) ?? ''));
+    return [document.title, document.body.textContent, ...attributes].join('\n');
+  });
+  const tame = async (where) => {
+    const text = await everything();
+    assert.ok(!acting.test(text), `${where}: ${JSON.stringify(text.match(/.{0,60}[\u0080-\u009f\u200b-\u200f\u202a-\u202e].{0,60}/u)?.[0])}`);
+    assert.ok(text.includes('\\u{202e}'), `${where} shows what is there`);
+  };
+  for (const tab of ['contents', 'model', 'about', 'reads']) {
+    await page.view(uri(hidden, tab === 'contents' ? '' : `&tab=${tab}`));
+    await page.waitForSelector(`.panel.${tab} > :not(.skeleton)`);
+    await tame(tab);
+    if (process.env.TROVE_SHOTS) await page.screenshot({ path: `${process.env.TROVE_SHOTS}/${tab}.png` });
+    if (tab === 'contents') {
+      const inside = await (await frame(page, 'main > *')).locator('body').textContent();
+      assert.ok(!acting.test(inside) && inside.includes('\\u{202e}'), inside);
+    }
+  }
+  await page.view('activity');
+  await page.waitForSelector('td:has-text("hidden/a")');
+  if (process.env.TROVE_SHOTS) await page.screenshot({ path: `${process.env.TROVE_SHOTS}/activity.png` });
+  await tame('activity');
+  for (const view of ['search?q=hostile', 'browse', 'health', 'home', 'conflicts']) {
+    await page.view(view);
+    assert.ok(!acting.test(await everything()), view);
+  }
+  await page.context().close();
+});
+
 test('a giant text comes in pages', async () => {
   const page = await open();
   await page.view(uri('docs://long/log.txt'));

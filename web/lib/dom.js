@@ -1,4 +1,10 @@
-// Elements as nested calls. Text is always text: nothing here reads HTML.
+// Elements as nested calls. Text is always text: nothing here reads HTML, and what could act
+// unseen is written out, whoever the text is from.
+
+import { visible, visibleLines } from './unseen.js';
+
+// Properties that people read.
+const READ = new Set(['title', 'alt', 'placeholder', 'label', 'aria-label']);
 
 /** Makes an element: `h('a.big', { href }, 'words', child)`. */
 export function h(what, props, ...children) {
@@ -21,6 +27,10 @@ export function svg(tag, props, ...children) {
 function give(node, props) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === undefined || value === null || value === false) continue;
+    if (READ.has(name) && typeof value === 'string') {
+      node.setAttribute(name, visible(value));
+      continue;
+    }
     if (name.startsWith('on')) node.addEventListener(name.slice(2), value);
     else if (name === 'class') node.className += ` ${value}`;
     else if (name in node && !name.startsWith('aria') && name !== 'list' && name !== 'role') node[name] = value;
@@ -31,7 +41,7 @@ function give(node, props) {
 function add(node, children) {
   for (const child of children.flat(Infinity)) {
     if (child === undefined || child === null || child === false) continue;
-    node.append(child instanceof Node ? child : String(child));
+    node.append(child instanceof Node ? child : visibleLines(child));
   }
 }
 
@@ -54,5 +64,5 @@ export function later(work, ms) {
 /** Says something to those who listen instead of looking. */
 export function say(text) {
   const place = document.getElementById('said') ?? document.body.appendChild(h('div.unseen', { id: 'said', role: 'status' }));
-  place.textContent = text;
+  place.textContent = visible(text);
 }

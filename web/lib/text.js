@@ -2,13 +2,9 @@
 
 import { h, say } from './dom.js';
 
-// What acts without being seen: controls, marks that turn text round, joiners, tags.
-const UNSEEN = /[\u0000-\u001f\u007f-\u009f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\u{e0000}-\u{e0fff}]/gu;
+import { visible } from './unseen.js';
 
-/** Makes visible what a text could do without being seen. */
-export function visible(text) {
-  return String(text ?? '').replace(UNSEEN, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
-}
+export { visible };
 
 const whole = new Intl.NumberFormat('en');
 export const count = (n) => whole.format(n ?? 0);

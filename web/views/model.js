@@ -57,9 +57,8 @@ function blocks(all, cuts) {
   });
 }
 
-/** Text with its lines, controls made visible; `whole` is its length in bytes before Trove's page cut it. */
+/** Text with its lines; `whole` is its length in bytes before Trove's page cut it. */
 function lines(text, whole = 0) {
-  const safe = text.split('\n').map((line) => line.split('\t').map(visible).join('\t')).join('\n');
   const missing = whole - new TextEncoder().encode(text).length;
-  return missing > 0 && whole > SHOWN ? `${safe}\n… ${bytes(missing)} more are not drawn here; save the answer to have them` : safe;
+  return missing > 0 && whole > SHOWN ? `${text}\n… ${bytes(missing)} more are not drawn here; save the answer to have them` : text;
 }

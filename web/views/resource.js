@@ -143,15 +143,13 @@ async function about({ known, panel, uri }) {
   fill(panel,
     known.listed ? [
       h('div.tools', null, h('h2', null, 'As its server lists it'), h('span.fill'), copier('Copy', entry)),
-      h('pre.box', { tabIndex: 0 }, visible2(entry)),
+      h('pre.box', { tabIndex: 0 }, entry),
     ] : h('div.empty', null, h('h2', null, 'No list names it'), h('p', null, 'It can be read all the same: a template, its scheme or its name tells whose it is.')),
     h('h2', null, 'In other words'),
     h('dl.pairs', null,
       h('dt', null, 'To a client with resources'), h('dd.mono', null, JSON.stringify({ method: 'resources/read', params: { uri } })),
       h('dt', null, 'To a client with tools'), h('dd.mono', null, JSON.stringify({ method: 'tools/call', params: { name: 'get_resource', arguments: { uri } } }))));
 }
-
-const visible2 = (text) => text.split('\n').map(visible).join('\n');
 
 async function reads({ uri, signal, panel }) {
   const { enabled, entries } = await ask('activity', { target: uri, action: 'read', limit: 200 }, signal);

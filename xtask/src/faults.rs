@@ -123,19 +123,17 @@ fn check_rows(matrix: &Matrix, tests: &Tests) -> anyhow::Result<()> {
     let rows = matrix.len();
     for number in 1..=rows {
         let id = format!("t{number:02}");
-        match matrix.get(&id) {
-            None => faults.push(format!("{id} is missing in {MATRIX}")),
-            Some(row) if row.lacks.is_none() && !tests.contains_key(&id) => {
-                faults.push(format!("{id} has no test"));
-            }
-            Some(_) => {}
+        if !matrix.contains_key(&id) {
+            faults.push(format!("{id} is missing in {MATRIX}"));
         }
     }
-    for id in tests.keys().chain(matrix.keys()) {
-        let number = id[1..].parse().unwrap_or(0);
-        if !(1..=rows).contains(&number) {
-            faults.push(format!("there is no row {id}"));
+    for (id, row) in matrix {
+        if row.lacks.is_none() && !tests.contains_key(id) {
+            faults.push(format!("{id} has no test"));
         }
+    }
+    for id in tests.keys().filter(|id| !matrix.contains_key(*id)) {
+        faults.push(format!("there is no row {id}"));
     }
     let mut names: Vec<&str> = all(tests).collect();
     names.sort_unstable();

@@ -4,6 +4,7 @@
 //! shows the whole of what is to be mended.
 
 mod documents;
+mod files;
 mod layers;
 mod manifests;
 mod sources;
@@ -36,6 +37,7 @@ pub(crate) fn tidy() -> anyhow::Result<()> {
     let mut breaches = Vec::new();
     for file in &files {
         sources::check(file, &mut breaches);
+        files::check(file, &mut breaches);
         layers::check(file, &mut breaches);
         manifests::check(file, &mut breaches);
     }

@@ -1,8 +1,9 @@
 //! Signals: stop, or read the configuration again.
 //!
-//! They are heard by a thread of their own. The threads that answer requests may all wait for a
-//! disk that does not answer, and a stop must work just then. A stop has a deadline: past it,
-//! or at a second signal, the program ends as it is. Its guardian then ends its servers.
+//! The main thread hears them and does nothing else; all work is done by other threads. The system
+//! hands a signal to the main thread first, and one that waits for a disk would keep it. A stop
+//! has a deadline: past it, or at a second signal, the program ends as it is. Its guardian then
+//! ends its servers.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -24,11 +25,14 @@ const MAX_STOP: Duration = Duration::from_secs(20);
 const LAST_WORDS: Duration = Duration::from_millis(100);
 /// The exit code of a stop that was cut off.
 const CUT_OFF: i32 = 1;
+/// As much as a main thread has.
+const STACK_BYTES: usize = 8 << 20;
 
 /// What signals ask for.
 #[derive(Clone, Default)]
 pub struct Signals {
     stopping: CancellationToken,
+    finished: CancellationToken,
     reloads: Arc<Notify>,
 }
 
@@ -40,13 +44,20 @@ struct Heard {
 }
 
 impl Signals {
-    /// Listens from now on; the signals no longer end the program by themselves.
-    pub fn listen() -> Signals {
+    /// Does the work of the program on a thread of its own. Call it on the main thread, which
+    /// listens from now on; the signals no longer end the program by themselves.
+    pub(crate) fn during<T: Send>(work: impl FnOnce(&Signals) -> T + Send) -> io::Result<T> {
         let signals = Signals::default();
-        if let Err(error) = signals.start() {
-            warn!(%error, "signals end the program at once: nobody can listen for them");
-        }
-        signals
+        let (runtime, heard) = listen()?;
+        let worker = std::thread::Builder::new().name("work".to_owned()).stack_size(STACK_BYTES);
+        std::thread::scope(|scope| {
+            let worker = worker.spawn_scoped(scope, || {
+                let _finished = signals.finished.clone().drop_guard();
+                work(&signals)
+            })?;
+            signals.hear(&runtime, heard);
+            worker.join().map_err(|_| io::Error::other("the work broke off"))
+        })
     }
 
     /// Stops, and sets the deadline for it.
@@ -64,28 +75,13 @@ impl Signals {
         self.reloads.notified().await;
     }
 
-    fn start(&self) -> io::Result<()> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
-        let heard = {
-            let _inside = runtime.enter();
-            Heard {
-                terminate: signal(SignalKind::terminate())?,
-                interrupt: signal(SignalKind::interrupt())?,
-                hangup: signal(SignalKind::hangup())?,
-            }
-        };
-        let signals = self.clone();
-        let thread = std::thread::Builder::new().name("signals".to_owned());
-        thread.spawn(move || signals.hear(&runtime, heard))?;
-        Ok(())
-    }
-
-    /// Lives as long as the program.
+    /// Hears signals until the work is finished, or ends the program.
     fn hear(&self, runtime: &Runtime, mut heard: Heard) {
         let had_terminal = has_terminal();
         runtime.block_on(async {
             loop {
                 tokio::select! {
+                    () = self.finished.cancelled() => return,
                     () = self.stopping.cancelled() => break,
                     _ = heard.terminate.recv() => break,
                     _ = heard.interrupt.recv() => break,
@@ -103,15 +99,29 @@ impl Signals {
                 self.stopping.cancel();
             }
             tokio::select! {
+                () = self.finished.cancelled() => return,
                 () = tokio::time::sleep(MAX_STOP) => {}
                 _ = heard.terminate.recv() => {}
                 _ = heard.interrupt.recv() => {}
             }
+            std::thread::spawn(|| warn!("the stop was cut off; a disk or a server did not answer"));
+            std::thread::sleep(LAST_WORDS);
+            std::process::exit(CUT_OFF);
         });
-        std::thread::spawn(|| warn!("the stop was cut off; a disk or a server did not answer"));
-        std::thread::sleep(LAST_WORDS);
-        std::process::exit(CUT_OFF);
     }
+}
+
+fn listen() -> io::Result<(Runtime, Heard)> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let heard = {
+        let _inside = runtime.enter();
+        Heard {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        }
+    };
+    Ok((runtime, heard))
 }
 
 /// Whether somebody may sit at this program.

@@ -51,13 +51,7 @@ impl Paint {
 
 /// Text of a server on its way to a terminal: no control character may steer it.
 pub(crate) fn plain(text: &str) -> String {
-    let is_unsafe = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')
-    };
-    text.chars()
-        .flat_map(|c| if is_unsafe(c) { c.escape_unicode().collect::<Vec<_>>() } else { vec![c] })
-        .collect()
+    trove_core::content::escape_line(text).into_owned()
 }
 
 #[cfg(test)]
@@ -66,6 +60,6 @@ mod tests {
 
     #[test]
     fn nothing_a_server_says_steers_the_terminal() {
-        assert_eq!(plain("a\u{1b}[31mb\n\u{202e}c é"), "a\\u{1b}[31mb\\u{a}\\u{202e}c é");
+        assert_eq!(plain("a\u{1b}[31mb\n\u{202e}c é"), "a\\u{1b}[31mb\\n\\u{202e}c é");
     }
 }

@@ -11,6 +11,8 @@ use tracing_subscriber::{
     EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
+use trove_core::content::{escape_controls, escape_in_json};
+
 use crate::cli::{Global, LogFormat};
 
 /// How many lines are kept.
@@ -49,7 +51,7 @@ pub(crate) fn start(global: &Global, default: &str) {
         (None, 2, _) => "debug",
         (None, _, _) => "trace",
     };
-    let lines = tracing_subscriber::fmt::layer().with_writer(io::stderr);
+    let lines = tracing_subscriber::fmt::layer().with_writer(Terminal);
     let shown = match global.log_format {
         LogFormat::Text => {
             let is_coloured = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
@@ -80,6 +82,42 @@ fn filter(level: &str) -> EnvFilter {
     let ours = crates.map(|name| format!("{name}={level}")).join(",");
     let ours = format!("warn,{ours},{more}");
     EnvFilter::try_new(&ours).unwrap_or_else(|_| EnvFilter::new("warn"))
+}
+
+/// Stderr, where nothing that a server says may steer a terminal.
+struct Terminal;
+
+impl<'a> MakeWriter<'a> for Terminal {
+    type Writer = Terminal;
+
+    fn make_writer(&'a self) -> Terminal {
+        Terminal
+    }
+}
+
+impl Write for Terminal {
+    /// The layer writes a line at a time, whole, with its own colours: what begins them stays. It
+    /// has escaped those of others.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        const COLOUR: char = '\u{1b}';
+        let text = String::from_utf8_lossy(bytes);
+        let mut stderr = io::stderr().lock();
+        for (nth, part) in text.split(COLOUR).enumerate() {
+            if nth > 0 {
+                stderr.write_all(&[COLOUR as u8])?;
+            }
+            let shown = match text.starts_with('{') {
+                true => escape_in_json(part),
+                false => escape_controls(part),
+            };
+            stderr.write_all(shown.as_bytes())?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
 }
 
 struct Keeper;

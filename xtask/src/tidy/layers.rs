@@ -15,6 +15,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "aside",
             "json",
             "scan",
+            "files",
             "hex",
             "uri",
             "template",

@@ -7,11 +7,16 @@
 //!
 //! An entry is in the file a moment after it was recorded, together with its neighbours,
 //! and then survives the end of the process; those of the last moment do not survive
-//! `kill -9`.
+//! `kill -9`: what was recorded in the last 25 ms, and never more than the queue and one batch
+//! hold. docs/security.md says so, too.
+//!
+//! Callers share the room: one that asks very often is counted in the place of others being
+//! pushed out.
 
 mod knocks;
 mod line;
 mod log;
+mod share;
 #[cfg(test)]
 mod tests;
 mod writer;
@@ -33,6 +38,7 @@ use crate::{caller::Via, source_id::SourceId};
 pub use knocks::Knock;
 use knocks::Knocks;
 use log::Log;
+use share::{Queue, Shares};
 use writer::{Message, Writer};
 
 /// The most entries that wait to be written.
@@ -158,7 +164,6 @@ struct Open {
 }
 
 /// What the recorders and the writer share.
-#[derive(Default)]
 struct State {
     /// Entries dropped and not yet written as such.
     dropped: AtomicU64,
@@ -171,11 +176,34 @@ struct State {
     /// What is recorded cannot be written now.
     is_failing: AtomicBool,
     is_closing: AtomicBool,
+    /// How often nothing was left waiting.
+    emptied: AtomicU64,
     /// Those who were not let in.
     knocks: Knocks,
+    /// The room of the log, and what is only counted for want of it.
+    shares: Shares,
 }
 
 impl State {
+    fn sharing(room: u64) -> State {
+        State {
+            dropped: AtomicU64::default(),
+            dropped_in_all: AtomicU64::default(),
+            waiting: AtomicUsize::default(),
+            waiting_bytes: AtomicUsize::default(),
+            is_failing: AtomicBool::default(),
+            is_closing: AtomicBool::default(),
+            emptied: AtomicU64::default(),
+            knocks: Knocks::default(),
+            shares: Shares::of(room),
+        }
+    }
+
+    fn queue(&self) -> Queue {
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        Queue { waiting, emptied: self.emptied.load(Ordering::Relaxed) }
+    }
+
     fn drop_entries(&self, count: u64) {
         self.dropped.fetch_add(count, Ordering::Relaxed);
         self.dropped_in_all.fetch_add(count, Ordering::Relaxed);
@@ -199,7 +227,9 @@ impl Audit {
     /// to write, and tried again.
     pub fn start(config: AuditConfig) -> Audit {
         let (entries, waiting) = sync_channel(MAX_WAITING);
-        let state = Arc::new(State::default());
+        let files = u64::try_from(config.kept_files).unwrap_or(u64::MAX).saturating_add(1);
+        let room = config.max_file_bytes.saturating_mul(files);
+        let state = Arc::new(State::sharing(room));
         let (end, ended) = oneshot::channel();
         let has_digests = config.has_digests;
         let writer = Writer::new(Log::new(config), state.clone());
@@ -224,6 +254,8 @@ impl Audit {
     pub fn record(&self, entry: Entry) {
         let Some(open) = &self.0 else { return };
         let state = &open.state;
+        // A caller that asked for more than its share is counted.
+        let Some(entry) = state.shares.admit(entry, state.queue(), Instant::now()) else { return };
         let bytes = entry.given.as_ref().map_or(0, Bytes::len);
         let waiting_bytes = state.waiting_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
         let message = Message::of(entry, open.has_digests && waiting_bytes <= MAX_WAITING_BYTES);

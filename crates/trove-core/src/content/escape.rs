@@ -107,6 +107,30 @@ fn unseen_at(text: &str) -> Option<(char, usize)> {
     None
 }
 
+/// A JSON text with the same written as JSON escapes: it stands for the same value.
+pub fn escape_in_json(text: &str) -> Cow<'_, str> {
+    let acts = |before: Option<char>, c: char| !c.is_ascii_whitespace() && is_unseen(before, c);
+    let mut out = String::new();
+    let mut kept = 0;
+    let mut before = None;
+    for (at, c) in text.char_indices() {
+        if acts(before, c) {
+            out.push_str(&text[kept..at]);
+            kept = at + c.len_utf8();
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Writing to a String cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        }
+        before = Some(c);
+    }
+    if kept == 0 {
+        return Cow::Borrowed(text);
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
 fn escape(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     let acts = |before: Option<char>, c: char| !stays(c) && is_unseen(before, c);
     let mut before = None;
@@ -216,6 +240,18 @@ mod tests {
         for plain in ["x://é%20%zz%", "%", "%E2%80", "%é1", "%+1", "x"] {
             assert_eq!(meant_uri(plain), None, "{plain}");
         }
+    }
+
+    #[test]
+    fn t67_json_stays_the_same_value() {
+        let value = serde_json::json!({ "a\u{202e}b": "x\u{9b}y\u{e0041}\u{7f}\u{200b} \n\t é 日本 \u{1b}" });
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let escaped = escape_in_json(&text);
+            let is_seen = |c: char| c.is_ascii_whitespace() || !is_unseen(Some('a'), c);
+            assert!(escaped.chars().all(is_seen), "{escaped}");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&escaped).unwrap(), value);
+        }
+        assert!(matches!(escape_in_json("{\"a\": 1}\n"), Cow::Borrowed(_)));
     }
 
     #[test]

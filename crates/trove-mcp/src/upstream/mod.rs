@@ -48,6 +48,7 @@ pub use eras::Eras;
 pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use interpreter::missing_interpreter;
 pub use process::ENV_ALLOW_LIST;
+pub use secrets::Secrets;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
 use crate::{bounds::Bounds, kin::Kin};

@@ -31,7 +31,7 @@ const MASK: &str = "***";
 
 /// The secrets of one server.
 #[derive(Debug, Default)]
-pub(crate) struct Secrets(RwLock<Known>);
+pub struct Secrets(RwLock<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
@@ -50,6 +50,13 @@ impl Known {
 }
 
 impl Secrets {
+    /// Those of an entry, as they are now.
+    pub fn of(reach: &Reach, scope: &dyn Scope) -> Secrets {
+        let secrets = Secrets::default();
+        secrets.learn(reach, scope);
+        secrets
+    }
+
     /// Learns those of an entry, as they are now.
     pub(crate) fn learn(&self, reach: &Reach, scope: &dyn Scope) {
         let mut found = BTreeSet::new();
@@ -84,7 +91,7 @@ impl Secrets {
     }
 
     /// The text without them.
-    pub(crate) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
+    pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide(text)
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
         Finding, Level, check_clients, check_config, check_ends, check_guide, check_http,
-        check_kept, check_running, check_servers, check_state, check_trials, settle,
+        check_kept, check_running, check_secrecy, check_servers, check_state, check_trials, settle,
     },
     errand::{self, Errand, What},
     telemetry,
@@ -28,6 +28,7 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let mut findings = check_config(&loaded, &at_rest);
     // Before the servers are started: they would write there too.
     findings.extend(check_state(&config.state_dir.value));
+    findings.extend(check_secrecy(&loaded));
     if !serves_http(&loaded) {
         findings.extend(check_http(config.http.addr.value));
     }

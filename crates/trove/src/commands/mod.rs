@@ -279,7 +279,7 @@ fn ask_running(
 #[expect(clippy::print_stderr, reason = "notes are for whoever sits at the terminal")]
 fn told(global: &Global, answer: Answer) -> Vec<u8> {
     for note in answer.notes.iter().filter(|_| !global.quiet) {
-        eprintln!("note: {note}");
+        eprintln!("note: {}", escape_controls(note));
     }
     answer.body
 }

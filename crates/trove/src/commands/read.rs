@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use serde_json::{Map, Value};
 use trove_core::content::escape_controls;
 
-use super::{Failed, errand_bytes, exit, say_bytes};
+use super::{Failed, errand_bytes, exit, say, say_bytes};
 use crate::{
     cli::{Global, Read},
     errand::{Until, What},
@@ -25,13 +25,15 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     };
     let mut bytes = errand_bytes(global, what, read.wait.wait)?;
     if is_json {
-        bytes.push(b'\n');
-    } else if is_raw {
+        say(&format!("{}\n", String::from_utf8_lossy(&bytes)));
+        return Ok(());
+    }
+    if is_raw {
         bytes = window(checked(bytes, read)?, read);
     } else {
         bytes = data(&bytes);
     }
-    if !is_json && io::stdout().is_terminal() {
+    if io::stdout().is_terminal() {
         bytes = for_terminal(&bytes);
     }
     say_bytes(&bytes);

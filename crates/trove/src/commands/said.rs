@@ -5,15 +5,24 @@ use std::{
     sync::OnceLock,
 };
 
+use serde::de::IgnoredAny;
+use trove_core::content::escape_in_json;
+
 use super::{Failed, exit};
 
 /// Why something could not be printed. A command says much in many places; that it was in
 /// vain is asked once, at its end.
 static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints an answer.
+/// Prints an answer. In JSON what could act unseen on a terminal is written as an escape, so that
+/// the value stays the same; other texts were made visible where they were put together.
 pub(super) fn say(text: &str) {
-    say_bytes(text.as_bytes());
+    let is_json = text.lines().all(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
+        || serde_json::from_str::<IgnoredAny>(text).is_ok();
+    match is_json {
+        true => say_bytes(escape_in_json(text).as_bytes()),
+        false => say_bytes(text.as_bytes()),
+    }
 }
 
 /// Prints bytes as they are. A reader that has seen enough, such as `head`, is no fault.

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::atomic::Ordering};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use serde_json::{Value, json};
+use tracing::warn;
 
 use super::{Failed, configure, exit, host, runtime, say};
 use crate::{
@@ -12,6 +13,7 @@ use crate::{
     borrow::{Extras, Lends},
     cli::{Global, Http, Serve},
     config::{Loaded, Overrides},
+    doctor::{Level, check_secrecy},
     reload::Followed,
     signals::Signals,
     telemetry, token,
@@ -115,46 +117,70 @@ fn raise_descriptors() {
 pub(super) fn open(
     global: &Global,
     opening: Opening,
+    greet: impl FnOnce(&mut App, &Loaded, SocketAddr, Option<&str>) + Send,
+) -> Result<(), Failed> {
+    raise_descriptors();
+    let served = Signals::during(|signals| {
+        let runtime = runtime()?;
+        let outcome = runtime.block_on(run(global, opening, greet, signals));
+        // A thread that reads a terminal, or waits for a disk, cannot be woken; it must not keep us.
+        runtime.shutdown_background();
+        outcome
+    });
+    served.unwrap_or_else(|error| {
+        let message = format!("Trove cannot run: {error}");
+        Err(Failed::new(exit::UNREACHABLE, "Runtime", message))
+    })
+}
+
+/// Says what others on this machine may look into or guess.
+async fn warn_of_open_doors(loaded: &Loaded) {
+    let loaded = loaded.clone();
+    // It looks at files, and a disk may be slow.
+    let looking = tokio::task::spawn_blocking(move || check_secrecy(&loaded));
+    for finding in looking.await.unwrap_or_default() {
+        if finding.level < Level::Note {
+            warn!(what = finding.subject, fix = finding.fix, "{}", finding.message);
+        }
+    }
+}
+
+async fn run(
+    global: &Global,
+    opening: Opening,
     greet: impl FnOnce(&mut App, &Loaded, SocketAddr, Option<&str>),
+    signals: &Signals,
 ) -> Result<(), Failed> {
     let Opening { loaded, cwd, flags, extras, doors } = opening;
-    raise_descriptors();
-    // Before anything that may wait for a disk.
-    let signals = Signals::listen();
-    let runtime = runtime()?;
-    let outcome = runtime.block_on(async {
-        let mut app = App::start(&loaded, global.yes).await;
-        // A single command waits for what is read; here clients and servers begin first.
-        app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
-        let mut address = None;
-        if doors.http {
-            match app.open_http(&loaded.config).await {
-                Ok((bound, token)) => {
-                    greet(&mut app, &loaded, bound, token.as_deref());
-                    address = Some(bound);
-                }
-                Err(error) => {
-                    signals.stop();
-                    app.shutdown().await;
-                    let message = format!("{error:#}");
-                    return Err(Failed::new(exit::UNREACHABLE, "Unreachable", message));
-                }
+    let mut app = App::start(&loaded, global.yes).await;
+    warn_of_open_doors(&loaded).await;
+    // A single command waits for what is read; here clients and servers begin first.
+    app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
+    let mut address = None;
+    if doors.http {
+        match app.open_http(&loaded.config).await {
+            Ok((bound, token)) => {
+                greet(&mut app, &loaded, bound, token.as_deref());
+                address = Some(bound);
+            }
+            Err(error) => {
+                signals.stop();
+                app.shutdown().await;
+                let message = format!("{error:#}");
+                return Err(Failed::new(exit::UNREACHABLE, "Unreachable", message));
             }
         }
-        if doors.stdio {
-            app.open_stdio(&loaded.config);
-        }
-        app.open_socket(&loaded);
-        let file = loaded.origin.clone();
-        let has_servers = !loaded.config.upstreams.is_empty();
-        let (found, home) = (loaded.found, app.home());
-        let followed = Followed { file, found, has_servers, extras, cwd, flags, home };
-        app.follow(followed, &signals);
-        app.announce(address).await;
-        app.run(&signals).await;
-        Ok(())
-    });
-    // A thread that reads a terminal cannot be woken; it must not keep us.
-    runtime.shutdown_background();
-    outcome
+    }
+    if doors.stdio {
+        app.open_stdio(&loaded.config);
+    }
+    app.open_socket(&loaded);
+    let file = loaded.origin.clone();
+    let has_servers = !loaded.config.upstreams.is_empty();
+    let (found, home) = (loaded.found, app.home());
+    let followed = Followed { file, found, has_servers, extras, cwd, flags, home };
+    app.follow(followed, signals);
+    app.announce(address).await;
+    app.run(signals).await;
+    Ok(())
 }

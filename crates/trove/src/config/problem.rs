@@ -134,11 +134,7 @@ fn outside(severity: Severity, message: String, hint: String) -> Problem {
 
 /// Keys come from files we do not trust: none may move the terminal's cursor.
 fn printable(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() { clean.extend(c.escape_default()) } else { clean.push(c) }
-    }
-    clean
+    trove_core::content::escape_line(text).into_owned()
 }
 
 /// The hint for a name that is none of the `known`.

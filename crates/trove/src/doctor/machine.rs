@@ -9,10 +9,12 @@ use std::{
 };
 
 use trove_core::files;
+use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
 
 use super::{Finding, Level};
 use crate::{
-    clients::{Host, Scope, Standing, Survey, survey},
+    clients::{Host, Scope, Standing, Survey, is_secret, survey},
+    config::{Loaded, masked_args, masked_url},
     token,
 };
 
@@ -40,7 +42,7 @@ pub(crate) fn check_http(address: SocketAddr) -> Option<Finding> {
     Some(Finding::new(level, ("http", &address.to_string()), message, fix))
 }
 
-/// Whether state can be kept, and the token is its owner's alone.
+/// Whether state can be kept.
 pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     let shown = state.display().to_string();
@@ -49,25 +51,106 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
         let fix = "let yourself write there, or name another folder with TROVE_HOME";
         findings.push(Finding::new(Level::Error, ("state", &shown), message, fix));
     }
-    if state.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o022 != 0) {
+    findings
+}
+
+/// What others on this machine may look into or change, and a token that they may guess.
+pub(crate) fn check_secrecy(loaded: &Loaded) -> Vec<Finding> {
+    let state = &loaded.config.state_dir.value;
+    let mut findings = check_folder(state);
+    for name in [token::FILE, "credentials.json"] {
+        let file = state.join(name);
+        if mode(&file) & OTHERS == 0 {
+            continue;
+        }
+        let shown = file.display().to_string();
+        let message = format!("others on this machine can read the {}", kind_of(name));
+        let fix = format!(
+            "run: chmod 600 '{shown}'; if somebody may have read it, remove it, and a new one is made"
+        );
+        findings.push(Finding::new(Level::Error, ("state", &shown), message, fix));
+    }
+    if let Ok(token) = token::read(state)
+        && let Some(weakness) = token::weakness(&token)
+    {
+        let shown = token::path(state).display().to_string();
+        let message = format!("the token is weak: {weakness}");
+        let fix = format!("remove '{shown}' and start Trove again: it makes a good one");
+        findings.push(Finding::new(Level::Warning, ("state", &shown), message, fix));
+    }
+    findings.extend(check_config_file(loaded));
+    findings
+}
+
+/// The bits that let a group and all others in, and those that let them change something.
+const OTHERS: u32 = 0o077;
+const OTHERS_WRITE: u32 = 0o022;
+const ALL_WRITE: u32 = 0o002;
+
+/// The permissions of what is there; none of what is not.
+fn mode(path: &Path) -> u32 {
+    path.metadata().map_or(0, |metadata| metadata.permissions().mode())
+}
+
+fn kind_of(name: &str) -> &'static str {
+    if name == token::FILE { "token" } else { "tokens of servers" }
+}
+
+fn check_folder(state: &Path) -> Option<Finding> {
+    let shown = state.display().to_string();
+    let mode = mode(state);
+    if mode & OTHERS_WRITE != 0 {
         let message =
             "others on this machine can write to the state folder, and so approve servers";
         let fix = format!("run: chmod go-w '{shown}'");
-        findings.push(Finding::new(Level::Warning, ("state", &shown), message, fix));
+        return Some(Finding::new(Level::Warning, ("state", &shown), message, fix));
     }
-    let token = token::path(state);
-    if let Ok(metadata) = token.metadata()
-        && metadata.permissions().mode() & 0o077 != 0
-    {
-        let message = "others on this machine can read the token";
-        let fix = format!(
-            "run: chmod 600 '{0}'; if somebody may have read it, remove it, and a new one is made",
-            token.display()
-        );
-        let shown = token.display().to_string();
-        findings.push(Finding::new(Level::Error, ("state", &shown), message, fix));
+    if mode & OTHERS != 0 {
+        let message = "others on this machine can look into the state folder";
+        let fix = format!("run: chmod 700 '{shown}', unless they are meant to");
+        return Some(Finding::new(Level::Note, ("state", &shown), message, fix));
     }
-    findings
+    None
+}
+
+fn check_config_file(loaded: &Loaded) -> Option<Finding> {
+    let file = loaded.origin.as_deref()?;
+    let shown = file.display().to_string();
+    let mode = mode(file);
+    if mode & ALL_WRITE != 0 {
+        let message = "everybody on this machine can change the configuration, and so what is run";
+        let fix = format!("run: chmod o-w '{shown}'");
+        return Some(Finding::new(Level::Error, ("config", &shown), message, fix));
+    }
+    if mode & OTHERS != 0 && loaded.config.upstreams.iter().any(has_secret) {
+        let message = "others on this machine can read the secrets in the configuration";
+        let fix = format!("run: chmod 600 '{shown}', or write them as ${{env:NAME}}");
+        return Some(Finding::new(Level::Warning, ("config", &shown), message, fix));
+    }
+    None
+}
+
+/// Whether a secret stands in its entry as it is.
+fn has_secret(server: &UpstreamConfig) -> bool {
+    let is_written = |(name, value): (&String, &Text)| {
+        value.needs().is_empty() && !value.reads_file() && is_secret(name, value.written())
+    };
+    match &server.reach {
+        Reach::Stdio { args, env, .. } => {
+            let has_masked = masked_args(args).iter().zip(args).any(|(shown, arg)| {
+                shown != arg.written() && arg.needs().is_empty() && !arg.reads_file()
+            });
+            has_masked || env.iter().any(is_written)
+        }
+        Reach::Http(remote) | Reach::Sse(remote) => {
+            let secret = remote.oauth.client_secret.as_ref();
+            let is_plain = |text: &Text| text.needs().is_empty() && !text.reads_file();
+            let has_masked = masked_url(remote.url.written()) != remote.url.written();
+            has_masked && is_plain(&remote.url)
+                || secret.is_some_and(is_plain)
+                || remote.headers.iter().any(is_written)
+        }
+    }
 }
 
 fn try_to_write(state: &Path) -> io::Result<()> {

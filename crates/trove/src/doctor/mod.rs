@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub(crate) use guide::check_guide;
 pub(crate) use kept::check_kept;
-pub(crate) use machine::{check_clients, check_http, check_state};
+pub(crate) use machine::{check_clients, check_http, check_secrecy, check_state};
 pub(crate) use running::check_running;
 pub(crate) use servers::check_servers;
 pub(crate) use trial::{check_ends, check_trials, settle};

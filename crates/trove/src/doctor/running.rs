@@ -1,17 +1,15 @@
 //! What the servers say when they are started.
 
 use trove_core::status::{SLOWED, SourceStatus, State};
-use trove_mcp::upstream::{Reach, Scope, UpstreamConfig};
+use trove_mcp::upstream::{Reach, Scope, Secrets, UpstreamConfig};
 
 use super::{Finding, Level};
-use crate::{app::App, clients::is_secret, config::Config};
+use crate::{app::App, config::Config};
 
 /// How many of a failing server's last words are kept.
 const LAST_WORDS: usize = 5;
 /// How many contested names are shown.
 const NAMES_SHOWN: usize = 3;
-/// Shorter values would blot out ordinary words.
-const SHORTEST_SECRET: usize = 6;
 
 /// Looks at every server of a running gateway. Those of `said` have been spoken of.
 pub(crate) async fn check_running(
@@ -103,30 +101,6 @@ async fn contested(app: &App) -> Option<Finding> {
 
 /// Takes out of a text what a server was given: it may print that.
 pub(super) fn masking(server: &UpstreamConfig, scope: &dyn Scope) -> impl Fn(&str) -> String {
-    let hidden = secrets(server, scope);
-    move |text: &str| {
-        hidden.iter().fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
-    }
-}
-
-/// The values that no answer may repeat.
-fn secrets(server: &UpstreamConfig, scope: &dyn Scope) -> Vec<String> {
-    let named = match &server.reach {
-        Reach::Stdio { env, .. } => env,
-        Reach::Http(remote) | Reach::Sse(remote) => &remote.headers,
-    };
-    let mut secrets: Vec<String> = named
-        .iter()
-        .filter_map(|(name, text)| Some((name, text.expand(scope).ok()?)))
-        .filter(|(name, value)| is_secret(name, value))
-        .map(|(_, value)| value.split_once(' ').map_or(value.clone(), |(_, rest)| rest.to_owned()))
-        .filter(|value| value.len() >= SHORTEST_SECRET)
-        .collect();
-    for text in super::servers::texts(server) {
-        let values = text.needs().into_iter().filter_map(|name| Some((name, scope.env(name)?)));
-        let hidden =
-            values.filter(|(name, value)| value.len() >= SHORTEST_SECRET && is_secret(name, value));
-        secrets.extend(hidden.map(|(_, value)| value));
-    }
-    secrets
+    let secrets = Secrets::of(&server.reach, scope);
+    move |text: &str| secrets.hide(text).into_owned()
 }

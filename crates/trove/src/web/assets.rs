@@ -35,6 +35,7 @@ pub(super) static ASSETS: LazyLock<Vec<Asset>> = LazyLock::new(|| {
         "lib/router.js", JS;
         "lib/sorry.js", JS;
         "lib/text.js", JS;
+        "lib/unseen.js", JS;
         "views/activity.js", JS;
         "views/browse.js", JS;
         "views/clients.js", JS;

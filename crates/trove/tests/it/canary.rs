@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use axum::{Router, extract::Request, http::StatusCode, response::IntoResponse as _};
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use reqwest::Client;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -264,6 +265,50 @@ fn files(folder: &Path) {
         } else if !["token", "credentials.json"].iter().any(|name| path.ends_with(name)) {
             let bytes = std::fs::read(&path).unwrap_or_default();
             clean(&path.display().to_string(), &String::from_utf8_lossy(&bytes));
+        }
+    }
+}
+
+/// Every form of a secret that a shell can print.
+const ENCODINGS: &str = "for way in 'base64 -w0' 'base64 -w8' 'od -An -v -tx1' ; do \
+    printf 'user:%s' \"$API_TOKEN\" | $way | tr -d ' \\n' >&2; echo >&2; \
+    printf '%s' \"$2\" | $way | tr -d ' \\n' >&2; echo >&2; done; \
+    printf '%s' \"$API_TOKEN\" | od -An -v -tx1 | tr -d '\\n' | tr ' ' % >&2; echo >&2; exit 1";
+
+#[tokio::test]
+async fn t68_no_encoded_secret_is_told_of_arguments_environment_or_names() {
+    let (token, argument) = ("canary-0f31-token", "canary-77aa-argument");
+    let encoded = STANDARD.encode(format!("me:{token}"));
+    let name = format!("I am {token} or {encoded} or {argument}");
+    let named = toy("named", "--resources 1")
+        .with_args(&["--name", &name])
+        .set(&format!("env = {{ API_TOKEN = \"{token}\" , OTHER_TOKEN = \"{argument}\" }}"));
+    let script = serde_json::to_string(ENCODINGS).expect("a text");
+    let folder = Folder::with(&format!(
+        "{}\n[servers.crash]\ncommand = \"sh\"\nargs = [\"-c\", {script}, \"x\", \"--token\", \"{argument}\"]\nenv = {{ API_TOKEN = \"{token}\" }}\n",
+        config(&[named])
+    ));
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["named"]).await;
+    trove.source("crash", |source| !source["last_error"].is_null()).await;
+    let health = trove.health().await.to_string();
+    let status = folder.run(&["status"]).await;
+    let logs = folder.run(&["logs", "crash"]).await;
+    let doctor = folder.run(&["doctor", "--json"]).await;
+    let log: String = trove.log.since(0).iter().map(|heard| heard.text.clone() + "\n").collect();
+    assert!(health.contains("I am *** or *** or ***"), "{health}");
+    assert!(logs.text().contains("***"), "{logs:?}");
+    for (what, text) in [
+        ("health", health.as_str()),
+        ("status", status.text()),
+        ("logs", logs.text()),
+        ("doctor", doctor.text()),
+        ("the log", &log),
+    ] {
+        clean(what, text);
+        // The middle of what every alignment of Base64 makes of `canary`, and its digits.
+        for piece in ["Y2FuYXJ5", "NhbmFyeS", "jYW5hcn", "63616e617279", "63%61%6e", "63 61 6e"] {
+            assert!(!text.contains(piece), "{piece} in {what}: {text}");
         }
     }
 }

@@ -176,6 +176,7 @@ async fn the_port_the_state_folder_and_the_token_are_looked_at() {
     fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o755)).unwrap();
     let report = doctor(&folder, &["--json"]).await.json();
     assert!(!report.to_string().contains("go-w"), "{report}");
+    assert_eq!(finding(&report, &home)["level"], "note", "{report}");
     fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o555)).unwrap();
     let ran = doctor(&folder, &["--json"]).await;
     fs::set_permissions(folder.home(), fs::Permissions::from_mode(0o755)).unwrap();
@@ -213,4 +214,45 @@ async fn a_damaged_store_is_found() {
     let store = finding(&report, "store.db");
     assert_eq!(store["level"], "error", "{report}");
     assert!(store["message"].as_str().unwrap().contains("damaged"), "{store}");
+}
+
+#[tokio::test]
+async fn t69_weak_tokens_and_open_files_are_told_by_the_doctor_and_at_the_start() {
+    let secret = "env = { API_TOKEN = \"hunter2-hunter2\" }";
+    let folder = with_free_port(&config(&[toy("one", "--bare --resources 2").set(secret)]));
+    fs::create_dir_all(folder.home()).unwrap();
+    let open = |path: &std::path::Path, mode: u32| {
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    };
+    for name in ["token", "credentials.json"] {
+        let text = if name == "token" { "letmein" } else { "{\"grants\":[]}" };
+        fs::write(folder.home().join(name), text).unwrap();
+        open(&folder.home().join(name), 0o640);
+    }
+    open(&folder.config(), 0o644);
+    let report = doctor(&folder, &["--json"]).await.json();
+    let all = report["findings"].to_string();
+    let told =
+        ["the token is weak", "can read the token", "tokens of servers", "secrets in the conf"];
+    for words in told {
+        assert!(all.contains(words), "{words}: {report}");
+    }
+    assert!(!all.contains("letmein") && !all.contains("hunter2"), "{report}");
+    let trove = Trove::start_with(&folder, &["serve", "--http", "127.0.0.1:0"]).await;
+    let log: Vec<String> = trove.log.since(0).iter().map(|heard| heard.text.clone()).collect();
+    for words in told {
+        let is_told = |line: &&String| line.contains(words) && line.contains("WARN");
+        assert!(log.iter().any(|line| is_told(&line)), "{words}: {log:#?}");
+    }
+    drop(trove);
+    for name in ["token", "credentials.json"] {
+        open(&folder.home().join(name), 0o600);
+    }
+    fs::remove_file(folder.home().join("token")).unwrap();
+    open(&folder.config(), 0o600);
+    let all = doctor(&folder, &["--json"]).await.json()["findings"].to_string();
+    assert!(told.iter().all(|words| !all.contains(words)), "{all}");
+    open(&folder.config(), 0o666);
+    let all = doctor(&folder, &["--json"]).await.json()["findings"].to_string();
+    assert!(all.contains("so what is run"), "{all}");
 }

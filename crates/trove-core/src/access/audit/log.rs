@@ -1,8 +1,8 @@
 //! The files of the log: appended to, rotated by size, shared with other processes.
 //!
-//! Several processes may write one log: each appends whole lines with one call, and each
-//! sees when another began a new file. What a crash or a full disk left unfinished is
-//! ended by a line break, so that it spoils no line but itself.
+//! Several processes may write one log: each appends whole lines with one call, under a lock that
+//! all of them share, and each sees when another began a new file. A crash or a full disk may
+//! leave a part of a line; it is taken off again, under a lock that nobody else holds.
 
 use std::{
     fs::{self, File},
@@ -33,14 +33,17 @@ impl Log {
     pub(super) fn append(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         while !lines.is_empty() {
             let file = self.current()?;
-            if !ends_with_a_line(&file)? {
-                (&file).write_all(b"\n")?;
-            }
+            let shared = Locked::shared(&file)?;
             let room = self.config.max_file_bytes.saturating_sub(file.metadata()?.len());
             let (done, written) = write(&file, &lines[..fitting(lines, room)]);
             // A line of which only a part was written is written again, whole.
             let end = lines[..done].iter().rposition(|&byte| byte == b'\n');
             lines.drain(..end.map_or(0, |end| end + 1));
+            drop(shared);
+            if written.is_err() {
+                // The first failure tells more than one that follows from it.
+                let _ = mend(&file);
+            }
             self.open = Some(file);
             written?;
         }
@@ -66,6 +69,7 @@ impl Log {
             Some(file) if is_at(&file, &self.config.file)? => file,
             _ => self.open()?,
         };
+        mend(&file)?;
         if file.metadata()?.len() < self.config.max_file_bytes {
             return Ok(file);
         }
@@ -152,28 +156,78 @@ fn lock(path: &Path) -> io::Result<Option<File>> {
     }
 }
 
-/// How long the file is looked at before its end is believed.
-const SECOND_LOOK: Duration = Duration::from_millis(10);
+/// A lock of a file, given back at the end.
+struct Locked<'a>(&'a File);
 
-/// Whether the next line can follow. Half a line may be another process in the middle of
-/// its write, so it counts only if it is still the end a moment later.
-fn ends_with_a_line(file: &File) -> io::Result<bool> {
-    let (length, is_whole) = end(file)?;
-    if is_whole {
-        return Ok(true);
+impl<'a> Locked<'a> {
+    /// With others who append.
+    fn shared(file: &'a File) -> io::Result<Locked<'a>> {
+        Locked::of(file, File::try_lock_shared)
     }
-    std::thread::sleep(SECOND_LOOK);
-    let (later, is_whole) = end(file)?;
-    Ok(is_whole || later != length)
+
+    /// With nobody else.
+    fn alone(file: &'a File) -> io::Result<Locked<'a>> {
+        Locked::of(file, File::try_lock)
+    }
+
+    /// Others hold it for the time of one write.
+    fn of(
+        file: &'a File,
+        lock: impl Fn(&File) -> Result<(), fs::TryLockError>,
+    ) -> io::Result<Locked<'a>> {
+        for _ in 0..MAX_LOOKS {
+            match lock(file) {
+                Ok(()) => return Ok(Locked(file)),
+                Err(fs::TryLockError::Error(error)) => return Err(error),
+                Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOOK_AGAIN),
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::WouldBlock, "another process keeps the log to itself"))
+    }
 }
 
-/// The length of the file, and whether it ends with a line break.
-fn end(file: &File) -> io::Result<(u64, bool)> {
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        // The lock ends with the file at the latest.
+        let _ = self.0.unlock();
+    }
+}
+
+/// How often, and how soon, a lock is tried again.
+const MAX_LOOKS: usize = 200;
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// A part of a line is shorter than this; what is longer was not written by us.
+const MAX_PART_BYTES: u64 = 1024 * 1024;
+
+/// Takes off the part of a line with which the file ends, if it does.
+fn mend(file: &File) -> io::Result<()> {
+    if ends_whole(file)? {
+        return Ok(());
+    }
+    // Whoever is in the middle of a write is let finish it.
+    let _alone = Locked::alone(file)?;
+    if ends_whole(file)? {
+        return Ok(());
+    }
+    let length = file.metadata()?.len();
+    let from = length.saturating_sub(MAX_PART_BYTES);
+    let mut tail = vec![0; usize::try_from(length - from).unwrap_or_default()];
+    file.read_exact_at(&mut tail, from)?;
+    match memchr::memrchr(b'\n', &tail) {
+        Some(at) => file.set_len(from + at as u64 + 1),
+        None if from == 0 => file.set_len(0),
+        // No line of ours: it stays, and is ended.
+        None => { file }.write_all(b"\n"),
+    }
+}
+
+/// Whether the file is empty or ends with a line break.
+fn ends_whole(file: &File) -> io::Result<bool> {
     let length = file.metadata()?.len();
     if length == 0 {
-        return Ok((0, true));
+        return Ok(true);
     }
     let mut last = [0];
     file.read_exact_at(&mut last, length - 1)?;
-    Ok((length, last == *b"\n"))
+    Ok(last == *b"\n")
 }

@@ -94,8 +94,8 @@ impl Writer {
             self.write(entries);
             // Asked only now: what wakes us for the end may have been taken in just before.
             if is_over || self.state.is_closing.load(Ordering::Acquire) {
-                let knocks = self.state.knocks.all();
-                self.write_all(&knocks);
+                let counted = [self.state.knocks.all(), self.state.shares.all()].concat();
+                self.write_all(&counted);
                 self.write(entries);
                 return self.end(entries);
             }
@@ -131,12 +131,16 @@ impl Writer {
             {
                 self.take(message);
             }
+            if self.pending.len() < MAX_BATCH_BYTES {
+                self.state.emptied.fetch_add(1, Ordering::Relaxed);
+            }
             let dropped = self.state.dropped.swap(0, Ordering::Relaxed);
             if dropped > 0 {
                 line::write_gap(self.last, dropped, &mut self.pending);
             }
-            let knocks = self.state.knocks.due(Instant::now());
-            self.write_all(&knocks);
+            let now = Instant::now();
+            let counted = [self.state.knocks.due(now), self.state.shares.due(now)].concat();
+            self.write_all(&counted);
             self.sync_in_time();
             if self.pending.is_empty() {
                 if self.is_failing {

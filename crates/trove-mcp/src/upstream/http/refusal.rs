@@ -1,7 +1,7 @@
 //! What a status that is no success says.
 
 use bytes::Bytes;
-use reqwest::{StatusCode, header::HeaderValue};
+use reqwest::{StatusCode, Url, header::HeaderValue};
 
 use crate::{
     upstream::link::{LinkError, own_id},
@@ -29,14 +29,47 @@ pub(super) fn refusal(
     let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
     let moved_to = moved_to.and_then(|place| place.to_str().ok());
     let text = match (status, moved_to) {
-        (status, Some(place)) if status.is_redirection() => {
-            let place: String = place.chars().take(200).collect();
-            format!("the server is at {place}; write that as its `url`")
-        }
+        (status, Some(place)) if status.is_redirection() => elsewhere(place),
         (StatusCode::METHOD_NOT_ALLOWED, _) if text.is_empty() => {
             "it takes no POST there; if it is an SSE server, set transport = \"sse\"".to_owned()
         }
         _ => text,
     };
     LinkError::Status(status.as_u16(), text)
+}
+
+/// The most characters that are told of an address.
+const MAX_ADDRESS: usize = 200;
+
+/// Where a server says that it is. The words are its own, and models read them: only an address
+/// is told, in quotes, without what a URL can carry besides.
+fn elsewhere(place: &str) -> String {
+    let address = match Url::parse(place) {
+        Ok(url) => web_address(url),
+        // A path on the same server.
+        Err(_) if place.starts_with('/') && !place.starts_with("//") => {
+            let here = Url::parse("http://here.invalid").and_then(|here| here.join(place));
+            here.ok().map(|url| url.path().to_owned())
+        }
+        Err(_) => None,
+    };
+    let Some(address) = address.filter(|address| address.len() <= MAX_ADDRESS) else {
+        return "the server sends us elsewhere, to what is no address; ask whoever runs it for its `url`"
+            .to_owned();
+    };
+    format!(
+        "the server sends us elsewhere; the address it names, unchecked, is {address:?}; \
+         whoever trusts that writes it as its `url`"
+    )
+}
+
+fn web_address(mut url: Url) -> Option<String> {
+    if !["http", "https"].contains(&url.scheme()) {
+        return None;
+    }
+    url.set_username("").ok()?;
+    url.set_password(None).ok()?;
+    url.set_query(None);
+    url.set_fragment(None);
+    Some(url.into())
 }

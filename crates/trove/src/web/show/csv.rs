@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use trove_core::content::escape_controls;
-
 use super::escape;
 
 /// The most rows and columns that are shown.
@@ -22,7 +20,7 @@ pub(super) fn html(text: &str, divider: char) -> String {
         for value in row {
             let is_number = n > 0 && value.trim().parse::<f64>().is_ok();
             let class = if is_number { " class=number" } else { "" };
-            let _ = write!(out, "<{tag}{class}>{}", escape(&escape_controls(value)));
+            let _ = write!(out, "<{tag}{class}>{}", escape(value));
         }
         if n == 0 {
             out.push_str("<tbody>");

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use trove_core::content::escape_controls;
 
 use super::{escape, numbered};
 
@@ -75,7 +74,7 @@ impl Tree {
                     Value::Array(items) if items.is_empty() => ("b", "[]".to_owned()),
                     Value::Object(_) | Value::Array(_) => ("b", "… too deep to show".to_owned()),
                 };
-                let text = escape(&escape_controls(&text));
+                let text = escape(&text);
                 let _ = write!(self.out, "<span class={class}>{text}</span></div>");
             }
         }
@@ -100,7 +99,7 @@ impl Tree {
 
     fn key(&mut self, key: Option<&str>) {
         if let Some(key) = key {
-            let key = escape(&escape_controls(key));
+            let key = escape(key);
             let _ = write!(self.out, "<span class=k>{key}</span><span class=p>: </span>");
         }
     }

@@ -120,10 +120,9 @@ fn numbered(text: &str, page: usize) -> String {
     for n in first..first + lines {
         let _ = writeln!(numbers, "{n}");
     }
-    let shown = content::escape_controls(shown);
     format!(
         "<div class=code><pre class=numbers aria-hidden=true>{numbers}</pre><pre class=lines tabindex=0>{}</pre></div>",
-        escape(&shown)
+        escape(shown)
     )
 }
 
@@ -171,8 +170,9 @@ pub(super) fn seal(headers: &mut HeaderMap) {
     headers.insert("cross-origin-resource-policy", HeaderValue::from_static("same-origin"));
 }
 
-/// Text that is nothing but text.
+/// Text that is nothing but text, and hides nothing.
 fn escape(text: &str) -> String {
+    let text = content::escape_controls(text);
     let mut out = String::with_capacity(text.len() + text.len() / 16);
     for c in text.chars() {
         match c {
@@ -219,6 +219,29 @@ mod tests {
                 let html = html(&part, look, 0);
                 assert!(!html.contains("<script") && !html.contains("<img"), "{mime} {look:?}");
                 assert!(!html.contains("href"), "{mime} {look:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn t67_every_form_makes_visible_what_acts_unseen() {
+        let hidden = "a\u{202e}b\u{9b}c\u{200b}d\u{e0041}e";
+        let json = serde_json::json!({ hidden: [hidden] }).to_string();
+        let markdown = format!(
+            "---\nx: {hidden}\n---\n# {hidden}\n{hidden} `{hidden}` [{hidden}](http://{hidden}.test)\n\n```\n{hidden}\n```\n\n> {hidden}\n\n- {hidden}\n\n|{hidden}|\n|-|\n|{hidden}|\n"
+        );
+        for (mime, text) in [
+            ("text/plain", hidden),
+            ("text/markdown", &markdown),
+            ("text/csv", &format!("{hidden},b\n{hidden}")),
+            ("application/json", &json),
+        ] {
+            let part = part(mime, text);
+            for look in Look::of(&part) {
+                let html = html(&part, look, 0);
+                let acting = html.chars().find(|c| hidden.contains(*c) && !c.is_ascii());
+                assert_eq!(acting, None, "{mime} {look:?}: {html}");
+                assert!(look == Look::Hex || html.contains("\\u{202e}"), "{mime} {look:?}");
             }
         }
     }

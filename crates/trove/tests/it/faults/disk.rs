@@ -104,6 +104,99 @@ async fn t35_a_damaged_index_and_memory_are_made_anew() {
     assert_eq!(store(&trove, "index", "rebuilt").await["status"], "ok", "it is whole again");
 }
 
+/// The lines of the audit log of a Trove in a namespace of its own; all must be whole.
+fn audit_lines(trove: &Trove) -> Vec<Value> {
+    let home = trove.folder.home();
+    let inside =
+        format!("/proc/{}/root{}/audit.jsonl", trove.pid().as_raw_nonzero(), home.display());
+    let text = std::fs::read_to_string(inside).expect("the log is there");
+    assert!(text.is_empty() || text.ends_with('\n'), "half a line: {:?}", text.lines().last());
+    text.lines().map(|line| serde_json::from_str(line).expect("a whole line")).collect()
+}
+
+#[tokio::test]
+async fn t65_a_full_disk_leaves_no_half_line_and_what_waited_is_written_later() {
+    let folder = Folder::with(&servers(20));
+    let trove = on_disk(&folder, "size=4m").await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    client.text("toy://item/1").await;
+    until("the first line", async || !audit_lines(&trove).is_empty()).await;
+    let filler =
+        format!("/proc/{}/root{}/filler", trove.pid().as_raw_nonzero(), folder.home().display());
+    let mut file = std::fs::File::create(&filler).expect("a file on that disk");
+    let _ = std::io::copy(&mut std::io::repeat(7), &mut file).expect_err("the disk is full");
+    let failing = async || {
+        let health = trove.health().await;
+        let stores = health["stores"].as_array().cloned().unwrap_or_default();
+        stores.iter().any(|store| store["name"] == "audit" && store["state"] == "failing")
+    };
+    let mut asked = 0;
+    while !failing().await {
+        for _ in 0..20 {
+            client.text("toy://item/2").await;
+            asked += 1;
+        }
+        assert!(asked < 20_000, "the disk never refused");
+    }
+    until("the part of a line to be taken off", async || {
+        let home =
+            format!("/proc/{}/root{}", trove.pid().as_raw_nonzero(), folder.home().display());
+        let text = std::fs::read(format!("{home}/audit.jsonl")).unwrap_or_default();
+        text.ends_with(b"\n")
+    })
+    .await;
+    audit_lines(&trove);
+    drop(file);
+    std::fs::remove_file(&filler).expect("it can be removed");
+    until("what waited to be written", async || {
+        let lines = audit_lines(&trove);
+        !failing().await
+            && lines.iter().filter(|line| line["target"] == "toy://item/2").count() == asked
+    })
+    .await;
+}
+
+/// What docs/security.md says may be lost: what was recorded in the last moment.
+const MAX_LOST: usize = 8192;
+
+#[tokio::test]
+async fn t65_a_kill_loses_only_the_lines_of_the_last_moment() {
+    let folder = Folder::with(&servers(20));
+    let mut trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    let client = trove.any_client().await;
+    let audit = folder.home().join("audit.jsonl");
+    let of_reads = || -> Vec<Value> {
+        let text = std::fs::read_to_string(&audit).unwrap_or_default();
+        let whole = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        whole.filter(|line| line["target"].to_string().contains("toy://item/")).collect()
+    };
+    for n in 0..200 {
+        client.text(&format!("toy://item/{}", n % 20)).await;
+    }
+    // Without being told to: a moment later they are in the file, and then no kill takes them.
+    until("the first to be written", async || of_reads().len() >= 200).await;
+    for n in 0..300 {
+        client.text(&format!("toy://item/{}", n % 20)).await;
+    }
+    trove.signal(Signal::KILL);
+    trove.ended().await;
+    let kept = of_reads();
+    assert!(kept.len() >= 200 && 500 - kept.len() <= MAX_LOST, "{}", kept.len());
+    for (n, line) in kept.iter().enumerate() {
+        let expected = if n < 200 { n % 20 } else { (n - 200) % 20 };
+        assert_eq!(line["target"], format!("toy://item/{expected}"), "they are the first ones");
+    }
+    // What follows stands behind whole lines.
+    let trove = Trove::start_in(&folder).await;
+    trove.ready(&["one"]).await;
+    trove.any_client().await.text("toy://item/7").await;
+    until("the next line", async || of_reads().len() > kept.len()).await;
+    let text = std::fs::read_to_string(&audit).expect("the log is there");
+    assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{text}");
+}
+
 /// What `info://health` says once this store is in that state; and it names no file.
 async fn store(trove: &Trove, name: &str, state: &str) -> Value {
     let found = |health: &Value| {

@@ -201,11 +201,11 @@ async fn t62_a_state_folder_on_a_disk_that_stalls_does_not_keep_the_stop() {
     command.current_dir(folder.path()).kill_on_drop(true).process_group(0);
     let mut child = command.spawn().expect("unshare can be started");
     let pid = child.id().and_then(|id| i32::try_from(id).ok()).expect("it runs");
-    // It hears signals once its thread for them is there.
-    until("the thread for signals", async || {
+    // It hears signals once its work is done by another thread.
+    until("the thread that works", async || {
         let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         let names = tasks.map(|task| std::fs::read_to_string(task.path().join("comm")));
-        names.flatten().any(|name| name.trim() == "signals")
+        names.flatten().any(|name| name.trim() == "work")
     })
     .await;
     let pid = rustix::process::Pid::from_raw(pid).expect("it runs");

@@ -86,3 +86,44 @@ async fn t18_no_command_prints_what_steers_a_terminal() {
         assert_tame(&ours, &format!("{command:?} stderr"));
     }
 }
+
+#[tokio::test]
+async fn t67_no_command_prints_json_or_logs_that_steer_a_terminal() {
+    let trove = Trove::with(&[whole("evil", "--resources 2 --fault eviltext")]).await;
+    let mut seen = false;
+    for command in [
+        &["ls", "--json"][..],
+        &["status", "--json"],
+        &["doctor", "--json"],
+        &["find", "item", "--json"],
+        &["search", "item", "--json"],
+        &["read", "toy://item/0", "--json"],
+        &["read", "toy://item/404", "--json"],
+        &["approve", "--json"],
+        &["logs", "--json"],
+        &["summary", "--json"],
+    ] {
+        let ran = trove.folder.run(command).await;
+        let text = String::from_utf8_lossy(&ran.stdout);
+        assert_tame(&text, &format!("{command:?}"));
+        let value = serde_json::from_str::<Value>(&text);
+        assert!(value.is_ok() || command[0] == "logs", "{command:?}: {text}");
+        seen |= value.is_ok_and(|value| has_acting(&value));
+        let ours = ran.stderr.replace("\u{1b}[", "");
+        assert_tame(&ours, &format!("{command:?} stderr"));
+    }
+    assert!(seen, "the values are what the server said");
+    for heard in trove.log.since(0) {
+        assert_tame(&heard.text, "the log");
+    }
+}
+
+/// Whether some text in it holds what acts unseen.
+fn has_acting(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains(ACTING),
+        Value::Array(all) => all.iter().any(has_acting),
+        Value::Object(all) => all.iter().any(|(key, one)| key.contains(ACTING) || has_acting(one)),
+        _ => false,
+    }
+}
