@@ -12,5 +12,6 @@ mod kept;
 mod names;
 mod opening;
 mod search;
+mod spellings;
 mod templates;
 mod tools;
