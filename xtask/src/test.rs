@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use crate::{fuzz, generate, peers, steps, tidy};
+use crate::{deny, fuzz, generate, notices, peers, steps, tidy};
 
 /// Part of the name of every test that needs the peers installed on request only.
 const OPTIONAL_PEERS: &str = "with_all_peers";
@@ -39,6 +39,8 @@ pub(crate) fn test(options: &Options) -> anyhow::Result<()> {
 
 pub(crate) fn ci(options: &Options) -> anyhow::Result<()> {
     tidy::tidy()?;
+    notices::notices(&notices::Options { check: true })?;
+    deny::deny(&deny::Options::default())?;
     test(options)?;
     let doc = ["doc", "--workspace", "--no-deps", "--document-private-items"];
     steps::run("documentation", steps::cargo(&doc).env("RUSTDOCFLAGS", "-D warnings"))?;
