@@ -27,6 +27,23 @@ const DEPTH: usize = 3;
 /// Where the model lies, with its own texts.
 const MODEL: &str = "crates/trove-meaning/model";
 
+/// The permission that crates without texts mean by MIT.
+const MIT: &str = "\
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software
+and associated documentation files (the \"Software\"), to deal in the Software without
+restriction, including without limitation the rights to use, copy, modify, merge, publish,
+distribute, sublicense, and/or sell copies of the Software, and to permit persons to whom the
+Software is furnished to do so, subject to the following conditions:
+
+The above copyright notice and this permission notice shall be included in all copies or
+substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED \"AS IS\", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING
+BUT NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM,
+DAMAGES OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM,
+OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE.";
+
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     /// Change nothing; fail if the file is not what would be written
@@ -101,6 +118,9 @@ fn text() -> anyhow::Result<String> {
         }
         let folder = package.manifest_path.parent().context("a manifest lies in a folder")?;
         let numbers = texts.add(folder, DEPTH)?;
+        if numbers.is_empty() && !license.contains("MIT") {
+            bail!("{} brings no text of its licence, {license}", package.name);
+        }
         if numbers.is_empty() {
             let authors = package.authors.join(", ");
             let who = if authors.is_empty() {

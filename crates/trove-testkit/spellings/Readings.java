@@ -97,7 +97,15 @@ public final class Readings {
                 URI parsed = new URI(text);
                 for (URI one : List.of(parsed, parsed.normalize())) {
                     String path = one.isOpaque() ? one.getSchemeSpecificPart() : one.getPath();
+                    // Without a host that it understands it cannot tell one from another.
+                    if (one.getHost() == null && one.getAuthority() != null) {
+                        addPlace(keys, "authority", one.getScheme(), one.getAuthority(), path, one.getRawQuery());
+                        continue;
+                    }
                     addPlace(keys, "uri", one.getScheme(), one.getHost(), path, one.getRawQuery());
+                    if (one.isOpaque()) {
+                        continue;
+                    }
                     addPlace(keys, "authority", one.getScheme(), one.getAuthority(), one.getRawPath(), one.getRawQuery());
                 }
                 String file = attempt(() -> Path.of(parsed).toString());

@@ -82,9 +82,12 @@ func keysOf(uri string) []string {
 			where = parsed.Opaque
 		}
 		keys = addPlace(keys, "hostname", parsed.Scheme, parsed.Hostname(), where, parsed.RawQuery)
+		if parsed.Opaque != "" {
+			continue
+		}
 		keys = addPlace(keys, "host", parsed.Scheme, parsed.Host, parsed.EscapedPath(), parsed.RawQuery)
 		joined := parsed.JoinPath()
-		keys = addPlace(keys, "joined", joined.Scheme, joined.Hostname(), joined.Path+joined.Opaque, joined.RawQuery)
+		keys = addPlace(keys, "joined", joined.Scheme, joined.Hostname(), joined.Path, joined.RawQuery)
 	}
 	return keys
 }

@@ -134,3 +134,123 @@ async fn t61_nor_does_one_at_any_other_door() {
     assert_eq!(low.reads.load(SEQ), before, "the server was asked");
     assert!(low.watches.lock().expect("whole").is_empty(), "the server was told to watch");
 }
+
+/// A server that answers to every name, with a rule on some of them.
+async fn with_rules(listed: &[&str], rules: &[(&str, bool)]) -> GatewayBox {
+    let low = Arc::new(FakeSource::new("low", listed));
+    let gateway = GatewayBox::with(&[&low]).await;
+    let rule = |(pattern, visible): &(&str, bool)| {
+        Rule::new(pattern, vec!["admin".to_owned()], *visible).expect("a pattern")
+    };
+    let policy = Policy::new(rules.iter().map(rule).collect());
+    gateway.gateway.set_access(Access { policy, ..Access::default() });
+    gateway
+}
+
+async fn read(gateway: &GatewayBox, uri: &str) -> Result<(), AskError> {
+    let nobody = Caller::behind(Door::Http);
+    let name = format!("low+{uri}");
+    let read = gateway.gateway.read(&nobody, &name.as_str().into(), Ask::default()).await;
+    read.map(drop)
+}
+
+#[tokio::test]
+async fn t61_blanks_controls_hosts_and_case_pass_no_rule() {
+    let rules = [
+        ("docs://l/vault/*", false),
+        ("docs://l/résumé*", false),
+        ("https://bücher.example/*", false),
+    ];
+    let gateway = with_rules(&["docs://l/vault/key"], &rules).await;
+    let absent = read(&gateway, "docs://l/vault/key").await.expect_err("it is hidden").to_string();
+    for uri in [
+        " docs://l/vault/key",
+        "\u{1}docs://l/vault/key",
+        "docs://l/vault/key\u{7f}",
+        "docs://l/RÉSUMÉ.pdf",
+        "docs://l/re\u{301}sume\u{301}.pdf",
+        "docs://l/r%C3%89sum%C3%A9.pdf",
+        "docs://l/r%E9sum%E9.pdf",
+        "https://BÜCHER.example/x",
+        "https://xn--bcher-kva.example/x",
+        "https://bücher。example/x",
+    ] {
+        let refused = read(&gateway, uri).await.expect_err(uri);
+        assert!(matches!(refused, AskError::NotFound { .. }), "{uri:?}: {refused}");
+        let told = refused.to_string().replace(&format!("low+{uri}"), "low+docs://l/vault/key");
+        assert_eq!(told, absent, "{uri:?} is told in other words");
+    }
+}
+
+#[tokio::test]
+async fn t61_ordinary_names_that_are_near_no_rule_stay_readable() {
+    let rules = [
+        ("docs://l/vault/*", false),
+        ("file:///srv/secret/*", false),
+        ("https://h.example/admin/*", true),
+    ];
+    let gateway = with_rules(&["docs://l/vault/key"], &rules).await;
+    for uri in [
+        "docs://l/notes",
+        "docs://l/My Notes (draft).md",
+        "docs://L/Über uns/«Straße» – 2024",
+        "docs://l/100% sure",
+        "docs://l/a//b/./c",
+        "docs://me@l:80/x;y=1/z?a=1&b=2#c",
+        "file:///home/User/My%20File.txt",
+        "file:///home/User/My File.txt",
+        "file:///srv/public/Report%202024 (final).pdf",
+        "file:///C:/Users/Ann/Documents/Plan B.docx",
+        "file:///C:\\Users\\Ann\\plan.txt",
+        "C:\\Users\\Ann\\plan.txt",
+        "file:///srv/públic/文書 一覧.md",
+        "https://h.example/search?q=a+b&page=2",
+        "https://H.Example/a%2Fb?x=%26",
+        "https://例え.example/",
+        "urn:isbn:0-486-27557-4",
+        "note with blanks",
+        "git+ssh://host/repo.git",
+    ] {
+        read(&gateway, uri).await.unwrap_or_else(|error| panic!("{uri}: {error}"));
+    }
+}
+
+#[tokio::test]
+async fn t61_what_a_server_lists_is_read_however_it_is_spelled() {
+    let listed =
+        ["docs://l/The Vault (overview).md", "DOCS://l/a/../vault notes", " docs://l/vault"];
+    let gateway = with_rules(&listed, &[("docs://l/vault/*", false)]).await;
+    for uri in listed {
+        read(&gateway, uri).await.unwrap_or_else(|error| panic!("{uri}: {error}"));
+    }
+    for uri in ["docs://l/The Vault (other).md", "DOCS://l/a/../vault plans", "\tdocs://l/vault"] {
+        assert!(is_absent(read(&gateway, uri).await), "{uri}");
+    }
+}
+
+#[tokio::test]
+async fn t61_a_spelling_of_what_is_shown_is_refused_with_the_role() {
+    let gateway = with_rules(&["docs://l/vault/key"], &[("docs://l/vault/*", true)]).await;
+    for uri in ["docs://l/vault/key", " docs://l/vault/key", "docs://l/v%61ult/key"] {
+        let refused = read(&gateway, uri).await.expect_err(uri);
+        let AskError::Forbidden { roles, .. } = &refused else { panic!("{uri}: {refused}") };
+        assert_eq!(roles, &["admin".to_owned()]);
+    }
+}
+
+#[tokio::test]
+async fn t61_what_a_server_puts_into_answers_is_judged_by_every_spelling() {
+    let low = Arc::new(FakeSource::new("low", &["docs://l/open"]));
+    let gateway = GatewayBox::with(&[&low]).await;
+    let rule = Rule::new("docs://l/vault/*", vec!["admin".to_owned()], false).expect("a pattern");
+    let policy = Policy::new(vec![rule]);
+    gateway.gateway.set_access(Access { policy, ..Access::default() });
+    let part = |uri: &str| serde_json::json!({ "uri": uri, "text": "secret" });
+    let parts = ["docs://l/open", " docs://l/vault/key", "docs://l/V%41ULT/key", "//l/vault/key"];
+    let contents = serde_json::json!({ "contents": parts.map(part) });
+    low.give("docs://l/open", contents.to_string());
+    let nobody = Caller::behind(Door::Http);
+    let given = gateway.gateway.read(&nobody, &"docs://l/open".into(), Ask::default()).await;
+    let given = given.expect("it is open").reply.body.as_str().to_owned();
+    assert_eq!(given.matches("secret").count(), 1, "{given}");
+}
