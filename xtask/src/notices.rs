@@ -121,17 +121,16 @@ fn text() -> anyhow::Result<String> {
         if numbers.is_empty() && !license.contains("MIT") {
             bail!("{} brings no text of its licence, {license}", package.name);
         }
+        if numbers.is_empty() && !license.contains("MIT") {
+            bail!("{} brings no text of its licence, {license}", package.name);
+        }
         if numbers.is_empty() {
             let authors = package.authors.join(", ");
-            let who = if authors.is_empty() {
-                format!("the authors of {}", package.name)
-            } else {
-                authors
-            };
-            writeln!(
-                list,
-                "    Copyright (c) {who}; it brings no text: see that of its licence below"
-            )?;
+            let of_crate = || format!("the authors of {}", package.name);
+            let who = if authors.is_empty() { of_crate() } else { authors };
+            // The text of this licence is the same but for who has the right.
+            let text = texts.number(MIT).context("it is a text")?;
+            write!(list, "    Copyright (c) {who}\n    texts {text}\n")?;
         } else {
             writeln!(list, "    texts {}", in_words(&numbers))?;
         }
