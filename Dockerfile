@@ -13,7 +13,7 @@ FROM debian:bookworm-slim
 LABEL org.opencontainers.image.title="Trove" \
       org.opencontainers.image.description="One door to every MCP resource" \
       org.opencontainers.image.licenses="Apache-2.0 OR MIT"
-COPY LICENSE-APACHE LICENSE-MIT /usr/share/doc/trove/
+COPY LICENSE-APACHE LICENSE-MIT THIRD-PARTY-NOTICES /usr/share/doc/trove/
 COPY --from=build /src/target/dist/trove /usr/bin/trove
 COPY --from=build --chown=65532:65532 /state /state
 USER 65532:65532

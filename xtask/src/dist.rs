@@ -20,7 +20,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 
-use crate::steps;
+use crate::{notices, steps};
+
+/// What lies in every package: our own licences, and the notices of what others made.
+const LICENSES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", notices::FILE];
 
 /// The version of every package.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -45,6 +48,7 @@ pub(crate) fn dist(options: &Options) -> anyhow::Result<()> {
         }
         None => build(&options.profile)?,
     };
+    notices::notices(&notices::Options { check: true })?;
     let packages = steps::root().join("target/packages");
     if packages.exists() {
         fs::remove_dir_all(&packages)?;
@@ -140,8 +144,8 @@ fn architecture() -> anyhow::Result<(&'static str, &'static str)> {
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt as _, path::PathBuf, process::Command};
 
-    use super::{Goods, bundle, wheel};
-    use crate::steps;
+    use super::{Goods, bundle, debian, npm, registry, wheel};
+    use crate::{notices, steps};
 
     /// Checks every line of the record of a wheel, and that its program may be run.
     const CHECK: &str = "
@@ -178,6 +182,40 @@ with zipfile.ZipFile(sys.argv[1]) as file:
         assert!(wheel.to_string_lossy().contains("-py3-none-manylinux_2_34_"), "{wheel:?}");
         let mut python = Command::new("python3");
         steps::output("wheel", python.args(["-c", CHECK]).arg(&wheel)).expect("a sound wheel");
+        fs::remove_dir_all(folder).expect("it was made here");
+    }
+
+    /// Prints the names in a package of any kind.
+    const NAMES: &str = "
+import subprocess, sys, tarfile, zipfile
+file = sys.argv[1]
+if file.endswith('.deb'):
+    print(subprocess.check_output(['dpkg-deb', '--contents', file], text=True))
+elif file.endswith('.tgz'):
+    print(tarfile.open(file).getnames())
+else:
+    print(zipfile.ZipFile(file).namelist())
+";
+
+    #[test]
+    fn t46_every_package_holds_the_notices_of_what_others_made() {
+        let (folder, goods) = goods("notices");
+        fs::create_dir_all(&goods.manual).expect("a folder can be made");
+        fs::write(goods.manual.join("trove.1"), ".TH trove").expect("a file can be written");
+        let mut packages = npm::pack(&goods, registry::NAME, &folder).expect("npm packages");
+        packages.push(debian::pack(&goods, &folder).expect("a debian package"));
+        packages.push(wheel::pack(&goods, &folder).expect("a wheel"));
+        packages.push(bundle::pack(&goods, &folder).expect("a bundle"));
+        assert_eq!(packages.len(), 5);
+        for package in packages {
+            let mut python = Command::new("python3");
+            let names = steps::output("names", python.args(["-c", NAMES]).arg(&package));
+            let names = names.expect("it can be read");
+            assert!(names.contains(notices::FILE), "{}: {names}", package.display());
+        }
+        let image = fs::read_to_string(steps::root().join("Dockerfile")).expect("it is there");
+        let copied = image.lines().any(|l| l.starts_with("COPY ") && l.contains(notices::FILE));
+        assert!(copied, "the image is made without {}", notices::FILE);
         fs::remove_dir_all(folder).expect("it was made here");
     }
 

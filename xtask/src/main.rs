@@ -2,7 +2,7 @@
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
 //! never changes the checkout, except `generate`, `bench`, `tasks`,
-//! `faults`, `fuzz` and `repack-model`, which say what they wrote.
+//! `faults`, `fuzz`, `notices` and `repack-model`, which say what they wrote.
 
 #![allow(
     clippy::print_stdout,
@@ -11,21 +11,24 @@
 )]
 
 mod bench;
+mod deny;
 mod dist;
 mod faults;
 mod fuzz;
 mod generate;
 mod house;
+mod notices;
 mod page;
 mod peers;
 mod repack;
 mod soak;
-mod spelling;
+mod spellings;
 mod steps;
 mod system;
 mod tasks;
 mod test;
 mod tidy;
+mod typos;
 
 use std::process::ExitCode;
 
@@ -58,6 +61,12 @@ enum Chore {
     Dist(dist::Options),
     /// Run the fault matrix and write docs/faults.md from its results
     Faults(faults::Options),
+    /// Check licences, unwanted packages and where packages come from, with cargo-deny
+    Deny(deny::Options),
+    /// Write the notices of everything of others that is in the program
+    Notices(notices::Options),
+    /// Try spellings of protected names that the parsers of five languages read as those names
+    Spellings(spellings::Options),
     /// Feed every parser random input, from the committed corpus on
     Fuzz(fuzz::Options),
     /// Run Trove among healthy and hostile servers, and watch what grows
@@ -91,6 +100,9 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::MeasurePage(options) => page::measure(&options),
         Chore::Dist(options) => dist::dist(&options),
         Chore::Faults(options) => faults::faults(&options),
+        Chore::Deny(options) => deny::deny(&options),
+        Chore::Notices(options) => notices::notices(&options),
+        Chore::Spellings(options) => spellings::spellings(&options),
         Chore::Fuzz(options) => fuzz::fuzz(&options),
         Chore::Soak(options) => soak::soak(&options),
         Chore::RepackModel(options) => repack::repack(&options),

@@ -64,7 +64,7 @@ pub(crate) fn install(options: &Options) -> anyhow::Result<PathBuf> {
     Ok(environment)
 }
 
-fn cache_dir() -> anyhow::Result<PathBuf> {
+pub(crate) fn cache_dir() -> anyhow::Result<PathBuf> {
     if let Some(chosen) = std::env::var_os("TROVE_TEST_CACHE") {
         return Ok(PathBuf::from(chosen));
     }

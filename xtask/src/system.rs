@@ -24,6 +24,17 @@ const PROGRAMS: [Program; 2] = [
     Program { path: "/usr/bin/strace", variable: None, packages: &["strace"] },
 ];
 
+/// The languages whose parsers are tried on request only.
+const LANGUAGES: [Program; 2] = [
+    Program { path: "/usr/bin/go", variable: None, packages: &["golang-go"] },
+    Program { path: "/usr/bin/javac", variable: None, packages: &["default-jdk-headless"] },
+];
+
+/// Sees to it that the compilers of further languages are there.
+pub(crate) fn install_languages() -> anyhow::Result<()> {
+    LANGUAGES.iter().try_for_each(install_one)
+}
+
 /// Sees to it that every program is there.
 pub(crate) fn install() -> anyhow::Result<()> {
     PROGRAMS.iter().try_for_each(install_one)

@@ -8,7 +8,7 @@ use std::process::Stdio;
 
 use clap::Args;
 
-use crate::{fuzz, generate, peers, spelling, steps, tidy};
+use crate::{deny, fuzz, generate, notices, peers, steps, tidy, typos};
 
 /// Part of the name of every test that needs the peers installed on request only.
 const OPTIONAL_PEERS: &str = "with_all_peers";
@@ -43,7 +43,9 @@ pub(crate) fn test(options: &Options) -> anyhow::Result<()> {
 fn check_sources(environment: &Path) -> anyhow::Result<()> {
     steps::run("format", &mut steps::cargo(&["fmt", "--all", "--check"]))?;
     tidy::tidy()?;
-    spelling::check(environment)?;
+    typos::check(environment)?;
+    notices::notices(&notices::Options { check: true })?;
+    deny::deny(&deny::Options::default())?;
     let clippy = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
     steps::run("clippy", &mut steps::cargo(&clippy))
 }

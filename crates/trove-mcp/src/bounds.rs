@@ -8,6 +8,10 @@ use trove_core::{content::PatternLimits, gateway::Limits};
 pub const MAX_MESSAGE_BYTES: usize = 32 * 1024 * 1024;
 /// The longest message from a client.
 pub const MAX_REQUEST_BYTES: usize = 4 * 1024 * 1024;
+/// The most memory that the bodies of requests over HTTP take together.
+pub const MAX_BODY_BYTES: usize = 64 * 1024 * 1024;
+/// The beginning of each body that does not count there.
+pub const FREE_BODY_BYTES: usize = 16 * 1024;
 /// The longest URI, listed or asked for.
 pub use trove_core::uri::MAX_URI_BYTES;
 /// The most templates of one server that are matched.
@@ -116,6 +120,9 @@ pub struct Bounds {
     pub unasked: Unasked,
     /// The longest message from a client.
     pub request_bytes: usize,
+    /// The most that the bodies of all requests over HTTP take together, without the first
+    /// [`FREE_BODY_BYTES`] of each.
+    pub body_bytes: usize,
     /// The most pages of one list.
     pub list_pages: usize,
     /// The most entries of one list.
@@ -172,6 +179,7 @@ impl Default for Bounds {
             message_bytes: MAX_MESSAGE_BYTES,
             unasked: Unasked::default(),
             request_bytes: MAX_REQUEST_BYTES,
+            body_bytes: MAX_BODY_BYTES,
             list_pages: MAX_LIST_PAGES,
             list_entries: MAX_LIST_ENTRIES,
             list_time: MAX_LIST_TIME,
@@ -221,6 +229,7 @@ impl Bounds {
             ("max_unasked_bytes", self.unasked.bytes),
             ("max_unasked_bytes_per_second", self.unasked.bytes_per_second),
             ("max_request_bytes", number(self.request_bytes)),
+            ("max_body_bytes", number(self.body_bytes)),
             ("max_list_pages", number(self.list_pages)),
             ("max_list_entries", number(self.list_entries)),
             ("max_list_seconds", self.list_time.as_secs()),

@@ -9,4 +9,5 @@ pub mod gateway_box;
 mod numbers;
 pub mod proxy;
 pub mod retrieval;
+pub mod spellings;
 pub mod toy;

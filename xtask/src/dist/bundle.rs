@@ -9,7 +9,7 @@ use std::{
 use anyhow::ensure;
 use serde_json::{Value, json};
 
-use super::{Goods, VERSION, architecture, put, smoke, zip};
+use super::{Goods, LICENSES, VERSION, architecture, put, smoke, zip};
 use crate::steps;
 
 /// Unpacks a file into a folder, with the modes it has in there.
@@ -43,7 +43,7 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
     let manifest = format!("{}\n", serde_json::to_string_pretty(&manifest)?);
     put(&root, "manifest.json", manifest.as_bytes(), 0o644)?;
     put(&root, "server/trove", &fs::read(&goods.binary)?, 0o755)?;
-    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+    for license in LICENSES {
         put(&root, license, &fs::read(steps::root().join(license))?, 0o644)?;
     }
     let file = packages.join(format!("trove-{VERSION}-linux-{cpu}.mcpb"));

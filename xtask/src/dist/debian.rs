@@ -9,7 +9,7 @@ use std::{
 use anyhow::{Context as _, ensure};
 
 use super::{Goods, VERSION, architecture, put, smoke};
-use crate::steps;
+use crate::{notices, steps};
 
 /// Packs it; gives the file.
 pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
@@ -33,6 +33,7 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
         ("CHANGELOG.md", "usr/share/doc/trove/changelog"),
         ("LICENSE-APACHE", "usr/share/doc/trove/LICENSE-APACHE"),
         ("LICENSE-MIT", "usr/share/doc/trove/LICENSE-MIT"),
+        (notices::FILE, "usr/share/doc/trove/THIRD-PARTY-NOTICES"),
     ] {
         put(&root, to, &fs::read(top.join(from))?, 0o644)?;
     }
@@ -61,14 +62,18 @@ Upstream-Name: trove
 Files: *
 Copyright: the Trove maintainers
 License: Apache-2.0 or MIT
- The texts are LICENSE-APACHE and LICENSE-MIT beside this file.
+ The texts are LICENSE-APACHE and LICENSE-MIT beside this file. What others made of it
+ stands with its licences in THIRD-PARTY-NOTICES.gz.
 ";
 
 /// What Debian wants compressed, without the time, so that the same goods give the same package.
 fn compress(root: &Path) -> anyhow::Result<()> {
     let mut gzip = Command::new("gzip");
     gzip.args(["-9n", "-r"]).arg(root.join("usr/share/man"));
-    steps::run("compress the manual", gzip.arg(root.join("usr/share/doc/trove/changelog")))
+    for document in ["changelog", notices::FILE] {
+        gzip.arg(root.join("usr/share/doc/trove").join(document));
+    }
+    steps::run("compress the manual", &mut gzip)
 }
 
 fn size_of(folder: &Path) -> anyhow::Result<u64> {
@@ -116,6 +121,7 @@ pub(super) fn try_out(package: &Path, prefix: &Path) -> anyhow::Result<()> {
         "usr/share/man/man1/trove-up.1.gz",
         "usr/share/bash-completion/completions/trove",
         "usr/lib/systemd/user/trove.service",
+        "usr/share/doc/trove/THIRD-PARTY-NOTICES.gz",
     ] {
         ensure!(prefix.join(file).is_file(), "{file} is not in the package");
     }

@@ -10,8 +10,8 @@ use std::{
 use anyhow::{Context as _, ensure};
 use serde_json::{Value, json};
 
-use super::{Goods, VERSION, architecture, put, smoke};
-use crate::steps;
+use super::{Goods, LICENSES, VERSION, architecture, put, smoke};
+use crate::{notices, steps};
 
 /// The package that everybody installs.
 pub(super) const ROOT: &str = "trove-mcp";
@@ -36,7 +36,7 @@ pub(super) fn pack(
         "description": "One door to every MCP resource: many MCP servers, one catalogue.",
         "license": "Apache-2.0 OR MIT",
         "bin": { "trove": "bin/trove.js" },
-        "files": ["bin"],
+        "files": ["bin", notices::FILE],
         "engines": { "node": ">=18" },
         "optionalDependencies": { (platform.as_str()): VERSION },
     });
@@ -53,12 +53,12 @@ pub(super) fn pack(
         "os": ["linux"],
         "cpu": [cpu],
         "libc": ["glibc"],
-        "files": ["bin"],
+        "files": ["bin", notices::FILE],
         "preferUnplugged": true,
     });
     put(&own, "package.json", pretty(&manifest)?.as_bytes(), 0o644)?;
     put(&own, "bin/trove", &fs::read(&goods.binary)?, 0o755)?;
-    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+    for license in LICENSES {
         for package in [&root, &own] {
             put(package, license, &fs::read(top.join(license))?, 0o644)?;
         }
@@ -94,6 +94,9 @@ pub(super) fn try_out(archives: &[PathBuf], prefix: &Path) -> anyhow::Result<()>
         if manifest.is_file() {
             let manifest: Value = serde_json::from_str(&fs::read_to_string(manifest)?)?;
             ensure!(manifest.get("scripts").is_none(), "a package would run something");
+            let name = manifest["name"].as_str().unwrap_or_default();
+            let notices = prefix.join("node_modules").join(name).join(notices::FILE);
+            ensure!(notices.is_file(), "{name} has no notices");
         }
     }
     smoke::try_out(&prefix.join("node_modules/.bin/trove"), &prefix.join("home"))

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context as _;
 use sha2::{Digest as _, Sha256};
 
-use super::{Goods, VERSION, debian::needed_libc, put, smoke, zip};
+use super::{Goods, LICENSES, VERSION, debian::needed_libc, put, smoke, zip};
 use crate::steps;
 
 const NAME: &str = "trove_mcp";
@@ -27,6 +27,7 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
         "Metadata-Version: 2.4\nName: trove-mcp\nVersion: {VERSION}\n\
          Summary: One door to every MCP resource: many MCP servers, one catalogue.\n\
          License-Expression: Apache-2.0 OR MIT\nLicense-File: LICENSE-APACHE\nLicense-File: LICENSE-MIT\n\
+         License-File: THIRD-PARTY-NOTICES\n\
          Requires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n{}",
         fs::read_to_string(top.join("README.md"))?
     );
@@ -38,7 +39,7 @@ pub(super) fn pack(goods: &Goods, packages: &Path) -> anyhow::Result<PathBuf> {
         (format!("{info}/METADATA"), metadata.into_bytes()),
         (format!("{info}/WHEEL"), wheel.into_bytes()),
     ];
-    for license in ["LICENSE-APACHE", "LICENSE-MIT"] {
+    for license in LICENSES {
         files.push((format!("{info}/licenses/{license}"), fs::read(top.join(license))?));
     }
     let mut record = String::new();

@@ -3,16 +3,39 @@
 //! Some compare without regard to case, some normalise Unicode, some read a plus as a blank.
 //! Works on characters only: it knows nothing of URIs but where the scheme ends.
 
+use std::ops::RangeInclusive;
+
 use unicode_normalization::UnicodeNormalization as _;
 
 /// How often a text is put into upper and lower case: `ẞ` is `ß`, and `ß` is `SS`.
 const ROUNDS: usize = 2;
 
+/// What stands before a label of a host name in another alphabet.
+const CODED: &str = "xn--";
+
 /// A dot above: the lower case of `İ` is an `i` with it, of others there is one letter.
 const DOT_ABOVE: char = '\u{307}';
 
-/// Letters that stand for nothing, though Unicode calls them letters.
-const EMPTY_LETTERS: [char; 3] = ['\u{115f}', '\u{1160}', '\u{3164}'];
+/// The characters that Unicode lets programs leave aside, letters among them.
+const UNSEEN: [RangeInclusive<char>; 17] = [
+    '\u{ad}'..='\u{ad}',
+    '\u{34f}'..='\u{34f}',
+    '\u{61c}'..='\u{61c}',
+    '\u{115f}'..='\u{1160}',
+    '\u{17b4}'..='\u{17b5}',
+    '\u{180b}'..='\u{180f}',
+    '\u{200b}'..='\u{200f}',
+    '\u{202a}'..='\u{202e}',
+    '\u{2060}'..='\u{206f}',
+    '\u{3164}'..='\u{3164}',
+    '\u{fe00}'..='\u{fe0f}',
+    '\u{feff}'..='\u{feff}',
+    '\u{ffa0}'..='\u{ffa0}',
+    '\u{fff0}'..='\u{fff8}',
+    '\u{1bca0}'..='\u{1bca3}',
+    '\u{1d173}'..='\u{1d17a}',
+    '\u{e0000}'..='\u{e0fff}',
+];
 
 /// A URI in one case and one normal form, with blanks for plus signs behind its scheme.
 pub(super) fn fold(uri: &str) -> String {
@@ -24,6 +47,28 @@ pub(super) fn fold(uri: &str) -> String {
 /// Whether folding may change more than the case of ASCII letters.
 pub(super) fn is_foldable(uri: &str) -> bool {
     !uri.is_ascii() || uri.contains('+')
+}
+
+/// A text in one normal form, without characters that are not seen.
+pub(super) fn visible(text: &str) -> String {
+    text.nfkc().filter(|c| is_seen(*c)).collect()
+}
+
+/// A text with each `xn--` label of a host name in the letters it stands for.
+pub(super) fn with_decoded_hosts(text: &str) -> String {
+    let lower = text.to_lowercase();
+    if !lower.contains(CODED) {
+        return text.to_owned();
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let mut decoded = String::with_capacity(lower.len());
+    for part in lower.split_inclusive(|c| !is_part(c)) {
+        let label = part.trim_end_matches(|c| !is_part(c));
+        let letters = label.strip_prefix(CODED).and_then(idna::punycode::decode_to_string);
+        decoded.push_str(letters.as_deref().unwrap_or(label));
+        decoded.push_str(&part[label.len()..]);
+    }
+    decoded
 }
 
 /// The letters and digits of a text, one behind the other, without accents.
@@ -40,7 +85,11 @@ pub(super) fn words(text: &str) -> Vec<String> {
 
 /// Whether a character is a letter or a digit that is seen.
 pub(super) fn is_letter(c: char) -> bool {
-    c.is_alphanumeric() && !EMPTY_LETTERS.contains(&c)
+    c.is_alphanumeric() && is_seen(c)
+}
+
+fn is_seen(c: char) -> bool {
+    !c.is_control() && (c.is_ascii() || !UNSEEN.iter().any(|range| range.contains(&c)))
 }
 
 /// Whether a character belongs to the one before it.

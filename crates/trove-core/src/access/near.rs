@@ -5,15 +5,13 @@
 //! them all may be one.
 
 use super::{
-    fold::{letters, words},
+    fold::{letters, visible, with_decoded_hosts, words},
     pattern::Pattern,
     spelling::unescape,
 };
 
 /// How often a URI is decoded before it may mean anything.
 const MAX_DECODINGS: usize = 16;
-/// What stands before a label of a host name in another alphabet.
-const CODED: &str = "xn--";
 /// The host of files, which is left out as well.
 const THIS_MACHINE: &str = "localhost";
 
@@ -38,7 +36,7 @@ pub(super) struct Blurred {
 
 impl Words {
     pub(super) fn of(pattern: &Pattern) -> Words {
-        let (text, _) = decode_all(pattern.text());
+        let (text, _) = decode_all(&pattern.with_blanks());
         let (head, rest) = text.split_once(':').unwrap_or(("", &text));
         let (server, scheme) = head.rsplit_once('+').unwrap_or(("", head));
         // A fragment is not sent to servers, and these parts are resolved or left out.
@@ -86,7 +84,8 @@ fn has_scheme(uri: &str) -> bool {
 fn decode_all(text: &str) -> (String, bool) {
     let mut text = text.to_owned();
     for _ in 0..MAX_DECODINGS {
-        let Some(decoded) = decode(&text) else { return (text, true) };
+        // A percent sign has a wide form, too, and what is not seen may stand behind one.
+        let Some(decoded) = decode(&visible(&text)) else { return (text, true) };
         if decoded == text {
             let is_unclear = text.contains("%u") || text.contains("%U");
             return (text, is_unclear);
@@ -117,23 +116,6 @@ fn decode(text: &str) -> Option<String> {
     Some(decoded)
 }
 
-/// A text with each `xn--` label of a host name in the letters it stands for.
-fn with_decoded_hosts(text: &str) -> String {
-    let lower = text.to_lowercase();
-    if !lower.contains(CODED) {
-        return text.to_owned();
-    }
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
-    let mut decoded = String::with_capacity(lower.len());
-    for part in lower.split_inclusive(|c| !is_part(c)) {
-        let label = part.trim_end_matches(|c| !is_part(c));
-        let letters = label.strip_prefix(CODED).and_then(idna::punycode::decode_to_string);
-        decoded.push_str(letters.as_deref().unwrap_or(label));
-        decoded.push_str(&part[label.len()..]);
-    }
-    decoded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +139,8 @@ mod tests {
             "docs://l/%FF/key",
             "docs://l/%u0076ault/key",
             "docs://l/ＶＡＵＬＴ/key",
+            "docs://l/％76ault/key",
+            "docs://l/%\u{feff}76ault/key",
         ];
         check("docs://l/vault/*", &spellings, true);
         let others = ["docs://l/my notes", "file:///l/vault key", "https://l/%FF", "x y", "//l/a"];
@@ -175,7 +159,13 @@ mod tests {
     #[test]
     fn hosts_in_other_alphabets_are_known_in_both_spellings() {
         for pattern in ["https://bücher.example/*", "https://xn--bcher-kva.example/*"] {
-            let uris = ["https://BÜCHER.example/ k", "https://xn--bcher-kva.example/ k"];
+            let uris = [
+                "https://BÜCHER.example/ k",
+                "https://xn--bcher-kva.example/ k",
+                "https://xn-\u{ad}-bcher－kva.example/k",
+                "https://x\tn--bcher-kva.example/k",
+                "https://xn--bcher-kva。example/k",
+            ];
             check(pattern, &uris, true);
             check(pattern, &["https://other.example/ k"], false);
         }

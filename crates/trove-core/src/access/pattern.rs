@@ -48,6 +48,11 @@ impl Pattern {
         &self.text
     }
 
+    /// The literal text, with a blank for each wildcard.
+    pub(super) fn with_blanks(&self) -> String {
+        self.text.replace(|c| self.wildcard(c).is_some(), " ")
+    }
+
     /// Whether everything fits it.
     pub(super) fn is_everything(&self) -> bool {
         self.text.chars().count() == 1

@@ -6,7 +6,7 @@
 
 use url::Url;
 
-use super::fold::{fold, is_foldable};
+use super::fold::{fold, is_foldable, with_decoded_hosts};
 
 /// How often a URI is decoded to find what it may be taken for.
 const MAX_DECODINGS: usize = 3;
@@ -65,6 +65,12 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
         all.extend(slashes.iter().map(|form| format!("{scheme}{}{rest}", form.as_str())));
     }
     for n in 0..all.len() {
+        let decoded = with_decoded_hosts(&all[n]);
+        if decoded != all[n] {
+            all.push(decoded);
+        }
+    }
+    for n in 0..all.len() {
         if is_foldable(&all[n]) {
             all.push(fold(&all[n]));
         }
@@ -79,30 +85,38 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
 /// The same without what servers often leave aside: who asks, the port, a query, a fragment,
 /// a last slash.
 pub(super) fn parts(spellings: &[String]) -> Vec<String> {
-    let part = |uri: &String| {
-        let rest = uri.split_once("://").map_or(uri.as_str(), |(_, rest)| rest);
-        if !rest.contains(['?', '#', '@', ':']) && !rest.ends_with('/') {
-            return None;
+    spellings.iter().flat_map(|uri| parts_of(uri)).collect()
+}
+
+/// The URI without who asks and the port, and that without all the rest; each if it differs.
+fn parts_of(uri: &str) -> Vec<String> {
+    let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
+    if !rest.contains(['?', '#', '@', ':']) && !rest.ends_with('/') {
+        return Vec::new();
+    }
+    let (whole, tail) = uri.split_at(uri.find(['?', '#']).unwrap_or(uri.len()));
+    let bare = match whole.split_once("://") {
+        Some((scheme, rest)) => {
+            let end = rest.find(['/', '\\']).unwrap_or(rest.len());
+            let (authority, path) = rest.split_at(end);
+            format!("{scheme}://{}{path}", host_of(authority))
         }
-        let whole = uri.split(['?', '#']).next().unwrap_or_default();
-        let bare = match whole.split_once("://") {
-            Some((scheme, rest)) => {
-                let end = rest.find(['/', '\\']).unwrap_or(rest.len());
-                let (authority, path) = rest.split_at(end);
-                let host = authority.rsplit('@').next().unwrap_or_default();
-                let digits = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-                let host = match host.rsplit_once(':') {
-                    Some((host, port)) if digits(port) => host,
-                    _ => host,
-                };
-                format!("{scheme}://{host}{path}")
-            }
-            None => whole.to_owned(),
-        };
-        let bare = bare.strip_suffix('/').unwrap_or(&bare).to_owned();
-        (bare != *uri).then_some(bare)
+        None => whole.to_owned(),
     };
-    spellings.iter().filter_map(part).collect()
+    let with_tail = format!("{bare}{tail}");
+    let bare = bare.strip_suffix('/').unwrap_or(&bare).to_owned();
+    let mut parts = vec![with_tail, bare];
+    parts.retain(|part| part != uri);
+    parts.dedup();
+    parts
+}
+
+fn host_of(authority: &str) -> &str {
+    let host = authority.rsplit('@').next().unwrap_or_default();
+    match host.rsplit_once(':') {
+        Some((host, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => host,
+        _ => host,
+    }
 }
 
 /// The text of the escapes that `rest` begins with, and the rest behind them; `None` if it

@@ -4,6 +4,7 @@
 //! a skill, in collections, by a link. Whatever hides it under one of them hides it under all.
 
 use std::{
+    cmp::Reverse,
     collections::HashMap,
     sync::{Arc, PoisonError, RwLock},
 };
@@ -105,14 +106,16 @@ impl Rules {
         if id == GUIDE {
             return Policy::worst(&self.of_document(id, local), leaves);
         }
-        let mut places = policy.places_for(id, local);
         let near = policy.places_near(id, local);
-        if !near.is_empty() && named.is_open_to_reading() {
-            places.extend(near);
-            places.sort_unstable();
-            places.dedup();
+        let is_unsure = !near.is_empty() && named.is_open_to_reading();
+        let may_be = if is_unsure { Policy::worst(&near, &leaves) } else { None };
+        // Nothing worse can come of its spellings, which take longer to find.
+        if let Some((Standing::Hidden, _)) = may_be {
+            return may_be;
         }
-        Policy::worst(&places, leaves)
+        let is = Policy::worst(&policy.places_for(id, local), &leaves);
+        // Of two that leave the same the first rule is named.
+        [is, may_be].into_iter().flatten().max_by_key(|(left, n)| (*left, Reverse(*n)))
     }
 
     /// Whether a project that picks these sees what is listed under this URI.

@@ -12,6 +12,7 @@ mod kept;
 mod names;
 mod opening;
 mod search;
+mod spellings;
 mod templates;
 mod tools;
 mod truth;

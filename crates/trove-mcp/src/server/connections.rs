@@ -44,6 +44,7 @@ use tracing::{debug, warn};
 
 use super::{
     gather::{Gathered, Run},
+    heads::Heads,
     refusing::refuse,
 };
 use crate::bounds::{Bounds, MAX_HEAD_BYTES};
@@ -57,7 +58,7 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConn
 Content-Type: text/plain\r\nContent-Length: 42\r\n\r\ntoo many connections; try again in a while";
 
 /// What a request with two ends is told.
-const TWO_LENGTHS: &str = "Content-Length and Transfer-Encoding do not go together";
+const TWO_LENGTHS: &str = "send either one Content-Length or one Transfer-Encoding, not more";
 
 /// Serves until `stop`, then lets what is under way finish.
 pub async fn serve(
@@ -109,6 +110,7 @@ async fn converse(
     let asked = Arc::new(Asked::default());
     let mut patient = Patient {
         stream,
+        heads: Heads::default(),
         kept: Bytes::new(),
         asked: asked.clone(),
         header_time,
@@ -158,9 +160,11 @@ fn answering(
     Future = Answering,
 > + Unpin {
     service_fn(move |request: hyper::Request<Incoming>| -> Answering {
-        asked.begin();
+        let number = asked.begin();
         let under_way = UnderWay(asked.clone());
-        let framing = Framing::of(request.headers());
+        let is_ambiguous = asked.is_ambiguous(number);
+        let framing =
+            if is_ambiguous { Framing::Ambiguous } else { Framing::of(request.headers()) };
         let work = match framing {
             Framing::Ambiguous => None,
             Framing::Chunks | Framing::Plain => Some(router.clone().call(request.map(Body::new))),
@@ -185,10 +189,9 @@ fn answering(
 enum Framing {
     /// By a length, or it has none.
     Plain,
-    /// By chunks. A length may have stood beside them without our being told, so it is
-    /// the last request of its connection.
+    /// By chunks. It is the last request of its connection.
     Chunks,
-    /// By both.
+    /// By both, or twice by one of them.
     Ambiguous,
 }
 
@@ -237,8 +240,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// What the service knows of a connection and its reader must.
-#[derive(Default)]
+/// What the service knows of a connection and its reader must, and the other way round.
 struct Asked {
     /// How many requests have been read to the end of their heads.
     heads: AtomicU64,
@@ -248,12 +250,32 @@ struct Asked {
     is_writing: AtomicBool,
     /// A head has begun.
     has_begun: AtomicBool,
+    /// The number of the first request that says twice where it ends.
+    ambiguous: AtomicU64,
+}
+
+impl Default for Asked {
+    fn default() -> Asked {
+        Asked {
+            heads: AtomicU64::new(0),
+            under_way: AtomicUsize::new(0),
+            is_writing: AtomicBool::new(false),
+            has_begun: AtomicBool::new(false),
+            ambiguous: AtomicU64::new(u64::MAX),
+        }
+    }
 }
 
 impl Asked {
-    fn begin(&self) {
-        self.heads.fetch_add(1, Ordering::AcqRel);
+    /// Counts a request; gives its number, from nought.
+    fn begin(&self) -> u64 {
         self.under_way.fetch_add(1, Ordering::AcqRel);
+        self.heads.fetch_add(1, Ordering::AcqRel)
+    }
+
+    /// Whether a request says twice where it ends, or comes after one that does.
+    fn is_ambiguous(&self, number: u64) -> bool {
+        number >= self.ambiguous.load(Ordering::Acquire)
     }
 
     /// Whether a request has come whose answer is not on its way as a whole.
@@ -280,6 +302,8 @@ impl Asked {
 /// is being answered is its body, or the head of one that has to wait: its time has not begun.
 struct Patient {
     stream: TcpStream,
+    /// Sees the heads as they were sent.
+    heads: Heads,
     /// What was read and not yet understood when the connection was put aside.
     kept: Bytes,
     asked: Arc<Asked>,
@@ -301,7 +325,12 @@ impl Patient {
 
     fn poll_bytes(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.kept.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(cx, buf);
+            let before = buf.filled().len();
+            let polled = Pin::new(&mut self.stream).poll_read(cx, buf);
+            if let Some(number) = self.heads.take(&buf.filled()[before..]) {
+                self.asked.ambiguous.fetch_min(number, Ordering::AcqRel);
+            }
+            return polled;
         }
         let count = buf.remaining().min(self.kept.len());
         buf.put_slice(&self.kept.split_to(count));

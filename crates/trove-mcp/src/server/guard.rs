@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use trove_core::{Caller, Gateway, access::audit::Knock, caller::Door};
 
 use super::{
+    bodies::Held,
     identity::{NotTaken, SignedTokens},
     limits::Place,
 };
@@ -62,6 +63,8 @@ pub struct Admitted {
     pub until: Option<Instant>,
     /// Held while the request is under way.
     pub(super) place: Option<Arc<Place>>,
+    /// The memory that its body takes.
+    pub(super) held: Option<Arc<Held>>,
 }
 
 impl Refusal {
@@ -163,10 +166,10 @@ impl Guard {
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         let caller = Caller::behind(Door::Http);
         match &self.identity {
-            Identity::None => Ok(Admitted { caller, until: None, place: None }),
+            Identity::None => Ok(Admitted { caller, until: None, place: None, held: None }),
             Identity::Token(token) => {
                 if has_token(headers, token) {
-                    return Ok(Admitted { caller, until: None, place: None });
+                    return Ok(Admitted { caller, until: None, place: None, held: None });
                 }
                 let why = "a bearer token is needed; `trove up` prints it";
                 let challenge = Some("Bearer".to_owned());
@@ -181,6 +184,7 @@ impl Guard {
                     },
                     until: Some(moment(bearer.until)),
                     place: None,
+                    held: None,
                 }),
                 Err(why) => Err(turned_away(tokens, &why)),
             },

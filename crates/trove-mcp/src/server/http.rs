@@ -16,14 +16,15 @@ use axum::{
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
-use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
+use tracing::debug;
 use trove_core::{Caller, Json, access::ADMIN, metrics::CONTENT_TYPE};
 
 use super::{
     Server,
     asking::{Asking, meta_of},
+    bodies::{Held, ROOM_WAIT, Room, Unread},
     body, elsewhere,
     guard::{Admitted, Guard, Identity, Refusal},
     headers,
@@ -31,7 +32,7 @@ use super::{
     legacy::Session,
     limits::{Limits, Place, TooMuch},
     listen::{Ended, listen},
-    refusing::{bad_request, refuse, respond, slow_down, too_much_error, turn_away},
+    refusing::{bad_request, no_room, refuse, respond, slow_down, too_much_error, turn_away},
     sessions::{self, HttpSession, Sessions},
     stdio::client_name,
 };
@@ -57,13 +58,15 @@ struct HttpDoor {
     guard: Guard,
     sessions: Sessions,
     limits: Limits,
+    room: Arc<Room>,
     stop: CancellationToken,
 }
 
 /// The routes of the MCP door. Streams end when `stop` is cancelled.
 pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
-    let limits = Limits::new(&server.bounds);
-    let door = Arc::new(HttpDoor { server, guard, sessions: Sessions::default(), limits, stop });
+    let (limits, room) = (Limits::new(&server.bounds), Room::of(&server.bounds));
+    let sessions = Sessions::default();
+    let door = Arc::new(HttpDoor { server, guard, sessions, limits, room, stop });
     let janitor = Arc::downgrade(&door);
     let stopped = door.stop.clone();
     tokio::spawn(async move {
@@ -173,7 +176,7 @@ impl HttpDoor {
         self.guard.note_caller(caller, StatusCode::TOO_MANY_REQUESTS, MCP);
     }
 
-    async fn post(self: Arc<Self>, request: HttpRequest, admitted: Admitted) -> Response {
+    async fn post(self: Arc<Self>, request: HttpRequest, mut admitted: Admitted) -> Response {
         let (head, body) = request.into_parts();
         let is_json = head
             .headers
@@ -185,22 +188,35 @@ impl HttpDoor {
                 "Content-Type must be application/json",
             );
         }
-        let body = Limited::new(body, self.server.bounds.request_bytes).collect();
-        let Ok(body) = tokio::time::timeout(self.server.bounds.body_time, body).await else {
-            return refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time");
-        };
-        let body = match body {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<LengthLimitError>() => {
-                let most = self.server.bounds.request_bytes;
-                let why = format!("the request is larger than {most} bytes");
-                return turn_away(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why));
+        let body = match self.room.read(body, &self.server.bounds).await {
+            Ok((body, held)) => {
+                admitted.held = Some(Arc::new(held));
+                body
             }
-            Err(_) => return refuse(StatusCode::BAD_REQUEST, "the request was cut off"),
+            Err(unread) => return self.without_body(&unread),
         };
         match wire::parse_batch(&body) {
             Some(batch) => self.post_batch(&head.headers, &admitted, batch).await,
             None => self.post_one(&head.headers, admitted, body).await,
+        }
+    }
+
+    fn without_body(&self, unread: &Unread) -> Response {
+        match unread {
+            Unread::TooLate => {
+                refuse(StatusCode::REQUEST_TIMEOUT, "the body did not arrive in time")
+            }
+            Unread::CutOff => refuse(StatusCode::BAD_REQUEST, "the request was cut off"),
+            Unread::TooLong => {
+                let most = self.server.bounds.request_bytes;
+                let why = format!("the request is larger than {most} bytes");
+                turn_away(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, why))
+            }
+            Unread::NoRoom => {
+                debug!(most = self.server.bounds.body_bytes, "no room for another body");
+                let why = "there is no room for so large a request now";
+                no_room(&TooMuch { why, retry_after: ROOM_WAIT })
+            }
         }
     }
 
@@ -304,9 +320,9 @@ impl HttpDoor {
             Err(error) => return bad_request(Some(&request.id), &error),
         };
         if request.method == "subscriptions/listen" {
-            return self.listen_modern(request, asking, admitted.until);
+            return self.listen_modern(request, asking, (admitted.until, admitted.held));
         }
-        let place = admitted.place;
+        let place = (admitted.place, admitted.held);
         if request.method == "tools/call"
             && let Err(error) = self.check_arguments(headers, &request).await
         {
@@ -361,7 +377,7 @@ impl HttpDoor {
         let id = request.id.clone();
         let has_effects = self.server.has_effects(&request);
         let (door, about) = (self.clone(), asking.clone());
-        let place = admitted.place.clone();
+        let place = (admitted.place.clone(), admitted.held.clone());
         let work = move |notices| async move {
             let work = async move {
                 let _place = place;
@@ -442,7 +458,7 @@ impl HttpDoor {
         self: Arc<Self>,
         request: Request,
         asking: Asking,
-        token_ends: Option<Instant>,
+        (token_ends, held): (Option<Instant>, Option<Arc<Held>>),
     ) -> Response {
         let place = match self.limits.listen(&asking.caller) {
             Ok(place) => place,
@@ -460,6 +476,7 @@ impl HttpDoor {
                 }
             };
             listen(&self.server, &asking.caller, &request, out, end).await;
+            drop(held);
         });
         let messages = stream::unfold(messages, |mut messages| async move {
             Some((messages.recv().await?, messages))

@@ -4,6 +4,7 @@
 //! write its answer in the words of that era.
 
 mod asking;
+mod bodies;
 mod body;
 mod browser;
 mod connections;
@@ -14,6 +15,7 @@ mod encode;
 mod gather;
 mod guard;
 mod headers;
+mod heads;
 mod http;
 pub mod identity;
 mod legacy;

@@ -31,6 +31,13 @@ pub(super) fn slow_down(id: Option<&Json>, too_much: &TooMuch) -> Response {
     response
 }
 
+/// Tells a caller that there is no memory for the request, and when to send it again.
+pub(super) fn no_room(too_much: &TooMuch) -> Response {
+    let mut response = slow_down(None, too_much);
+    *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    response
+}
+
 pub(super) fn too_much_error(too_much: &TooMuch) -> RpcError {
     let wait = too_much.retry_after.as_millis().max(1);
     let text = format!("{}; try again in {wait} ms", too_much.why);

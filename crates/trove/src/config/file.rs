@@ -330,6 +330,10 @@ section! {
         /// The longest message from a client, in bytes.
         #[schemars(extend("default" = 4194304, "minimum" = 1024))]
         request_bytes: Key<u64>,
+        /// The most that the bodies of all requests over HTTP take together, in bytes. The first
+        /// 16 KiB of each do not count.
+        #[schemars(extend("default" = 67108864, "minimum" = 1024))]
+        body_bytes: Key<u64>,
         /// The longest message from a server, in bytes.
         #[schemars(extend("default" = 33554432, "minimum" = 1024))]
         message_bytes: Key<u64>,

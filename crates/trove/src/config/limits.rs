@@ -40,6 +40,7 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
         *place = number(key, 1024, problems).unwrap_or(*place);
     };
     bytes(&file.request_bytes, &mut bounds.request_bytes);
+    bytes(&file.body_bytes, &mut bounds.body_bytes);
     bytes(&file.message_bytes, &mut bounds.message_bytes);
     bytes(&file.list_bytes, &mut bounds.list_bytes);
     let mut work = |key: &Key<u64>, least: u64, place: &mut u64| {
@@ -77,7 +78,7 @@ pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
     }
     let all = written! {
         requests_per_second burst concurrent_requests streams connections header_timeout_ms
-        body_timeout_ms request_bytes message_bytes list_pages list_entries list_timeout_ms
+        body_timeout_ms request_bytes body_bytes message_bytes list_pages list_entries list_timeout_ms
         waiting_requests sessions sessions_per_caller session_idle_ms request_state_ms
         watches_per_client watches list_bytes unasked_bytes unasked_bytes_per_second templates template_bytes uri_bytes json_depth
         pattern_bytes compiled_pattern_bytes cache_bytes cached_answer_bytes index_bytes children
@@ -153,6 +154,7 @@ pub(super) fn shown(bounds: &Bounds) -> Value {
         "header_timeout_ms": ms(bounds.header_time),
         "body_timeout_ms": ms(bounds.body_time),
         "request_bytes": bounds.request_bytes,
+        "body_bytes": bounds.body_bytes,
         "message_bytes": bounds.message_bytes,
         "unasked_bytes": bounds.unasked.bytes,
         "unasked_bytes_per_second": bounds.unasked.bytes_per_second,

@@ -11,6 +11,7 @@ mod many;
 mod odd;
 mod own_faults;
 mod reach;
+mod spelled;
 mod survival;
 mod text;
 

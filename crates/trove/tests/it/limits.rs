@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures_util::{StreamExt as _, stream::FuturesUnordered};
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -10,7 +11,7 @@ use trove_testkit::authority::Authority;
 
 use crate::kit::client::{Kind, MODERN};
 use crate::kit::toy::toy;
-use crate::kit::{Folder, LIMIT, Trove, within};
+use crate::kit::{Folder, LIMIT, Trove, until, within};
 
 fn modern(url: &str, method: &str, mut params: Value) -> RequestBuilder {
     params["_meta"] = json!({
@@ -223,6 +224,56 @@ async fn t38_a_body_that_does_not_come_is_given_up() {
     assert_eq!(answer, b"HTTP/1.1 408");
 }
 
+/// Sends the beginning of a body that is longer, and leaves the connection open.
+async fn begin_body(address: &str, sent: usize, length: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(address).await.expect("a connection");
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {length}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("it is read");
+    // Who is refused meanwhile may close the connection.
+    let _ = stream.write_all(" ".repeat(sent).as_bytes()).await;
+    stream
+}
+
+#[tokio::test]
+async fn t54_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
+    const SENT: usize = 50_000;
+    const LENGTH: usize = 60_000;
+    const CLIENTS: usize = 40;
+    // Beyond the free beginning of each there is room for two.
+    let trove = Trove::start("limits.request_bytes = 60000\nlimits.body_bytes = 70000").await;
+    let address = address(&trove);
+    let mut open = Vec::new();
+    for _ in 0..CLIENTS {
+        open.push(begin_body(&address, SENT, LENGTH).await);
+    }
+    // Those who are let in are asked for the rest, which is to say nothing.
+    let reading = open.into_iter().map(async |mut stream| {
+        let mut answer = String::new();
+        let _ = stream.read_to_string(&mut answer).await;
+        answer.to_lowercase()
+    });
+    let mut answers: FuturesUnordered<_> = reading.collect();
+    for _ in 2..CLIENTS {
+        let answer = within(LIMIT, "all but two are refused", answers.next()).await;
+        let answer = answer.unwrap_or_default();
+        // Who is still sending may see the connection closed and nothing else.
+        let is_told = answer.starts_with("http/1.1 503") && answer.contains("retry-after: 1");
+        assert!(is_told || answer.is_empty(), "{answer}");
+    }
+    // Small requests are served all the while, and large ones when there is room again.
+    assert_eq!(listed(&trove.url).await.status(), 200);
+    drop(answers);
+    let padded = json!({ "padding": "x".repeat(SENT) });
+    let is_served = async || {
+        let answer = modern(&trove.url, "resources/list", padded.clone()).send().await;
+        answer.is_ok_and(|answer| answer.status() == 200)
+    };
+    until("there is room again", is_served).await;
+}
+
 #[tokio::test]
 async fn t38_one_connection_too_many_is_told_so_and_the_others_go_on() {
     let trove = Trove::start("limits.connections = 2").await;
@@ -286,6 +337,7 @@ async fn every_limit_that_is_set_is_published() {
         ("header_timeout_ms", 55_000, "/limits/max_header_seconds"),
         ("body_timeout_ms", 56_000, "/limits/max_body_seconds"),
         ("request_bytes", 57_000, "/limits/max_request_bytes"),
+        ("body_bytes", 82_000, "/limits/max_body_bytes"),
         ("message_bytes", 58_000, "/max_resource_bytes"),
         ("list_pages", 59, "/limits/max_list_pages"),
         ("list_entries", 60, "/limits/max_list_entries"),

@@ -221,6 +221,7 @@ connections = 10240  # default
 header_timeout_ms = 10000  # default
 body_timeout_ms = 30000  # default
 request_bytes = 4194304  # default
+body_bytes = 67108864  # default
 message_bytes = 33554432  # default
 unasked_bytes = 33554432  # default
 unasked_bytes_per_second = 524288  # default

@@ -179,6 +179,38 @@ async fn t38_heads_that_are_too_large_or_ambiguous_are_refused() {
 }
 
 #[tokio::test]
+async fn t38_a_request_that_says_twice_where_its_body_ends_is_refused_with_its_body() {
+    let trove = Trove::start("").await;
+    let length = LISTING.len();
+    let chunks = format!("{length:x}\r\n{LISTING}\r\n0\r\n\r\n");
+    let own = format!("Content-Length: {length}\r\n");
+    let whole = format!("Content-Length: {}\r\n", chunks.len());
+    let chunked = "Transfer-Encoding: chunked\r\n";
+    for lengths in [
+        format!("{chunked}{own}"),
+        format!("{own}{chunked}"),
+        format!("{chunked}{whole}"),
+        format!("{whole}X: y\r\n{chunked}"),
+        format!("transfer-encoding:chunked\r\nX: y\r\ncONTENT-lENGTH:{length}\r\n"),
+        format!("{chunked}Content-Length: 0\r\n"),
+        format!("{chunked}{chunked}"),
+        format!("{chunked}{own}{own}"),
+    ] {
+        let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\n{HEADED}{lengths}\r\n");
+        let answer = raw(&trove, &format!("{head}{chunks}")).await;
+        assert_eq!(status(&answer), 400, "{lengths}: {answer}");
+        assert!(answer.to_lowercase().contains("connection: close"), "{lengths}: {answer}");
+        // The same behind a request that is none the worse for it.
+        let first = post("/mcp", "Host: localhost\r\n").replacen("Connection: close\r\n", "", 1);
+        let answer = raw(&trove, &format!("{first}{head}{chunks}{first}")).await;
+        let codes: Vec<&str> = answer.split("HTTP/1.1 ").skip(1).map(|one| &one[..3]).collect();
+        assert_eq!(codes, ["200", "400"], "{lengths}: {answer}");
+    }
+    let twice = post("/mcp", &format!("Host: localhost\r\n{own}"));
+    assert_eq!(status(&raw(&trove, &twice).await), 400, "the same length twice");
+}
+
+#[tokio::test]
 async fn t38_chunks_alone_are_read_and_end_their_connection() {
     let trove = Trove::start("").await;
     let length = LISTING.len();
