@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::{
-    Effect, Prefix, TOOLS, ToolSpec, Toolset,
+    Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset,
     advice::Mentioned,
     arguments,
     consent::{self, Question},
@@ -515,6 +515,10 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
         "name": name,
         "description": describe::listed(spec, schema, descriptions),
         "inputSchema": schema::published(schema),
+        "outputSchema": match descriptions {
+            Descriptions::Short => Answers::short(),
+            Descriptions::Full => spec.answers.schema(),
+        },
         "annotations": {
             "readOnlyHint": spec.effect == Effect::Reads,
             "destructiveHint": spec.effect == Effect::Destroys,

@@ -17,7 +17,8 @@ use trove_core::{
     search::{Config, Search},
     source::Ask,
     tools::{
-        BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed,
+        Answers, BridgeMode, CLIENTS_DATE, Descriptions, Effect, Prefix, Settings, TOOLS, Tools,
+        Toolset, document, listed,
     },
 };
 
@@ -251,6 +252,90 @@ async fn every_example_works() {
             assert_eq!(answer["isError"], false, "{}: {}: {answer}", spec.name, example.arguments);
             assert_eq!(answer["structuredContent"]["success"], true, "{}", spec.name);
         }
+    }
+}
+
+/// Fails where an answer is not what its schema says; the schema explains every member of a
+/// resource's answer.
+fn conforms(schema: &Value, given: &Value, place: &str, is_closed: bool) {
+    let is = match given {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if let Some(kind) = schema["type"].as_str() {
+        assert_eq!(kind, is, "{place}: {given}");
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(given.get(name.as_str().unwrap()).is_some(), "{place}: {name} is missing: {given}");
+    }
+    if let (Some(known), Some(members)) = (schema["properties"].as_object(), given.as_object()) {
+        for (name, member) in members {
+            let place = format!("{place}.{name}");
+            match known.get(name) {
+                Some(schema) => conforms(schema, member, &place, is_closed),
+                None => assert!(!is_closed, "{place} is not explained"),
+            }
+        }
+    }
+    for item in given.as_array().into_iter().flatten() {
+        conforms(&schema["items"], item, place, is_closed);
+    }
+}
+
+#[tokio::test]
+async fn answers_and_failures_fit_the_schemas_that_are_offered() {
+    let guide = furnished().await;
+    let settings = Settings { descriptions: Descriptions::Full, ..every_toolset() };
+    let tools = Tools::new(guide.gateway.clone(), settings);
+    let whole = tools.list(&Caller::local());
+    assert!(whole.len() > TOOLS.len(), "those of each server are among them");
+    for entry in &whole {
+        let entry = value(entry);
+        let name = entry["name"].as_str().unwrap();
+        let schema = &entry["outputSchema"];
+        assert_eq!(schema["type"], "object", "{name} has no schema of its answers");
+        let spec = TOOLS.iter().find(|spec| name.ends_with(spec.name));
+        let is_closed = spec.is_some_and(|spec| spec.answers == Answers::Resource);
+        let wrong: Vec<&str> = match spec {
+            Some(spec) if spec.name == "get_resource" => RESOURCE_FAILURES.to_vec(),
+            _ => vec![r#"{"no_such_argument": 1}"#],
+        };
+        let works = spec.map(|spec| spec.examples.iter().map(|example| example.arguments));
+        let all = works.into_iter().flatten().chain(wrong);
+        for arguments in all {
+            let given = Json::parse(arguments).expect(arguments);
+            let answer = tools.call(&Caller::local(), name, Some(&given), Ask::default()).await;
+            let answer = value(&answer.expect(name).body);
+            conforms(
+                schema,
+                &answer["structuredContent"],
+                &format!("{name}({arguments})"),
+                is_closed,
+            );
+        }
+    }
+}
+
+const RESOURCE_FAILURES: [&str; 7] = [
+    r#"{"no_such_argument": 1}"#,
+    r#"{"uri": "nothing://x"}"#,
+    r#"{"uri": "info://tools/"}"#,
+    r#"{"uri": "info://tools/a b"}"#,
+    r#"{"uri": "info://tools/none"}"#,
+    r#"{"server": "none"}"#,
+    r#"{"uri": "info://health", "grep": "("}"#,
+];
+
+#[test]
+fn the_short_list_says_of_answers_that_they_are_objects() {
+    for (spec, entry) in entries() {
+        assert_eq!(entry["outputSchema"], serde_json::json!({ "type": "object" }), "{}", spec.name);
+        assert!(document(spec).contains("\n## Answer\n"), "{}", spec.name);
     }
 }
 
