@@ -519,11 +519,20 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
             Descriptions::Short => Answers::short(),
             Descriptions::Full => spec.answers.schema(),
         },
-        "annotations": {
-            "readOnlyHint": spec.effect == Effect::Reads,
-            "destructiveHint": spec.effect == Effect::Destroys,
-            "idempotentHint": true,
-            "openWorldHint": spec.toolset == Toolset::Resources,
-        },
+        "annotations": annotations(spec, descriptions),
     }))
+}
+
+/// The hints about a tool. The protocol asks whether a tool destroys or may be repeated only of
+/// those that change something; a short list says no more than it asks.
+fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
+    if spec.effect == Effect::Reads && descriptions == Descriptions::Short {
+        return json!({ "readOnlyHint": true });
+    }
+    json!({
+        "readOnlyHint": spec.effect == Effect::Reads,
+        "destructiveHint": spec.effect == Effect::Destroys,
+        "idempotentHint": true,
+        "openWorldHint": spec.toolset == Toolset::Resources,
+    })
 }

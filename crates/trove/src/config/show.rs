@@ -91,7 +91,7 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
     all
 }
 
-fn named_origins(config: &Config) -> [(&'static str, Origin); 33] {
+fn named_origins(config: &Config) -> [(&'static str, Origin); 34] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),

@@ -91,7 +91,7 @@ async fn a_server_that_asks_is_logged_in_to_and_read() {
     let trove = Trove::start_in(&world.folder).await;
     let refused = trove.source("far", |far| far["last_error"].is_string()).await;
     let said = refused["last_error"].as_str().unwrap_or_default().to_owned();
-    assert!(said.contains("run `trove auth login far`"), "{said}");
+    assert!(said.contains("run `trove auth login far"), "{said}");
 
     let (code, said) = world.login().await;
     assert_eq!(code, Some(0), "{said}");
@@ -176,7 +176,7 @@ async fn a_login_that_was_taken_back_says_what_to_do() {
     world.authority.rotate().expect("new keys");
     let ran = world.folder.run(&["read", "far+config://server"]).await;
     assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("run `trove auth login far`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("run `trove auth login far"), "{}", ran.stderr);
 }
 
 #[tokio::test]
