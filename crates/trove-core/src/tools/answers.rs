@@ -1,4 +1,4 @@
-//! What tools answer: the schemas of their structured content.
+//! The answers of tools: the schemas of their structured content.
 //!
 //! `tools/list` says only that it is an object, which costs next to nothing; the documents of
 //! the tools hold the whole. Answers and failures of a tool fit the same schema.
@@ -10,18 +10,45 @@ use serde_json::{Value, json};
 
 use crate::about::fields;
 
+/// A part of the document of `get_resource`: its purpose, a template, and an error.
+const BRIDGE: &str = r#"
+## What it is for
+
+It is a compatibility layer for clients whose model knows only tools: it gives what `resources/list`,
+`resources/templates/list` and `resources/read` give. Where a client reads resources by itself, use those.
+
+A template is filled before it is read. `info://tools/{name}` is one; filled:
+
+```json
+{"name": "get_resource", "arguments": {"uri": "info://tools/health_check"}}
+```
+
+A failure says what to do next. Without a value for `{name}`:
+
+```json
+{"name": "get_resource", "arguments": {"uri": "info://tools/"}}
+```
+
+```json
+{"success": false, "error": "MissingTemplateVariable",
+ "message": "info://tools/{name} needs a value for `name`.",
+ "suggested_actions": ["Fill the template, for example info://tools/get_resource."],
+ "example": "info://tools/get_resource", "retryable": false}
+```
+"#;
+
 /// The form of a tool's answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answers {
-    /// What it found or did is in `value`.
+    /// The result is in `value`.
     Value,
-    /// What it found stands beside `success`.
+    /// The result stands beside `success`.
     Members,
     /// A resource, or a list of what there is.
     Resource,
 }
 
-/// What every tool answers.
+/// The members that every answer may have.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "described here, written member by member")]
 struct Common {
@@ -50,11 +77,11 @@ struct Common {
     field: Option<String>,
 }
 
-/// What a tool answers that says it in `value`.
+/// The answer of a tool that says it in `value`.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "described here, written member by member")]
 struct InValue {
-    /// What the tool found or did.
+    /// The result.
     value: Option<Value>,
     #[serde(flatten)]
     common: Common,
@@ -66,7 +93,7 @@ struct InValue {
 struct Resource {
     /// The URI that was read, a template's variables filled; empty for a list.
     uri: Option<String>,
-    /// What people call it: its title, else its name, else its URI.
+    /// The name people use: its title, else its name, else its URI.
     resource_name: Option<String>,
     /// The content: parsed JSON, a text, base64, a description of a binary, or a list of
     /// several contents. Of a list: entries by category.
@@ -79,7 +106,7 @@ struct Resource {
     server: Option<String>,
     /// The size of the whole content in bytes, not of the window.
     size: Option<u64>,
-    /// What else is known of the content.
+    /// More about the content.
     metadata: Option<Metadata>,
     /// Of a list: how many resources and templates there are.
     total: Option<u64>,
@@ -123,7 +150,7 @@ struct Resource {
     common: Common,
 }
 
-/// What else is known of a content.
+/// More about a content.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "described here, written member by member")]
 #[expect(non_snake_case, reason = "the member is called so")]
@@ -150,7 +177,7 @@ struct Metadata {
     shown_lines: Option<u64>,
     /// Whether the content is a JSON by which the server says that it failed.
     reported_failure: Option<bool>,
-    /// What a reader should know of the content.
+    /// A remark for the reader of the content.
     note: Option<String>,
     /// A word that the server cannot have known when it wrote the content.
     nonce: String,
@@ -164,13 +191,13 @@ struct Entry {
     uri: String,
     /// Its name.
     name: Option<String>,
-    /// What its server says of it.
+    /// The description by its server.
     description: Option<String>,
     /// Whether it is a template, whose variables are to be filled.
     is_template: Option<bool>,
     /// The variables of a template.
     template_variables: Option<Vec<String>>,
-    /// Whether it takes the rights of an administrator, whoever asks: a rule says so, its server
+    /// Whether it takes the rights of an administrator of every caller: a rule says so, its server
     /// refused it for lack of rights, or its description says so.
     requires_admin: Option<bool>,
     /// Whether this caller may read it; absent means yes.
@@ -191,7 +218,7 @@ impl Answers {
         }
     }
 
-    /// What of it `tools/list` shows.
+    /// The part of it that `tools/list` shows.
     pub(super) fn short() -> Value {
         json!({ "type": "object" })
     }
@@ -217,6 +244,7 @@ impl Answers {
         };
         out.push_str(words);
         if self == Answers::Resource {
+            out.insert_str(0, BRIDGE);
             let _ = write!(out, "\n{}", self.table());
             let entry = of::<Entry>();
             let _ = write!(

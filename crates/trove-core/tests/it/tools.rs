@@ -333,6 +333,30 @@ const RESOURCE_FAILURES: [&str; 7] = [
 ];
 
 #[tokio::test]
+async fn the_document_of_the_bridge_shows_the_failure_that_there_is() {
+    let spec = TOOLS.iter().find(|spec| spec.name == "get_resource").unwrap();
+    let text = document(spec);
+    assert!(text.contains("compatibility layer"), "{text}");
+    let shown = text.split("```json\n").find(|part| part.starts_with("{\"success\": false"));
+    let shown: Value = serde_json::from_str(shown.unwrap().split("```").next().unwrap()).unwrap();
+    let gateway = Gateway::start("test", None).await;
+    let tools = Tools::new(gateway, Settings::default());
+    for (uri, is_ok) in [("info://tools/health_check", true), ("info://tools/", false)] {
+        assert!(text.contains(uri), "{uri} is not shown");
+        let given = Json::of(&serde_json::json!({ "uri": uri }));
+        let answer = tools.call(&Caller::local(), "get_resource", Some(&given), Ask::default());
+        let answer = value(&answer.await.unwrap().body)["structuredContent"].clone();
+        assert_eq!(answer["success"], is_ok, "{answer}");
+        if !is_ok {
+            for member in ["error", "message", "example", "retryable"] {
+                assert_eq!(answer[member], shown[member], "{answer}");
+            }
+            assert_eq!(answer["suggested_actions"][0], shown["suggested_actions"][0]);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_tools_of_each_server_say_what_they_answer_too() {
     let notes = Arc::new(FakeSource::new("notes", &["x://1"]));
     let gateway = GatewayBox::with(&[&notes]).await;

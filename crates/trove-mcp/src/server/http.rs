@@ -68,7 +68,7 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
     routes(Router::new(), server, guard, stop)
 }
 
-/// The same with `/sse` and `/messages`, for clients of the transport of 2024-11-05.
+/// The routes of the MCP door, and `/sse` and `/messages` for clients of the transport of 2024-11-05.
 pub fn router_with_sse(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
     routes(sse_door::routes(), server, guard, stop)
 }
@@ -553,7 +553,7 @@ fn events(
     encoded_events(messages.map(|message| sse::encode(&message)), stop)
 }
 
-/// The same of events.
+/// A stream of events with a sign of life now and then.
 pub(super) fn encoded_events(
     events: impl Stream<Item = Bytes> + Send + 'static,
     stop: CancellationToken,

@@ -598,6 +598,9 @@ async fn a_uri_of_a_server_that_is_not_in_use_names_that_server_and_what_lets_it
         assert!(!failure.to_string().contains("notes"), "no other server: {failure}");
     }
     let (caller, uri) = (nobody(), "waiting+x://a".into());
+    let health = bridge.gateway.gateway.health(&nobody());
+    let remedy = health.sources.iter().find_map(|source| source.remedy.clone());
+    assert_eq!(remedy.as_deref(), Some("trove approve --config /home/ann/mcp.json waiting"));
     let native = bridge.gateway.gateway.read(&caller, &uri, Ask::default());
     assert!(matches!(native.await, Err(AskError::Source { .. })), "natively too");
     bridge.allow(&[("waiting+x://*", "admin", false)]);
