@@ -280,3 +280,26 @@ async fn only_servers_behind_a_url_are_logged_in_to() {
         assert_eq!(ran.json()["error"], "InvalidArguments", "{ran:?}");
     }
 }
+
+#[tokio::test]
+async fn the_command_to_log_in_is_in_the_answer_also_where_causes_are_masked() {
+    let world = World::start("[tools]\nmask_error_details = true").await;
+    let trove = Trove::start_in(&world.folder).await;
+    trove.source("far", |far| far["remedy"].is_string()).await;
+    let client = trove.client(crate::kit::client::Kind::HTTP_MODERN).await;
+    let answer = client.call("get_resource", json!({ "uri": "far+config://server" })).await;
+    let failure = &answer["structuredContent"];
+    assert_eq!(failure["error"], "Unauthorized", "{failure}");
+    let file = world.folder.config().display().to_string();
+    assert_eq!(
+        crate::remedies::command_in(failure),
+        ["auth", "login", "far", "--config", file.as_str()],
+        "{failure}"
+    );
+    let browse = async |address: String| {
+        reqwest::get(&address).await.expect("the browser is sent back");
+    };
+    let (code, said) = world.login_with(&["--config", &file], browse).await;
+    assert_eq!(code, Some(0), "{said}");
+    trove.source("far", crate::kit::is_ready).await;
+}

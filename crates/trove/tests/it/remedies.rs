@@ -167,7 +167,7 @@ async fn what_a_failure_suggests_works_when_it_is_done_literally() {
 }
 
 /// The words between backticks that are a command of ours.
-fn command_in(failure: &Value) -> Vec<String> {
+pub(crate) fn command_in(failure: &Value) -> Vec<String> {
     let text = failure["suggested_actions"].to_string();
     let command = text.split('`').find(|part| part.starts_with("trove "));
     let command = command.unwrap_or_else(|| panic!("no command in {failure}"));
