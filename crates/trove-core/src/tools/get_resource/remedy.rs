@@ -6,7 +6,7 @@ use super::failures::{details, shown};
 use crate::{
     gateway::Gateway,
     source::{SourceError, SourceId, remedy::of_state},
-    status::Remedy,
+    status::{Remedy, State},
     tools::{Advice, Class, Failure},
     uri::PublicUri,
 };
@@ -32,6 +32,18 @@ pub(super) fn awaited(
         }
     };
     Some(failure.details(details(source, error)))
+}
+
+/// Advice to look at a server that could not be connected to, which only a person can mend.
+pub(super) fn examination(
+    gateway: &Gateway,
+    source: &SourceId,
+    error: &SourceError,
+) -> Option<Advice> {
+    let is_out = matches!(error, SourceError::Unavailable { .. });
+    let state = gateway.board().of(source).map(|status| status.state);
+    let is_given_up = matches!(state, Some(State::Backoff | State::CircuitOpen | State::Stopped));
+    (is_out && is_given_up).then(|| advice(gateway, source, Remedy::Examine))
 }
 
 /// Advice for the user about a server that is not in use, by its state.
