@@ -3,7 +3,7 @@
 //! A modern request stands alone; a legacy one belongs to a session that `initialize`
 //! began. Answers are plain JSON unless the client wants to hear of the work meanwhile.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Router,
@@ -14,7 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::{sync::mpsc, time::Instant};
@@ -35,6 +35,7 @@ use super::{
     sessions::{self, HttpSession, Sessions},
     sse_door::{self, Streams},
     stdio::client_name,
+    streams::{event_response, events},
 };
 use crate::{
     bounds::{MAX_BATCH, MAX_NOTICES},
@@ -45,8 +46,6 @@ use crate::{
 
 /// How many messages wait for a legacy client that is not listening.
 pub(super) const MAX_UNHEARD: usize = 256;
-/// How often something is said on a silent stream, so that nobody takes it for dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The places of this door, as the audit log calls them.
 const MCP: &str = "/mcp";
@@ -543,41 +542,6 @@ where
         Ok::<_, Infallible>(Bytes::from(events.concat()))
     });
     event_response(Body::from_stream(framed))
-}
-
-/// A stream of messages with a sign of life now and then, until the gateway stops.
-fn events(
-    messages: impl Stream<Item = Bytes> + Send + 'static,
-    stop: CancellationToken,
-) -> Response {
-    encoded_events(messages.map(|message| sse::encode(&message)), stop)
-}
-
-/// A stream of events with a sign of life now and then.
-pub(super) fn encoded_events(
-    events: impl Stream<Item = Bytes> + Send + 'static,
-    stop: CancellationToken,
-) -> Response {
-    let events = Box::pin(events);
-    let framed = stream::unfold((events, stop), |(mut messages, stop)| async move {
-        tokio::select! {
-            () = stop.cancelled() => None,
-            event = messages.next() => Some((Ok::<_, Infallible>(event?), (messages, stop))),
-            () = tokio::time::sleep(KEEP_ALIVE) => {
-                Some((Ok(Bytes::from_static(b": still here\n\n")), (messages, stop)))
-            }
-        }
-    });
-    event_response(Body::from_stream(framed))
-}
-
-fn event_response(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }
 
 /// Does the work to its end, whether or not somebody still waits for it.

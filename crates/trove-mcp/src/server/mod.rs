@@ -28,6 +28,7 @@ mod seal;
 mod sessions;
 mod sse_door;
 mod stdio;
+mod streams;
 
 use std::sync::Arc;
 

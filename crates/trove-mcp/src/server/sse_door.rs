@@ -25,10 +25,11 @@ use trove_core::{Caller, source::Notice};
 use super::{
     asking::Asking,
     guard::{Admitted, Refusal},
-    http::{HttpDoor, MAX_UNHEARD, drop_later, encoded_events, over},
+    http::{HttpDoor, MAX_UNHEARD, drop_later, over},
     legacy::{CANCELLED, Session},
     refusing::{refuse, respond, turn_away},
     stdio::client_name,
+    streams::encoded_events,
 };
 use crate::{
     bounds::MAX_NOTICES,
