@@ -209,7 +209,10 @@ mod tests {
         ] {
             assert_eq!(shown_uri(uri), shown);
         }
-        assert_eq!(meant_uri("x://a%1Bb%20c%E2%80%AE").as_deref(), Some("x://a\u{1b}b%20c\u{202e}"));
+        assert_eq!(
+            meant_uri("x://a%1Bb%20c%E2%80%AE").as_deref(),
+            Some("x://a\u{1b}b%20c\u{202e}")
+        );
         for plain in ["x://é%20%zz%", "%", "%E2%80", "%é1", "%+1", "x"] {
             assert_eq!(meant_uri(plain), None, "{plain}");
         }

@@ -89,8 +89,7 @@ impl Tool for ResourceSummary {
             *count += 1;
             if top.len() < TOP {
                 let name = object.get_str("name").unwrap_or_default();
-                let mut one =
-                    json!({ "uri": resource.public.as_str(), "name": name });
+                let mut one = json!({ "uri": resource.public.as_str(), "name": name });
                 put(&mut one, "mimeType", mime);
                 put(&mut one, "size", size);
                 top.push(one);
