@@ -40,7 +40,7 @@ use crate::{
     json::{self, Json, Object},
     resource::{Freshness, Listing, Scope},
     search::{Content, Depth, Entry, Key, Pending, Search, Skip, SourceListing},
-    source::{Ask, Indexing, Operation, Reply, SourceError, SourceId},
+    source::{Ask, Indexing, Reply, SourceError, SourceId},
 };
 
 /// How long reading one content may take.
@@ -289,7 +289,7 @@ impl Gateway {
         // What names other resources must not name those that nobody in particular may read.
         let visible = self.visible(&Caller::behind(Door::Http), source.as_str());
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
-        let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);
+        let read = self.fetch_anew(&*member.source, local, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,
             Ok(Err(error)) if error.is_retryable() => Outcome::Failed,

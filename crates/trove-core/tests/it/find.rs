@@ -203,6 +203,109 @@ async fn what_a_source_listed_is_found_while_it_is_down_and_said_to_be_old() {
 }
 
 #[tokio::test]
+async fn what_still_starts_is_named_and_keeps_the_index_from_being_ready() {
+    let finder = Finder::over(&[&Arc::new(library())]).await;
+    let gateway = &finder.gateway.gateway;
+    let state = || gateway.health(&Caller::local()).index;
+    finder.until("the index to be ready", async || state().state == "ready").await;
+    let late = SourceId::new("late").expect("an id");
+    gateway.board().add(&late, "stdio");
+    gateway.board().update(&late, |status| status.state = State::Connecting);
+    assert_eq!((state().state, state().waits_for), ("indexing", vec!["late".to_owned()]));
+    for (tool, asked) in [
+        ("search_resources", json!({ "searchTerms": ["quantumfoo"] })),
+        ("discover_resources", json!({ "query": "quantumfoo" })),
+        ("discover_resources", json!({})),
+        ("get_resource", json!({})),
+    ] {
+        let answer = finder.call(&Caller::local(), tool, asked).await;
+        let message = answer["message"].as_str().unwrap_or_default();
+        assert!(message.contains("starting: `late`"), "{tool}: {answer}");
+        assert!(message.contains("Ask again in a few seconds"), "{tool}: {answer}");
+        assert_ne!(answer["complete"], true, "{tool}: {answer}");
+    }
+    // One that failed is waited for no longer.
+    gateway.board().update(&late, |status| status.state = State::Backoff);
+    assert_eq!((state().state, state().waits_for), ("ready", Vec::new()));
+    let answer = finder.search(&Caller::local(), "quantumfoo").await;
+    assert_eq!(answer["message"], Value::Null, "{answer}");
+}
+
+#[tokio::test]
+async fn private_contents_that_are_indexed_count_for_their_owner() {
+    let source = library();
+    source.say_freshness(Freshness { ttl_ms: 60_000, scope: Scope::Private });
+    let finder = Finder::over(&[&Arc::new(source)]).await;
+    let coverage = async |caller: &Caller| {
+        let answer = finder.search(caller, "quantumfoo").await;
+        answer["coverage"].clone()
+    };
+    let own = coverage(&Caller::local()).await;
+    assert_eq!(own, json!({ "indexed": 2, "indexable": 2, "skipped": {} }));
+    let other = Caller { principal: Some("eve".into()), ..Caller::behind(Door::Http) };
+    let others = coverage(&other).await;
+    assert_eq!(others, json!({ "indexed": 0, "indexable": 0, "skipped": { "private": 2 } }));
+}
+
+#[tokio::test]
+async fn a_summary_shows_servers_without_resources_and_why() {
+    let empty = Arc::new(FakeSource::new("empty", &[]));
+    let templates = Arc::new(FakeSource::new("forms", &[]).with_templates(&["form://{id}"]));
+    let finder = Finder::over(&[&Arc::new(library()), &empty, &templates]).await;
+    let board = finder.gateway.gateway.board();
+    for (id, state, why) in [
+        ("broken", State::Backoff, Some("there is no program\u{1b} nowhere")),
+        ("late", State::Connecting, None),
+    ] {
+        let id = SourceId::new(id).expect("an id");
+        board.add(&id, "stdio");
+        board.update(&id, |status| {
+            status.state = state;
+            status.last_error = why.map(str::to_owned);
+        });
+    }
+    let answer = finder.call(&Caller::local(), "resource_summary", json!({})).await;
+    assert_eq!(
+        answer["serversWithoutResources"],
+        json!([
+            { "server": "broken", "why": "there is no program\\u{1b} nowhere" },
+            { "server": "empty", "why": "lists no resource that you may read" },
+            { "server": "forms", "why": "lists no resource that you may read; it has 1 template" },
+            { "server": "late", "why": "still starting; ask again in a few seconds" },
+        ])
+    );
+    let by_server = &answer["summary"]["resourcesByServer"];
+    assert_eq!((&by_server["empty"], &by_server["lib"]), (&json!(0), &json!(2)), "{answer}");
+}
+
+#[tokio::test]
+async fn what_was_read_for_the_index_answers_the_first_reader() {
+    let source = Arc::new(library());
+    source.tell_changes();
+    let finder = Finder::over(&[&source]).await;
+    let reads = source.reads.load(Ordering::Relaxed);
+    let bees = PublicUri::new("docs://bees".to_owned());
+    let reading = finder.gateway.gateway.read(&Caller::local(), &bees, Ask::default()).await;
+    assert!(reading.expect("it reads").hit);
+    assert_eq!(source.reads.load(Ordering::Relaxed), reads, "the server was not asked again");
+}
+
+#[tokio::test]
+async fn the_number_of_missing_vectors_is_told() {
+    let encoder: Arc<dyn Encode> = Arc::new(Topics);
+    let search = Search::open(None, Config::default(), Some(encoder)).expect("an index in memory");
+    let search = Arc::new(search);
+    search.pause_meaning(true);
+    let finder = Finder::with(search.clone(), &[&Arc::new(library())]).await;
+    let missing = || finder.gateway.gateway.health(&Caller::local()).index.vectors_missing;
+    assert_eq!(missing(), Some(search.awaiting_meaning()));
+    finder.until("vectors", async || missing() == Some(0)).await;
+    finder.hide("docs://bees");
+    let nobody = Caller::behind(Door::Http);
+    assert_eq!(finder.gateway.gateway.health(&nobody).index.vectors_missing, None);
+}
+
+#[tokio::test]
 async fn a_server_decides_how_much_of_it_is_searched() {
     let metadata = Arc::new(library().indexed_as(Indexing::Metadata));
     let finder = Finder::over(&[&metadata]).await;
