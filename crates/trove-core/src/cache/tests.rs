@@ -189,7 +189,8 @@ async fn t29_what_changes_are_told_of_is_believed_until_then() {
     let cache = cache();
     let (since, unsaid) = (Instant::now(), |text: &str| Ok(says(text, None)));
     let told = |wish| Policy { told: Some(Told { wish, since }), ..UNSAID };
-    let ask = async |policy, reply| text(&ask_as(&cache, ("x:1", "me"), policy, reply).await.unwrap());
+    let ask =
+        async |policy, reply| text(&ask_as(&cache, ("x:1", "me"), policy, reply).await.unwrap());
     assert_eq!(ask(told(1), unsaid("old")).await, "old");
     advance(Duration::from_secs(3600)).await;
     assert_eq!(ask(told(1), unsaid("new")).await, "old", "no change was told");

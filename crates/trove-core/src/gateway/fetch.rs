@@ -112,10 +112,7 @@ impl Gateway {
 
     /// Where answers may be kept, and until when.
     fn cache_policy(&self, source: &dyn Source, uri: &LocalUri) -> Policy {
-        Policy {
-            public_ttl: source.is_public().then(|| self.cache_ttl()),
-            told: source.told(uri),
-        }
+        Policy { public_ttl: source.is_public().then(|| self.cache_ttl()), told: source.told(uri) }
     }
 
     fn may_keep(&self, id: &SourceId, policy: Policy) -> bool {

@@ -76,10 +76,10 @@ pub(super) struct SearchResources {
     /// Changed since.
     #[serde(default)]
     after: Option<String>,
-    /// Changed until.
+    /// Until.
     #[serde(default)]
     before: Option<String>,
-    /// Both: `2026-11-01/2026-11-30`.
+    /// `2026-11-01/2026-11-30`.
     #[serde(default)]
     date_range: Option<String>,
     /// Only these servers.
