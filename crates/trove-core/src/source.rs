@@ -9,7 +9,7 @@ pub mod remedy;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::future::BoxFuture;
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
@@ -82,6 +82,13 @@ pub trait Source: Send + Sync + 'static {
         Box::pin(async { Err(SourceError::NotOffered { what: "notice of changes" }) })
     }
 
+    /// Since when it is sure to report changes of a resource: the promise is acknowledged, or the
+    /// resource is read and compared now and then. `None` as long as it is not. A value that
+    /// differs from an earlier one says that changes between the two may have been missed.
+    fn told(&self, _uri: &LocalUri) -> Option<Told> {
+        None
+    }
+
     /// Ends a watch that [`Source::watch`] began. It only takes note and never waits, because it
     /// is called under a lock.
     fn unwatch(&self, _uri: &LocalUri) {}
@@ -90,6 +97,15 @@ pub trait Source: Send + Sync + 'static {
     fn set_log_level<'a>(&'a self, _level: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
+}
+
+/// A time in which every change of one resource is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// The number of the wish to be told.
+    pub wish: u64,
+    /// When the Source began to be heard.
+    pub since: Instant,
 }
 
 /// How much of a Source search may look into.

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     resource::{Freshness, Listing, Named, Resource, Template, Unread},
-    source::{Abilities, Ask, Indexing, Operation, Reply},
+    source::{Abilities, Ask, Indexing, Operation, Reply, Told},
 };
 
 /// A Source that answers `id|uri` to every read it was not told to answer otherwise.
@@ -50,6 +50,7 @@ struct State {
     read_takes: Duration,
     listing_takes: Duration,
     watching_takes: Duration,
+    told: Option<Told>,
     freshness: Option<Freshness>,
     is_down: bool,
     completing_takes: Duration,
@@ -209,6 +210,11 @@ impl FakeSource {
         self.state().freshness = Some(freshness);
     }
 
+    /// Reports each change of every resource from now on.
+    pub fn tell_changes(&self) {
+        self.state().told = Some(Told { wish: 1, since: tokio::time::Instant::now() });
+    }
+
     /// Makes every question fail as if it could not be reached, or work again.
     pub fn take_down(&self, is_down: bool) {
         self.state().is_down = is_down;
@@ -344,6 +350,10 @@ impl Source for FakeSource {
             tokio::time::sleep(takes).await;
             Ok(())
         })
+    }
+
+    fn told(&self, _uri: &LocalUri) -> Option<Told> {
+        self.state().told
     }
 
     fn unwatch(&self, uri: &LocalUri) {

@@ -83,8 +83,12 @@ pub struct CacheHealth {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct IndexHealth {
     /// `absent` where there is none (yet), `full` when it takes in no more contents,
-    /// `indexing` while contents are missing, else `ready`.
+    /// `indexing` while contents are missing or servers are still being started or listed,
+    /// else `ready`.
     pub state: &'static str,
+    /// Servers that are still being started or listed: what they have is counted nowhere yet.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits_for: Vec<String>,
     /// How many resources it knows; told where no rule hides any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<usize>,
@@ -95,6 +99,9 @@ pub struct IndexHealth {
     /// How many vectors it has; told where no rule hides any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<usize>,
+    /// Resources that have no vectors yet of what they hold now; told where no rule hides any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors_missing: Option<usize>,
     /// How many bytes it takes; told where no rule hides any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
@@ -104,10 +111,12 @@ impl Default for IndexHealth {
     fn default() -> IndexHealth {
         IndexHealth {
             state: "absent",
+            waits_for: Vec::new(),
             entries: None,
             indexed: 0,
             indexable: 0,
             vectors: None,
+            vectors_missing: None,
             bytes: None,
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::key::Audience;
 use crate::{
     resource::{Freshness, Scope},
-    source::Reply,
+    source::{Reply, Told},
 };
 
 /// The longest an answer is believed, whatever its Source says.
@@ -18,6 +18,8 @@ pub struct Policy {
     /// nothing. Nothing: it is not kept, as the protocol wants, unless the resource is
     /// public by configuration.
     pub public_ttl: Option<Duration>,
+    /// The Source reports each change of the resource: an answer is believed until then.
+    pub told: Option<Told>,
 }
 
 /// Who may be shown an answer to `asker`; nothing: only the one who asked, this once.
@@ -36,7 +38,8 @@ pub(super) fn audience(reply: &Reply, policy: Policy, asker: &Audience) -> Optio
 /// How long an answer is believed; nothing if it must not be kept.
 pub(super) fn ttl(reply: &Reply, policy: Policy) -> Option<Duration> {
     let said = reply.freshness.map(|said| Duration::from_millis(said.ttl_ms));
-    let ttl = said.or(policy.public_ttl)?.min(MAX_TTL);
+    let until_told = policy.told.map(|_| MAX_TTL);
+    let ttl = said.or(until_told).or(policy.public_ttl)?.min(MAX_TTL);
     (!reply.needs_input && !ttl.is_zero()).then_some(ttl)
 }
 

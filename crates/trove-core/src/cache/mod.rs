@@ -25,12 +25,14 @@ use std::{
 
 use futures_util::FutureExt as _;
 use tokio::time::Instant;
+use tracing::debug;
 
 pub use freshness::{MAX_TTL, Policy};
 pub use key::{Audience, Key};
 pub use stats::Stats;
 
 use crate::{
+    content::shown_uri,
     source::{Reply, SourceError},
     source_id::SourceId,
     uri::LocalUri,
@@ -115,17 +117,21 @@ impl Cache {
         F: FnOnce() -> W + Send + 'static,
         W: Future<Output = Result<Reply, SourceError>> + Send + 'static,
     {
-        let kept = self.inner.find(&key).await;
-        if let Some(entry) = kept.as_ref().filter(|entry| entry.is_fresh()) {
+        let kept = self.inner.find(&key, policy).await;
+        let fresh = kept.as_ref().filter(|entry| entry.is_fresh(policy.told));
+        if let Some(entry) = fresh {
             count(&self.inner.hits);
+            log(&key, "answered from the cache");
             return Ok(answer(entry, Given::Kept));
         }
+        log(&key, "not in the cache");
         // Boxed, so that what is kept is not asked for with the room of a fetch.
         match Box::pin(self.fetch(&key, policy, fetch)).await {
             Ok(entry) => Ok(answer(&entry, Given::Fetched)),
             Err(error) => match kept.filter(|entry| self.inner.may_stand_in(&key, entry, &error)) {
                 Some(entry) => {
                     count(&self.inner.stale);
+                    log(&key, "an old answer stands in");
                     Ok(answer(&entry, Given::Stale))
                 }
                 None => Err(error),
@@ -133,13 +139,31 @@ impl Cache {
         }
     }
 
+    /// Fetches whatever is kept, and keeps the answer where that is allowed: the next question
+    /// finds it. Counts as no question.
+    pub async fn fetch_anew<W>(
+        &self,
+        key: Key,
+        policy: Policy,
+        fetch: W,
+    ) -> Result<Reply, SourceError>
+    where
+        W: Future<Output = Result<Reply, SourceError>>,
+    {
+        let began = self.inner.floors.now();
+        let landed = self.inner.land(key, policy, began, fetch.await).await;
+        landed.map(|entry| entry.reply.clone())
+    }
+
     /// One resource has changed: what is kept or on its way is not believed any more.
     pub fn invalidate(&self, source: &SourceId, uri: &LocalUri) {
+        debug!(%source, uri = %shown_uri(uri.as_str()), "a change is told to the cache");
         self.inner.floors.raise(source, uri);
     }
 
     /// Anything of a Source may have changed.
     pub fn invalidate_source(&self, source: &SourceId) {
+        debug!(%source, "a change of anything is told to the cache");
         self.inner.floors.raise_all(source);
     }
 
@@ -205,9 +229,9 @@ impl Cache {
 impl Inner {
     /// What is kept for whoever asks, fresh or not, and not known to have changed. What is
     /// for everyone is the newer: whatever is kept for one alone takes its place.
-    async fn find(&self, key: &Key) -> Option<Arc<Entry>> {
+    async fn find(&self, key: &Key, policy: Policy) -> Option<Arc<Entry>> {
         let shared = self.believed(&key.seen_by(Audience::Everyone)).await;
-        if shared.as_ref().is_some_and(|entry| entry.is_fresh()) {
+        if shared.as_ref().is_some_and(|entry| entry.is_fresh(policy.told)) {
             return shared;
         }
         let own = self.believed(key).await;
@@ -244,6 +268,8 @@ impl Inner {
         let is_kept = ttl.is_some() && audience.is_some() && self.store.takes(&key, &reply);
         // A kept answer must not hold on to the larger message it came in.
         let reply = if is_kept { reply.compact() } else { reply };
+        // What the Source or the configuration says of its own accord needs no reports.
+        let needs_reports = reply.freshness.is_none() && policy.told.is_some();
         let ttl = ttl.unwrap_or_default();
         let entry = Arc::new(Entry {
             reply,
@@ -252,6 +278,7 @@ impl Inner {
             fetched: Instant::now(),
             fetched_at: (self.now)(),
             ttl,
+            told: policy.told.filter(|_| needs_reports),
             kept_for: ttl + self.stale_for,
         });
         if is_believed && !entry.reply.needs_input {
@@ -265,6 +292,7 @@ impl Inner {
     async fn replace(&self, key: &Key, entry: Option<&Arc<Entry>>) {
         let kept_for = entry.and_then(|entry| entry.audience.as_ref());
         if let (Some(entry), Some(audience)) = (entry, kept_for) {
+            log(key, "kept in the cache");
             self.store.put(key.seen_by(audience.clone()), entry.clone()).await;
         }
         for audience in [&key.audience, &Audience::Everyone] {
@@ -304,6 +332,11 @@ fn answer(entry: &Entry, given: Given) -> Cached {
         hit: given != Given::Fetched,
         stale: given == Given::Stale,
     }
+}
+
+/// Says what the cache does with an answer; never the answer.
+fn log(key: &Key, what: &'static str) {
+    debug!(source = %key.source, uri = %shown_uri(key.uri.as_str()), "{what}");
 }
 
 fn count(counter: &AtomicU64) {

@@ -12,7 +12,7 @@ use moka::{Expiry, future::Cache as Moka, notification::RemovalCause};
 use tokio::time::Instant;
 
 use super::key::{Audience, Key};
-use crate::source::Reply;
+use crate::source::{Reply, Told};
 
 /// What an entry costs beside its text.
 const OVERHEAD: usize = 256;
@@ -29,6 +29,9 @@ pub(super) struct Entry {
     pub(super) fetched_at: SystemTime,
     /// How long it is believed.
     pub(super) ttl: Duration,
+    /// It is believed because its Source reports changes, and only as long as that goes on
+    /// without a break.
+    pub(super) told: Option<Told>,
     /// How long it is kept, in case its Source fails.
     pub(super) kept_for: Duration,
 }
@@ -43,8 +46,10 @@ impl Entry {
         self.fetched.elapsed()
     }
 
-    pub(super) fn is_fresh(&self) -> bool {
-        self.age() < self.ttl
+    /// Whether it is believed, where its Source reports changes since `told`.
+    pub(super) fn is_fresh(&self, told: Option<Told>) -> bool {
+        let is_told_still = self.told.is_none() || self.told == told;
+        is_told_still && self.age() < self.ttl
     }
 
     pub(super) fn is_kept(&self) -> bool {

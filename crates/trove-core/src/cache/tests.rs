@@ -15,10 +15,11 @@ use super::*;
 use crate::{
     json::Json,
     resource::{Freshness, Scope},
+    source::Told,
 };
 
-const UNSAID: Policy = Policy { public_ttl: None };
-const PUBLIC: Policy = Policy { public_ttl: Some(Duration::from_secs(300)) };
+const UNSAID: Policy = Policy { public_ttl: None, told: None };
+const PUBLIC: Policy = Policy { public_ttl: Some(Duration::from_secs(300)), told: None };
 
 fn cache() -> Cache {
     Cache::new(Config {
@@ -181,6 +182,42 @@ async fn what_a_source_refuses_it_refuses() {
     advance(Duration::from_secs(61)).await;
     assert!(matches!(ask(&cache, Err(SourceError::NotFound)).await, Err(SourceError::NotFound)));
     assert!(ask(&cache, Err(down())).await.is_err(), "nor does the old answer come back");
+}
+
+#[tokio::test(start_paused = true)]
+async fn t29_what_changes_are_told_of_is_believed_until_then() {
+    let cache = cache();
+    let (since, unsaid) = (Instant::now(), |text: &str| Ok(says(text, None)));
+    let told = |wish| Policy { told: Some(Told { wish, since }), ..UNSAID };
+    let ask =
+        async |policy, reply| text(&ask_as(&cache, ("x:1", "me"), policy, reply).await.unwrap());
+    assert_eq!(ask(told(1), unsaid("old")).await, "old");
+    advance(Duration::from_secs(3600)).await;
+    assert_eq!(ask(told(1), unsaid("new")).await, "old", "no change was told");
+    cache.invalidate(&source(), &"x:1".into());
+    assert_eq!(ask(told(1), unsaid("new")).await, "new");
+    assert_eq!(ask(told(2), unsaid("newer")).await, "newer", "a change may have been missed");
+    assert_eq!(ask(UNSAID, unsaid("newest")).await, "newest", "nothing is told any more");
+    assert_eq!(ask(told(2), unsaid("last")).await, "last", "it was fetched while nothing was told");
+    // What a server says of the time outweighs its reports.
+    let unkept = says("0", Some((0, Scope::Public)));
+    cache.invalidate(&source(), &"x:1".into());
+    assert_eq!(ask(told(2), Ok(unkept)).await, "0");
+    assert_eq!(ask(told(2), unsaid("1")).await, "1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_fetched_anew_answers_the_next_question() {
+    let cache = cache();
+    let fetched = cache.fetch_anew(key("x:1", "me"), PUBLIC, async { Ok(says("one", None)) }).await;
+    assert_eq!(fetched.unwrap().body.to::<String>().unwrap(), "one");
+    let asked = ask_as(&cache, ("x:1", "you"), PUBLIC, Err(down())).await.unwrap();
+    assert_eq!((text(&asked).as_str(), asked.hit), ("one", true));
+    let again = cache.fetch_anew(key("x:1", "me"), PUBLIC, async { Ok(says("two", None)) }).await;
+    assert!(again.is_ok());
+    let asked = ask_as(&cache, ("x:1", "you"), PUBLIC, Err(down())).await.unwrap();
+    assert_eq!(text(&asked), "two");
+    assert_eq!((cache.stats().hits, cache.stats().misses), (2, 0));
 }
 
 /// A fetch that waits to be let go, and tells whether it was dropped.

@@ -47,7 +47,7 @@ use crate::{
         Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Search, Skip,
         SourceListing,
     },
-    source::{Ask, Indexing, Operation, Reply, SourceError, SourceId},
+    source::{Ask, Indexing, Reply, SourceError, SourceId},
 };
 
 /// How long reading one content may take.
@@ -307,7 +307,7 @@ impl Gateway {
         let visible = self.visible(&Caller::behind(Door::Http), source);
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
         let asked_at = search.now();
-        let read = member.source.perform(Operation::Read { uri: local.clone() }, ask);
+        let read = self.fetch_anew(&*member.source, local, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,
             Ok(Err(error)) if error.is_retryable() => Outcome::Failed,

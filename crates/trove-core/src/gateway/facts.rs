@@ -64,7 +64,9 @@ impl Gateway {
         // What was not even listed to the index is not counted in it.
         let is_fed = self.progress.is_fed_with(&self.current());
         let is_written = status.staged == 0 && status.queued_kib == 0;
-        let is_ready = is_fed && is_written && coverage.indexed >= coverage.indexable;
+        let waits_for: Vec<String> = self.starting().iter().map(SourceId::to_string).collect();
+        let is_whole = coverage.indexed >= coverage.indexable;
+        let is_ready = is_fed && is_written && is_whole && waits_for.is_empty();
         let is_full = status.bytes > self.limits.index_bytes;
         let state = if is_full {
             "full"
@@ -75,10 +77,12 @@ impl Gateway {
         };
         IndexHealth {
             state,
+            waits_for,
             entries: is_open.then_some(status.entries),
             indexed: coverage.indexed,
             indexable: coverage.indexable,
             vectors: is_open.then_some(status.vectors),
+            vectors_missing: is_open.then(|| search.awaiting_meaning()),
             bytes: is_open.then_some(status.bytes),
         }
     }

@@ -12,7 +12,7 @@ use crate::{
     caller::Caller,
     catalogue::Route,
     metrics::Ending,
-    source::{Ask, Operation, SourceError, SourceEvent, SourceId},
+    source::{Ask, Operation, Reply, Source, SourceError, SourceEvent, SourceId},
     uri::LocalUri,
 };
 
@@ -58,11 +58,11 @@ impl Gateway {
         ask: Ask,
     ) -> Result<Cached, SourceError> {
         let id = route.source.id();
-        let public_ttl = route.source.is_public().then(|| self.cache_ttl());
+        let policy = self.cache_policy(&*route.source, &route.local);
         // An answer to what a Source asked belongs to one exchange alone, and so does what is
         // said on the way to one.
         let is_alone = ask.answers.is_some() || ask.notices.is_some();
-        let may_keep = !is_alone && (public_ttl.is_some() || self.keepers.has(id));
+        let may_keep = !is_alone && self.may_keep(id, policy);
         let operation = Operation::Read { uri: route.local.clone() };
         if may_keep {
             let audience = Audience::Only(caller.scope());
@@ -75,17 +75,54 @@ impl Gateway {
                 timer.end(if result.is_ok() { Ending::Ok } else { Ending::Error });
                 result
             };
-            return self.cache.get_or_fetch(key, Policy { public_ttl }, fetch).await;
+            return self.cache.get_or_fetch(key, policy, fetch).await;
         }
         let timer = self.metrics().sources.begin(id.as_str());
         let result = route.source.perform(operation, ask).await;
         timer.end(if result.is_ok() { Ending::Ok } else { Ending::Error });
         let reply = result?;
+        self.note_keeper(id, &reply);
+        let fetched_at = SystemTime::now();
+        Ok(Cached { reply, fetched_at, age: Duration::ZERO, hit: false, stale: false })
+    }
+
+    /// Reads a resource of a Source for the index: always anew, and what may be kept warms the
+    /// cache for whoever asks next.
+    pub(super) async fn fetch_anew(
+        &self,
+        source: &dyn Source,
+        uri: &LocalUri,
+        ask: Ask,
+    ) -> Result<Reply, SourceError> {
+        let (id, policy) = (source.id(), self.cache_policy(source, uri));
+        let audience = Audience::Only(ask.caller.scope());
+        let fetch = source.perform(Operation::Read { uri: uri.clone() }, ask);
+        // What is our own differs with who asks, and costs no message.
+        if source.is_builtin() {
+            return fetch.await;
+        }
+        let noting = async {
+            let reply = fetch.await?;
+            self.note_keeper(id, &reply);
+            Ok(reply)
+        };
+        let key = Key { source: id.clone(), uri: uri.clone(), audience };
+        self.cache.fetch_anew(key, policy, noting).await
+    }
+
+    /// Where answers may be kept, and until when.
+    fn cache_policy(&self, source: &dyn Source, uri: &LocalUri) -> Policy {
+        Policy { public_ttl: source.is_public().then(|| self.cache_ttl()), told: source.told(uri) }
+    }
+
+    fn may_keep(&self, id: &SourceId, policy: Policy) -> bool {
+        policy.public_ttl.is_some() || policy.told.is_some() || self.keepers.has(id)
+    }
+
+    fn note_keeper(&self, id: &SourceId, reply: &Reply) {
         if reply.freshness.is_some_and(|freshness| freshness.ttl_ms > 0) {
             self.keepers.add(id);
         }
-        let fetched_at = SystemTime::now();
-        Ok(Cached { reply, fetched_at, age: Duration::ZERO, hit: false, stale: false })
     }
 }
 

@@ -25,6 +25,8 @@ pub struct Found {
     /// The Sources that do not answer now, with what is wrong; what they listed last is
     /// still found.
     pub down: Vec<(SourceId, String)>,
+    /// Those of them that are still being started or listed for the first time.
+    pub starting: Vec<SourceId>,
 }
 
 /// Why nothing could be looked for.
@@ -72,6 +74,7 @@ impl Gateway {
         self.demand.note();
         self.catalogue.want();
         query.now = seconds(SystemTime::now());
+        query.come_last = self.own_sources();
         let wanted = query.sources.clone();
         let sight = self.sight(caller);
         let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
@@ -83,7 +86,16 @@ impl Gateway {
         let members = members.members().iter().map(|member| member.source.id().clone());
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
         let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
-        Ok(Found { hits, searched, down })
+        let starting = self.starting().into_iter().filter(is_wanted).collect();
+        Ok(Found { hits, searched, down, starting })
+    }
+
+    /// The Sources that tell of the gateway itself: nobody looks for them first.
+    fn own_sources(&self) -> Vec<SourceId> {
+        let members = self.current();
+        let sources = members.members().iter().map(|member| &member.source);
+        let own = sources.filter(|source| source.is_builtin() && *source.id() != SourceId::guide());
+        own.map(|source| source.id().clone()).collect()
     }
 
     /// Says of hits without a text when they were listed.
@@ -127,6 +139,12 @@ impl Gateway {
             scope: caller.scope(),
             picks: self.picks_of(caller),
         }
+    }
+
+    /// The Sources that are still being started or listed, so that asking again may give more.
+    pub(crate) fn starting(&self) -> Vec<SourceId> {
+        let all = self.board.all().into_iter();
+        all.filter(|(_, status)| !status.is_settled()).map(|(id, _)| id).collect()
     }
 
     /// The Sources that do not answer now, and why, as far as the caller may know.

@@ -12,7 +12,7 @@ use tantivy::{
 
 use super::{
     conjunction::{Clause, Held, held, seek_each},
-    filter::Filter,
+    filter::{Counted, Filter},
     lexical::{Asked, Compiled, Lexical},
     parallel::each,
     record::slot_of,
@@ -174,24 +174,6 @@ pub(super) fn best_and_total(
         });
     }
     Ok((best.finish(), counted.total))
-}
-
-/// Counts resources, each once, by their places.
-#[derive(Default)]
-struct Counted {
-    seen: Vec<u64>,
-    total: usize,
-}
-
-impl Counted {
-    fn add(&mut self, slot: usize) {
-        let (word, bit) = (slot / 64, 1 << (slot % 64));
-        if word >= self.seen.len() {
-            self.seen.resize(word + 1, 0);
-        }
-        self.total += usize::from(self.seen[word] & bit == 0);
-        self.seen[word] |= bit;
-    }
 }
 
 /// The documents of a resource that the one who asks may see.

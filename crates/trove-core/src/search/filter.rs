@@ -2,9 +2,9 @@
 //! gone before anything is counted or cut.
 
 use super::{
-    entry::{Coverage, Seen, Sight},
+    entry::{Coverage, Seen, Sight, Skip},
     query::Query,
-    record::{Record, hash, slot_of},
+    record::{Record, State, hash, slot_of},
     roster::Roster,
 };
 
@@ -24,6 +24,26 @@ pub(super) struct Filter<'a> {
     is_open: bool,
     /// What was decided, by place: 0 nothing yet, 1 no, 2 yes.
     decided: Vec<u8>,
+    /// What would be admitted if it had a date.
+    undated: Counted,
+}
+
+/// Counts resources, each once, by their places.
+#[derive(Default)]
+pub(super) struct Counted {
+    seen: Vec<u64>,
+    pub(super) total: usize,
+}
+
+impl Counted {
+    pub(super) fn add(&mut self, slot: usize) {
+        let (word, bit) = (slot / 64, 1 << (slot % 64));
+        if word >= self.seen.len() {
+            self.seen.resize(word + 1, 0);
+        }
+        self.total += usize::from(self.seen[word] & bit == 0);
+        self.seen[word] |= bit;
+    }
 }
 
 impl<'a> Filter<'a> {
@@ -52,6 +72,7 @@ impl<'a> Filter<'a> {
             is_dated,
             owner: sight.owner().map_or(0, owner_number),
             decided: if needs_asking { vec![0; roster.capacity()] } else { Vec::new() },
+            undated: Counted::default(),
         }
     }
 
@@ -70,16 +91,37 @@ impl<'a> Filter<'a> {
     }
 
     pub(super) fn admits_record(&mut self, record: &Record) -> bool {
-        if self.sources[usize::from(record.source)] == Seen::Nothing || !self.fits(record) {
+        let is_wanted = self.sources[usize::from(record.source)] != Seen::Nothing;
+        if !is_wanted || !self.has_type(record) {
             return false;
         }
-        self.is_visible(record)
+        if !self.is_dated {
+            return self.is_visible(record);
+        }
+        match record.modified() {
+            Some(at) => at >= self.after && at <= self.before && self.is_visible(record),
+            None => {
+                if self.is_visible(record) {
+                    self.undated.add(slot_of(record.id));
+                }
+                false
+            }
+        }
     }
 
-    fn fits(&self, record: &Record) -> bool {
-        let has_date = || record.modified().is_some_and(|at| at >= self.after && at <= self.before);
-        let has_type = |types: &Vec<bool>| types.get(usize::from(record.mime)) == Some(&true);
-        self.types.as_ref().is_none_or(has_type) && (!self.is_dated || has_date())
+    /// How many resources were passed over because they have no date, of those that may be seen.
+    pub(super) fn undated(&self) -> usize {
+        self.undated.total
+    }
+
+    /// Counts them anew.
+    pub(super) fn forget_undated(&mut self) {
+        self.undated = Counted::default();
+    }
+
+    fn has_type(&self, record: &Record) -> bool {
+        let Some(types) = &self.types else { return true };
+        types.get(usize::from(record.mime)) == Some(&true)
     }
 
     fn is_visible(&mut self, record: &Record) -> bool {
@@ -116,7 +158,39 @@ impl<'a> Filter<'a> {
                 }
             }
         }
+        self.add_private(&mut coverage);
         coverage
+    }
+
+    /// Counts the contents that are indexed for the caller alone.
+    fn add_private(&self, coverage: &mut Coverage) {
+        if !coverage.skipped.contains_key(&Skip::Private) {
+            return;
+        }
+        let own = self.roster.private.keys().filter(|(_, owner)| *owner == self.owner);
+        for record in own.filter_map(|(id, _)| self.roster.get(*id)) {
+            let is_seen = match self.sight.of_source(self.roster.source_of(record)) {
+                Seen::All => true,
+                Seen::Nothing => false,
+                Seen::Some => self.sight.sees(self.roster.entry_of(record)),
+            };
+            if is_seen && record.state == State::Skipped(Skip::Private) {
+                count_as_indexed(coverage);
+            }
+        }
+    }
+}
+
+/// Counts one that was taken for left out as indexed: whoever asks can find it.
+fn count_as_indexed(coverage: &mut Coverage) {
+    coverage.indexed += 1;
+    coverage.indexable += 1;
+    let left_out = coverage.skipped.get_mut(&Skip::Private);
+    if let Some(left_out) = left_out {
+        *left_out = left_out.saturating_sub(1);
+        if *left_out == 0 {
+            coverage.skipped.remove(&Skip::Private);
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use super::{
     near_miss,
     plan::Plan,
     query::{MAX_REACH, Query, QueryError},
-    record::Record,
+    recommend,
     relevance::{self, DEFAULT_THRESHOLD, Evidence},
     roster::Roster,
     show,
@@ -39,8 +39,6 @@ const LEXICAL_SHARE: f32 = 0.35;
 const MEANING_SHARE: f32 = 0.65;
 /// How much importance, newness and use count at most: enough to part equals.
 const STANDING_SHARE: f32 = 0.02;
-/// A resource that is this old is half as new, in seconds.
-const HALF_LIFE: f32 = 30.0 * 86_400.0;
 
 /// Everything that a question is answered from.
 pub(super) struct Finder<'a> {
@@ -85,6 +83,8 @@ struct Ranked {
     below_threshold: usize,
     /// How many there are, where that is known without looking at each.
     counted: Option<usize>,
+    /// How many hold what was asked for and have no date, where one is asked for.
+    undated: usize,
     is_relaxed: bool,
     /// Whether there are no more.
     is_all: bool,
@@ -127,24 +127,21 @@ impl Finder<'_> {
         query: &Query,
         filter: &mut Filter<'_>,
     ) -> tantivy::Result<Hits> {
-        let mut total = 0;
+        let come_last =
+            |source: u16| query.come_last.contains(&self.roster.sources[usize::from(source)]);
         let admitted = self.roster.iter().filter(|record| filter.admits_record(record));
-        let admitted = admitted.map(|record| {
-            total += 1;
-            (standing(record, query.now), record)
-        });
-        let reach = query.page().end;
-        let order =
-            |a: &(f32, &Record), b: &(f32, &Record)| a.0.total_cmp(&b.0).then(b.1.id.cmp(&a.1.id));
-        let best = top_by(admitted, reach, order);
+        let (best, total) = recommend::spread(admitted, query.page().end, query.now, come_last);
         let mut hits = Vec::new();
         for (standing, record) in best.into_iter().skip(query.offset) {
             let docs = collect::documents_of(searcher, &self.store.fields, record.id, filter)?;
             let read = show::read(self.store, searcher, docs.first().copied())?;
-            let hit = show::browsed(self.roster, record, read, standing);
+            let why = recommend::reasons(record, query.now);
+            let hit = show::browsed(self.roster, record, read, standing, why);
             hits.push(self.aged(hit, record));
         }
-        Ok(page(hits, query, total, true))
+        let mut hits = page(hits, query, total, true);
+        hits.undated = filter.undated();
+        Ok(hits)
     }
 
     fn search(
@@ -175,6 +172,7 @@ impl Finder<'_> {
         hits.hits.extend(self.show(&asked, &ranked.candidates, near_misses)?);
         hits.below_threshold = below_threshold;
         hits.is_relaxed = is_relaxed;
+        hits.undated = ranked.undated;
         Ok(hits)
     }
 
@@ -207,7 +205,9 @@ impl Finder<'_> {
     ) -> tantivy::Result<Ranked> {
         let Asked { searcher, query, plan, lexical, .. } = asked;
         let limit = windows * CANDIDATES;
+        filter.forget_undated();
         let (matches, total) = self.matches(searcher, lexical.as_ref(), limit, filter)?;
+        let undated = filter.undated();
         // A conjunction filters, unless nothing holds it.
         let is_relaxed = plan.is_conjunction && matches.is_empty() && asked.meaning.is_some();
         let may_propose = !plan.is_conjunction || is_relaxed;
@@ -245,7 +245,7 @@ impl Finder<'_> {
         let relevant = near_miss::cut(&mut candidates, threshold, query.near_misses);
         let below_threshold = found - relevant;
         let counted = total.filter(|_| !is_relaxed && threshold <= 0.0);
-        Ok(Ranked { candidates, relevant, below_threshold, counted, is_relaxed, is_all })
+        Ok(Ranked { candidates, relevant, below_threshold, counted, undated, is_relaxed, is_all })
     }
 
     /// Makes results of the candidates at these places.
@@ -395,7 +395,7 @@ impl Finder<'_> {
                 // pushed behind everything that has one.
                 _ => lexical,
             };
-            candidate.rank = rank + STANDING_SHARE * standing(record, query.now);
+            candidate.rank = rank + STANDING_SHARE * recommend::standing(record, query.now);
         }
         let order = |c: &Candidate| (c.evidence.is_exact, c.rank);
         candidates.sort_by(|a, b| {
@@ -500,16 +500,6 @@ impl Scale {
         let range = self.most - self.least;
         if range > f32::EPSILON { ((score - self.least) / range).clamp(0.0, 1.0) } else { 0.0 }
     }
-}
-
-/// How important, new and used a resource is, from 0 to 1.
-fn standing(record: &Record, now: i64) -> f32 {
-    let newness = record.modified().map_or(0.0, |at| {
-        let age = now.saturating_sub(at).max(0) as f32;
-        HALF_LIFE / (HALF_LIFE + age)
-    });
-    let use_ = record.uses / (record.uses + 3.0);
-    0.4 * record.priority + 0.3 * newness + 0.3 * use_
 }
 
 fn page(hits: Vec<Hit>, query: &Query, total: usize, is_total_exact: bool) -> Hits {

@@ -25,6 +25,9 @@ pub struct Hits {
     pub took: Duration,
     /// How much of what the caller may see is indexed.
     pub coverage: Coverage,
+    /// How many resources hold what was asked for, and were left out because they have no date;
+    /// always 0 where the question names no dates.
+    pub undated: usize,
     /// The question was a conjunction that nothing held, so that only meaning counted.
     pub is_relaxed: bool,
 }
@@ -80,8 +83,14 @@ pub enum Why {
     Content,
     /// It means something alike.
     Meaning,
-    /// It is new, important or often read.
+    /// It is new.
     Recent,
+    /// It was read.
+    Used,
+    /// Its Source says that it is important.
+    Important,
+    /// It stands for its Source, of which nothing better is known.
+    Server,
 }
 
 impl Why {
@@ -93,6 +102,9 @@ impl Why {
             Why::Content => "content",
             Why::Meaning => "meaning",
             Why::Recent => "recent",
+            Why::Used => "used",
+            Why::Important => "important",
+            Why::Server => "server",
         }
     }
 }

@@ -28,6 +28,7 @@ mod near_miss;
 mod parallel;
 mod plan;
 mod query;
+mod recommend;
 mod record;
 pub mod relevance;
 mod roster;
@@ -75,6 +76,7 @@ pub use query::{
     MAX_FILTER, MAX_QUERY_BYTES, MAX_REACH, MAX_RESULTS, MAX_TERMS, MAX_WORDS, Query, QueryError,
     Scope, Wanted,
 };
+pub use recommend::usefulness;
 pub use roster::MAX_ENTRIES;
 pub use shared::{Config, Event, MAX_INDEX_BYTES, MAX_VECTORS, Status};
 pub use store::{Opened, Place};

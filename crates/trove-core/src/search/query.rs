@@ -58,6 +58,8 @@ pub struct Query {
     pub before: Option<i64>,
     /// Only these Sources; all where empty.
     pub sources: Vec<SourceId>,
+    /// These Sources come after all others where nothing is looked for.
+    pub come_last: Vec<SourceId>,
     /// Only these types, such as `text/markdown` or `text/*`; all where empty.
     pub content_types: Vec<String>,
     /// How many results are given.
@@ -116,6 +118,7 @@ impl Query {
             after: None,
             before: None,
             sources: Vec::new(),
+            come_last: Vec::new(),
             content_types: Vec::new(),
             max_results: 20,
             offset: 0,

@@ -32,12 +32,18 @@ pub(super) fn read(
     Ok(document::read(&store.fields, &document))
 }
 
-/// A result that nobody asked for by words.
-pub(super) fn browsed(roster: &Roster, record: &Record, read: Read, standing: f32) -> Hit {
+/// A result that nobody asked for by words, and why it is recommended.
+pub(super) fn browsed(
+    roster: &Roster,
+    record: &Record,
+    read: Read,
+    standing: f32,
+    why: Vec<Why>,
+) -> Hit {
     let preview = piece(&read.window.body, 0, 0);
     let mut hit = plain(roster, record, read);
     hit.score = standing;
-    hit.why = vec![Why::Recent];
+    hit.why = why;
     hit.preview = preview;
     hit
 }

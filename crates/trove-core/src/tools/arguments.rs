@@ -5,12 +5,14 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{outcome::Failure, schema::TAKES_ANYTHING};
+use super::{dates, outcome::Failure, schema::TAKES_ANYTHING};
 use crate::{content::escape_line, json::Json};
 
-/// The ends of a range of dates, and the names of the range itself.
+/// The ends of a range of dates, and what stands for one that is open.
 const RANGE: [&str; 2] = ["after", "before"];
-const RANGE_NAMES: [&str; 2] = ["dateRange", "date_range"];
+const OPEN: &str = "..";
+/// The names of the range itself: in the schema, and in snake_case.
+const RANGE_NAMES: [&str; 2] = [dates::RANGE, "date_range"];
 /// How much of a wrong name or value is repeated.
 const MAX_SHOWN: usize = 60;
 
@@ -37,8 +39,6 @@ pub(super) fn given(arguments: Option<&Json>) -> Result<Map<String, Value>, Fail
 /// What a tool takes, made once of the schema that was published.
 pub(super) struct Shape {
     properties: Vec<Property>,
-    /// A range of dates is among them.
-    has_range: bool,
 }
 
 struct Property {
@@ -77,9 +77,7 @@ impl Shape {
             is_required: is_required(name),
             kind: Kind::of(property),
         });
-        let properties: Vec<Property> = properties.collect();
-        let has = |name: &&str| properties.iter().any(|property| property.name == **name);
-        Shape { has_range: RANGE.iter().all(has), properties }
+        Shape { properties: properties.collect() }
     }
 
     /// The arguments under their own names, or why they are refused.
@@ -113,28 +111,16 @@ impl Shape {
         exact.or_else(|| self.properties.iter().find(|property| property.snake_case == name))
     }
 
-    /// Schemas are flat, because some clients understand no others. A range of dates may also
-    /// come as the one object that it is elsewhere.
+    /// Schemas are flat, because some clients understand no others: a range of dates is a text.
+    /// It may also come as the object that it is elsewhere, e.g. `{"after": "2026-11-01"}`.
     fn flattened(&self, mut given: Map<String, Value>) -> Result<Map<String, Value>, Failure> {
-        if !self.has_range {
-            return Ok(given);
-        }
-        let mut names = RANGE_NAMES.iter();
-        let named = names.find_map(|name| given.remove(*name).map(|value| (*name, value)));
-        let Some((name, value)) = named.filter(|(_, value)| !value.is_null()) else {
-            return Ok(given);
-        };
-        let Value::Object(range) = value else {
-            let message = format!("`{name}` must be an object with `after` and `before`");
-            return Err(Failure::arguments(message).with("field", name));
-        };
-        for (end, date) in range {
-            if !RANGE.contains(&end.as_str()) {
-                let message = format!("`{name}` has `after` and `before`, not `{}`", short(&end));
-                return Err(Failure::arguments(message).with("field", name));
+        for name in RANGE_NAMES {
+            if self.property(name).is_none() {
+                continue;
             }
-            if given.insert(end.clone(), date).is_some() {
-                return Err(given_twice(&end));
+            if let Some(Value::Object(range)) = given.get(name) {
+                let text = range_as_text(name, range)?;
+                given.insert(name.to_owned(), Value::String(text));
             }
         }
         Ok(given)
@@ -260,6 +246,28 @@ impl fmt::Display for Bounds {
             (None, None) => Ok(()),
         }
     }
+}
+
+/// A range of dates that came as an object, as the text that it is in the schema.
+fn range_as_text(name: &str, range: &Map<String, Value>) -> Result<String, Failure> {
+    let other = range.keys().find(|end| !RANGE.contains(&end.as_str()));
+    if let Some(other) = other {
+        let message = format!("`{name}` has `after` and `before`, not `{}`", short(other));
+        return Err(Failure::arguments(message).with("field", name));
+    }
+    let mut ends = Vec::new();
+    for end in RANGE {
+        match range.get(end) {
+            None | Some(Value::Null) => ends.push(OPEN),
+            Some(Value::String(date)) => ends.push(date),
+            Some(other) => {
+                let other = shown(&other.to_string());
+                let message = format!("`{name}.{end}` must be a string, not {other}");
+                return Err(Failure::arguments(message).with("field", name));
+            }
+        }
+    }
+    Ok(ends.join("/"))
 }
 
 /// JSON that no value can be made of: half of a surrogate pair, a number beyond all bounds.

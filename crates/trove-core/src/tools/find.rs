@@ -5,15 +5,14 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use time::{
-    Date, OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description,
-};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, shown::tidy,
+    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, dates::Between,
+    hint, shown::tidy,
 };
 use crate::{
-    content::escape_line,
+    content::{escape_line, one_line},
     gateway::{FindError, Found},
     json::{Json, Object},
     search::{Coverage, Hit, Hits, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted, common_words},
@@ -74,12 +73,15 @@ pub(super) struct SearchResources {
     /// Find misspelt words too.
     #[serde(default)]
     fuzzy_match: bool,
-    /// Changed since: `2026-11-01`.
+    /// Changed since.
     #[serde(default)]
     after: Option<String>,
-    /// Changed until.
+    /// Until.
     #[serde(default)]
     before: Option<String>,
+    /// `2026-11-01/2026-11-30`.
+    #[serde(default)]
+    date_range: Option<String>,
     /// Only these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
@@ -143,10 +145,11 @@ impl Tool for DiscoverResources {
             None => 0.0,
             Some(_) => self.relevance_threshold.unwrap_or(call.settings.relevance_threshold),
         };
+        let (sources, hint) = servers(call, &self.servers);
         let asked = Query {
             wanted,
             content_types: self.content_types,
-            sources: servers(call, &self.servers)?,
+            sources,
             max_results: self.max_results,
             offset,
             threshold,
@@ -170,9 +173,7 @@ impl Tool for DiscoverResources {
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found, offset)));
-        if let Some(message) = advice(&found.hits) {
-            out.set_str("message", &message);
-        }
+        say(&mut out, [hint, advice(&found.hits), missing(&found)]);
         Ok(Outcome::flat(out))
     }
 }
@@ -200,16 +201,16 @@ impl Tool for SearchResources {
             SearchScope::Content => Scope::Content,
             SearchScope::All => Scope::All,
         };
-        let narrowed = self.narrowed();
-        let after = date("after", self.after.as_deref(), Edge::Begin)?;
-        let before = date("before", self.before.as_deref(), Edge::End)?;
+        let between = self.between()?;
+        let (sources, hint) = servers(call, &self.servers);
+        let narrowed = self.narrowed(&sources);
         let asked = Query {
             scope,
             is_fuzzy: self.fuzzy_match,
-            after,
-            before,
+            after: between.after,
+            before: between.before,
             content_types: self.content_types,
-            sources: servers(call, &self.servers)?,
+            sources,
             max_results: self.max_results,
             offset,
             is_semantic: self.semantic,
@@ -235,26 +236,89 @@ impl Tool for SearchResources {
         out.set("searchTimeMs", format!("{ms:.3}"));
         out.set("coverage", coverage(&found.hits.coverage).to_string());
         out.set("complete", yes_no(is_complete(&found, offset)));
-        let advice = advice_on_terms(&found.hits, &narrowed);
-        let said: Vec<String> = advice.into_iter().chain(passed_over(&text)).collect();
-        if !said.is_empty() {
-            out.set_str("message", &said.join(" "));
+        if between.is_bounded() {
+            out.set("undatedLeftOut", found.hits.undated.to_string());
         }
+        let said = [
+            hint,
+            advice_on_terms(&found.hits, &narrowed),
+            undated(&found.hits),
+            passed_over(&text),
+            missing(&found),
+        ];
+        say(&mut out, said);
         Ok(Outcome::flat(out))
     }
 }
 
 impl SearchResources {
+    /// The dates that are asked for, in either form.
+    fn between(&self) -> Result<Between, Failure> {
+        let range = self.date_range.as_deref().map(str::trim).filter(|range| !range.is_empty());
+        let Some(range) = range else {
+            return Between::ends(self.after.as_deref(), self.before.as_deref());
+        };
+        if self.after.is_some() || self.before.is_some() {
+            let message = "`dateRange` says the same as `after` and `before`; give one of them";
+            return Err(Failure::arguments(message).with("field", "dateRange"));
+        }
+        Between::range(range)
+    }
+
     /// The arguments that keep resources out whatever terms they hold.
-    fn narrowed(&self) -> Vec<&'static str> {
+    fn narrowed(&self, sources: &[SourceId]) -> Vec<&'static str> {
         let arguments = [
             ("searchScope", self.search_scope != SearchScope::All),
             ("after", self.after.is_some()),
             ("before", self.before.is_some()),
-            ("servers", !self.servers.is_empty()),
+            ("dateRange", self.date_range.is_some()),
+            ("servers", !sources.is_empty()),
             ("contentTypes", !self.content_types.is_empty()),
         ];
         arguments.into_iter().filter(|(_, is_given)| *is_given).map(|(name, _)| name).collect()
+    }
+}
+
+/// Adds the sentences that there are, as one message.
+fn say<const N: usize>(out: &mut Object<'static>, sentences: [Option<String>; N]) {
+    let said: Vec<String> = sentences.into_iter().flatten().collect();
+    if !said.is_empty() {
+        out.set_str("message", &one_line(&said.join(" ")));
+    }
+}
+
+/// How many results a question with dates leaves out for want of a date.
+fn undated(hits: &Hits) -> Option<String> {
+    let (count, verb, them) = match hits.undated {
+        0 => return None,
+        1 => ("1 resource".to_owned(), "holds", "it"),
+        n => (format!("{n} resources"), "hold", "them"),
+    };
+    Some(format!(
+        "{count} without a date {verb} the terms too and were left out: ask without dates to see {them}."
+    ))
+}
+
+/// Which servers are still being started or listed, and when to ask again.
+fn missing(found: &Found) -> Option<String> {
+    let starting: Vec<&str> = found.starting.iter().map(SourceId::as_str).collect();
+    if starting.is_empty() {
+        return None;
+    }
+    let names = some_of(&starting);
+    Some(format!("Not searched yet, because still starting: {names}. Ask again in a few seconds."))
+}
+
+/// So many names are told at most.
+const MAX_NAMES: usize = 10;
+
+/// Names as they stand in a sentence, the first few of them.
+pub(super) fn some_of(names: &[&str]) -> String {
+    let told = names.iter().take(MAX_NAMES).map(|name| format!("`{name}`"));
+    let told: Vec<String> = told.collect();
+    match names.len().saturating_sub(MAX_NAMES) {
+        0 => told.join(", "),
+        more => format!("{} and {more} more", told.join(", ")),
     }
 }
 
@@ -316,7 +380,7 @@ pub(super) async fn discover(
     max: usize,
 ) -> Result<Vec<Value>, Failure> {
     let asked = Query {
-        sources: servers(call, named)?,
+        sources: servers(call, named).0,
         max_results: max.clamp(1, MAX_RESULTS),
         threshold: call.settings.relevance_threshold,
         near_misses: NEAR_MISSES,
@@ -430,21 +494,19 @@ pub(super) fn rfc3339(seconds: i64) -> Option<String> {
     OffsetDateTime::from_unix_timestamp(seconds).ok()?.format(&Rfc3339).ok()
 }
 
-/// The servers that are named, all of which must exist.
-fn servers(call: &Call<'_>, named: &[String]) -> Result<Vec<SourceId>, Failure> {
+/// The servers that are named and exist, and what to say of the others. A wrong name is no error:
+/// without a right one everything is searched.
+fn servers(call: &Call<'_>, named: &[String]) -> (Vec<SourceId>, Option<String>) {
     let snapshot = call.gateway.current();
-    let known = |name: &String| {
-        let id = SourceId::of_anyone(name.trim()).filter(|id| snapshot.member(id).is_some());
-        id.ok_or_else(|| {
-            let all: Vec<&str> =
-                snapshot.members().iter().map(|m| m.source.id().as_str()).collect();
-            let name = escape_line(name);
-            Failure::arguments(format!("`servers`: there is no server {name:?}"))
-                .with("field", "servers")
-                .with("allowed", all)
-        })
-    };
-    named.iter().map(known).collect()
+    let (mut known, mut unknown) = (Vec::new(), Vec::new());
+    for name in named.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
+        match SourceId::of_anyone(name).filter(|id| snapshot.member(id).is_some()) {
+            Some(id) => known.push(id),
+            None => unknown.push(name),
+        }
+    }
+    let hint = hint::of(call, &unknown, &known);
+    (known, hint)
 }
 
 fn offset(cursor: Option<&str>) -> Result<usize, Failure> {
@@ -454,31 +516,6 @@ fn offset(cursor: Option<&str>) -> Result<usize, Failure> {
     let bad =
         |_| Failure::arguments("`cursor` is not one that was given out here; ask again without it");
     cursor.parse().map_err(bad)
-}
-
-#[derive(Clone, Copy)]
-enum Edge {
-    Begin,
-    End,
-}
-
-/// A date, or a moment: the whole day counts.
-fn date(field: &str, text: Option<&str>, edge: Edge) -> Result<Option<i64>, Failure> {
-    let Some(text) = text.map(str::trim).filter(|text| !text.is_empty()) else { return Ok(None) };
-    if let Ok(moment) = OffsetDateTime::parse(text, &Rfc3339) {
-        return Ok(Some(moment.unix_timestamp()));
-    }
-    let day = Date::parse(text, format_description!("[year]-[month]-[day]"));
-    let day = day.map_err(|_| {
-        let message =
-            format!("`{field}` must be a date such as `2026-11-01` or `2026-11-01T08:00:00Z`");
-        Failure::arguments(message).with("field", field)
-    })?;
-    let begin = day.midnight().assume_utc().unix_timestamp();
-    Ok(Some(match edge {
-        Edge::Begin => begin,
-        Edge::End => begin + 24 * 60 * 60 - 1,
-    }))
 }
 
 fn failure(error: FindError) -> Failure {

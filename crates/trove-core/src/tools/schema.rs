@@ -69,7 +69,8 @@ fn flat(property: Value) -> Value {
     for key in ["format", "title", "$schema"] {
         property.remove(key);
     }
-    if property.get("default").is_some_and(Value::is_null) {
+    let is_empty = |default: &Value| default.is_null() || *default == json!([]);
+    if property.get("default").is_some_and(is_empty) {
         property.remove("default");
     }
     // A sentence in code is wrapped; on the wire it is one line.

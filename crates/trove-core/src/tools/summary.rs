@@ -18,6 +18,7 @@ use crate::{
     gateway::View,
     json::Object,
     search::Key,
+    source::SourceId,
 };
 
 /// How many resources of a group a summary shows.
@@ -96,6 +97,10 @@ impl Tool for ResourceSummary {
                 top.push(one);
             }
         }
+        let without = without_resources(call, &view, &by_server);
+        for (server, _) in &without {
+            by_server.insert(server.to_string(), 0);
+        }
         let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
         groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
         let total_groups = groups.len();
@@ -116,7 +121,57 @@ impl Tool for ResourceSummary {
         if total_groups > MAX_GROUPS {
             out.set("groupsLeftOut", (total_groups - MAX_GROUPS).to_string());
         }
+        if !without.is_empty() {
+            let told = without.iter().take(MAX_GROUPS);
+            let told = told.map(|(server, why)| json!({ "server": server.as_str(), "why": why }));
+            out.set("serversWithoutResources", tidy(told.collect()).to_string());
+        }
         Ok(Outcome::flat(out))
+    }
+}
+
+/// The servers of which the caller sees no resource, and why.
+fn without_resources(
+    call: &Call<'_>,
+    view: &View,
+    by_server: &BTreeMap<String, usize>,
+) -> Vec<(SourceId, String)> {
+    let mut templates_of: HashMap<SourceId, usize> = HashMap::new();
+    for (template, _) in view.templates() {
+        let owner = view.snapshot().owner(template.member).id().clone();
+        *templates_of.entry(owner).or_default() += 1;
+    }
+    let down: HashMap<SourceId, String> = call.gateway.down(call.caller).into_iter().collect();
+    let starting = call.gateway.starting();
+    let mut all = Vec::new();
+    for (id, status) in call.gateway.board().all() {
+        if by_server.contains_key(id.as_str()) {
+            continue;
+        }
+        let templates = templates_of.get(&id).copied().unwrap_or_default();
+        let why = if starting.contains(&id) {
+            "still starting; ask again in a few seconds".to_owned()
+        } else if let Some(why) = down.get(&id) {
+            why.clone()
+        } else if templates > 0 {
+            let templates = counted(templates, "template");
+            format!("lists no resource that you may read; it has {templates}")
+        } else if status.counts.tools > 0 || status.counts.prompts > 0 {
+            let tools = counted(status.counts.tools, "tool");
+            let prompts = counted(status.counts.prompts, "prompt");
+            format!("lists no resource that you may read; it has {tools} and {prompts}")
+        } else {
+            "lists no resource that you may read".to_owned()
+        };
+        all.push((id, why));
+    }
+    all
+}
+
+fn counted(count: usize, what: &str) -> String {
+    match count {
+        1 => format!("1 {what}"),
+        count => format!("{count} {what}s"),
     }
 }
 

@@ -40,6 +40,21 @@ async fn a_source_that_says_nothing_is_always_asked() {
 }
 
 #[tokio::test]
+async fn t29_where_changes_are_told_of_an_answer_serves_until_one_is() {
+    let (gateway, source) = with(None).await;
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (1, false));
+    source.tell_changes();
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (2, false), "from now on");
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (2, true));
+    assert_eq!(read(&gateway, &source, &of("bob")).await, (3, false), "nobody said it is for all");
+    gateway.gateway.feed().report(source.id(), SourceEvent::Updated("doc:1".into())).await;
+    while read(&gateway, &source, &of("ada")).await.1 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (4, true));
+}
+
+#[tokio::test]
 async fn t29_a_public_answer_serves_everybody_until_its_source_says_it_changed() {
     let (gateway, source) = with(Some(Freshness { ttl_ms: LONG, scope: Scope::Public })).await;
     // The first answer tells that answers may be kept; the second is.

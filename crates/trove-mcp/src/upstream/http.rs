@@ -95,6 +95,8 @@ struct Shared {
     closed: CancellationToken,
     /// The server has forgotten us.
     has_expired: AtomicBool,
+    /// What a legacy server says unasked does not reach us now.
+    is_deaf: AtomicBool,
     dialect: Dialect,
     places: Semaphore,
     most: usize,
@@ -124,6 +126,7 @@ impl HttpLink {
             inbox,
             closed: CancellationToken::new(),
             has_expired: AtomicBool::new(false),
+            is_deaf: AtomicBool::new(false),
             dialect: Dialect::default(),
             places: Semaphore::new(bounds.waiting),
             most: bounds.waiting,
@@ -136,6 +139,7 @@ impl HttpLink {
 
     /// Listens to what a legacy server says unasked. One that refuses has nothing to say.
     fn listen_unasked(&self) {
+        self.shared.is_deaf.store(true, Ordering::Release);
         let shared = self.shared.clone();
         let task = tokio::spawn(async move { shared.run_unasked().await });
         if let Err(second) = self.unasked.set(task) {
@@ -181,6 +185,10 @@ impl Link for HttpLink {
 
     fn has_expired(&self) -> Option<bool> {
         Some(self.shared.has_expired.load(Ordering::Acquire))
+    }
+
+    fn hears(&self) -> bool {
+        !self.shared.is_deaf.load(Ordering::Acquire)
     }
 
     fn speaks_otherwise(&self) -> bool {
@@ -551,6 +559,7 @@ impl Shared {
             }
             parser = parser.anew();
             let began = Instant::now();
+            self.is_deaf.store(false, Ordering::Release);
             let mut events =
                 Events::new(response.bytes_stream(), &mut parser, self.inbox.meter.clone());
             let end = loop {
@@ -564,6 +573,7 @@ impl Shared {
                 // The life of this server closes the connection.
                 return;
             }
+            self.is_deaf.store(true, Ordering::Release);
             let was_stable = began.elapsed() >= LONG_ENOUGH;
             ended_early = if was_stable { 1 } else { (ended_early + 1).min(MAX_PATIENCE) };
             tokio::time::sleep(Duration::from_millis(200 << ended_early)).await;

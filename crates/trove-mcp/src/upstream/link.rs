@@ -55,6 +55,11 @@ pub(crate) trait Link: Send + Sync + 'static {
         false
     }
 
+    /// Whether what the server says unasked reaches us now.
+    fn hears(&self) -> bool {
+        true
+    }
+
     /// The process behind it, if there is one.
     fn pid(&self) -> Option<u32> {
         None

@@ -27,6 +27,8 @@ pub(super) struct Polled {
     queue: VecDeque<LocalUri>,
     /// Watched already before this connection, so a change may have been missed.
     had: BTreeSet<LocalUri>,
+    /// When this connection began to be looked at.
+    began: Instant,
 }
 
 impl Polled {
@@ -38,6 +40,7 @@ impl Polled {
             open: BTreeMap::new(),
             queue: VecDeque::new(),
             had,
+            began: Instant::now(),
         }
     }
 
@@ -55,7 +58,8 @@ impl Polled {
             }
         }
         let open = self.open.keys().cloned().collect();
-        InForce { revision: self.wanted.revision, refused: BTreeMap::new(), open }
+        let (revision, heard_since) = (self.wanted.revision, Some(self.began));
+        InForce { revision, refused: BTreeMap::new(), open, heard_since }
     }
 
     /// Whether all of this round is being read or was, and there is anything for another.

@@ -21,7 +21,7 @@ use trove_core::{
     catalogue::Feed,
     json::Object,
     resource::Listing,
-    source::{Abilities, Ask, Indexing, Operation, Reply},
+    source::{Abilities, Ask, Indexing, Operation, Reply, Told},
     status::{Remedy, State, StatusBoard},
 };
 
@@ -373,6 +373,22 @@ impl Source for Upstream {
 
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
         Box::pin(self.watch_one(uri))
+    }
+
+    fn told(&self, uri: &LocalUri) -> Option<Told> {
+        let conversation = self.conversation()?;
+        let is_polled = self.config.watch != Watch::Notify || !conversation.hello.offers.subscribe;
+        let is_heard = is_polled || conversation.link.hears();
+        if !conversation.is_open() || !is_heard {
+            return None;
+        }
+        let wish = *self.wanted.borrow().uris.get(uri)?;
+        let in_force = self.in_force.borrow();
+        let since = in_force.heard_since?;
+        match in_force.outcome(uri, wish) {
+            Some(Ok(())) => Some(Told { wish, since }),
+            Some(Err(_)) | None => None,
+        }
     }
 
     fn unwatch(&self, uri: &LocalUri) {

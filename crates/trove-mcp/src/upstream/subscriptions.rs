@@ -63,6 +63,8 @@ pub(super) struct Subscriptions {
     had: BTreeSet<LocalUri>,
     /// Refused, so that changes are missed until it no longer is.
     unheard: BTreeSet<LocalUri>,
+    /// Since when reports are heard without a break.
+    pub(super) heard_since: Instant,
 }
 
 impl Subscriptions {
@@ -77,6 +79,7 @@ impl Subscriptions {
             queue: VecDeque::new(),
             had,
             unheard: BTreeSet::new(),
+            heard_since: Instant::now(),
         }
     }
 
@@ -98,6 +101,7 @@ impl Subscriptions {
             revision: self.wanted.revision,
             refused: self.refused.iter().map(|(uri, r)| (uri.clone(), r.error.clone())).collect(),
             open: self.open.keys().cloned().collect(),
+            heard_since: Some(self.heard_since),
         }
     }
 

@@ -77,6 +77,8 @@ pub(crate) struct InForce {
     pub(super) refused: BTreeMap<LocalUri, SourceError>,
     /// What it has not answered yet.
     pub(super) open: BTreeSet<LocalUri>,
+    /// Since when what it reports is sure to be heard; `None` as long as it is not.
+    pub(super) heard_since: Option<Instant>,
 }
 
 impl InForce {
@@ -173,7 +175,12 @@ impl Watching {
                         self.report(&uri).await;
                     }
                 }
-                Ok(()) = gaps.changed() => self.report_missed(&known.heard_of()).await,
+                Ok(()) = gaps.changed() => {
+                    known.heard_since = Instant::now();
+                    let since = Some(known.heard_since);
+                    self.in_force.send_modify(|in_force| in_force.heard_since = since);
+                    self.report_missed(&known.heard_of()).await;
+                }
                 () = sleep_until(wakes_at), if wakes_at.is_some() => {}
             }
         }
@@ -205,13 +212,19 @@ impl Watching {
             };
             if needs_its_place && let Some(mut old) = current.streams.take() {
                 old.shutdown().await;
+                self.note_deaf();
                 unheard.note_gap(&wanted);
                 (fresh, opening) = self.open(&wanted).await;
             }
             let opened = matches!(opening, Opening::Open { .. });
+            let is_acknowledged = matches!(opening, Opening::Open { is_acknowledged: true, .. });
             let refused = opening.refused(&wanted);
             let left_out: BTreeSet<LocalUri> = refused.keys().cloned().collect();
-            self.in_force.send_replace(InForce { revision, refused, ..InForce::default() });
+            // The old stream is open as well: there is no break.
+            let before = self.in_force.borrow().heard_since;
+            let heard_since = is_acknowledged.then(|| before.unwrap_or_else(Instant::now));
+            let in_force = InForce { revision, refused, heard_since, ..InForce::default() };
+            self.in_force.send_replace(in_force);
             let is_whole = opened && left_out.is_empty();
             in_vain = if is_whole { 0 } else { in_vain + 1 };
             let again = (!is_whole).then(|| match opened {
@@ -222,6 +235,8 @@ impl Watching {
             if opened {
                 if current.replace(fresh) {
                     unheard.note_gap(&wanted);
+                    let now = is_acknowledged.then(Instant::now);
+                    self.in_force.send_modify(|in_force| in_force.heard_since = now);
                 }
                 self.make_up_for(unheard.heard(&wanted, left_out)).await;
             } else {
@@ -232,6 +247,7 @@ impl Watching {
                 differs = self.differs_from(&wanted, is_whole) => if !differs { return },
                 () = sleep_until(again), if again.is_some() => {}
                 () = current.end() => {
+                    self.note_deaf();
                     let was_stable = began.elapsed() >= STABLE_AFTER;
                     ended_early = if was_stable { 1 } else { ended_early + 1 };
                     unheard.note_gap(&wanted);
@@ -245,6 +261,11 @@ impl Watching {
         }
     }
 
+    /// What the server reports is not heard from now on.
+    fn note_deaf(&self) {
+        self.in_force.send_modify(|in_force| in_force.heard_since = None);
+    }
+
     /// Opens a stream. One that is never acknowledged is believed after a while.
     async fn open(&self, wanted: &BTreeSet<LocalUri>) -> (JoinSet<Ended>, Opening) {
         let mut acknowledged = self.inbox.acknowledged();
@@ -253,7 +274,10 @@ impl Watching {
         fresh.spawn(listen_once(self.conversation.clone(), id, listen_params(wanted)));
         let opening = tokio::select! {
             biased;
-            left_out = acknowledgement(&mut acknowledged, id, wanted) => Opening::Open { left_out },
+            left_out = acknowledgement(&mut acknowledged, id, wanted) => Opening::Open {
+                is_acknowledged: left_out.is_some(),
+                left_out: left_out.unwrap_or_default(),
+            },
             ended = fresh.join_next() => match ended {
                 Some(Ok(Ended::Refused(error))) => Opening::Refused(error),
                 Some(Ok(Ended::Otherwise) | Err(_)) | None => Opening::Failed,
@@ -381,6 +405,8 @@ enum Opening {
     Open {
         /// What the server does not report on.
         left_out: BTreeSet<LocalUri>,
+        /// It said so itself.
+        is_acknowledged: bool,
     },
     /// There is none, and so no report on anything.
     Refused(SourceError),
@@ -392,7 +418,7 @@ impl Opening {
     /// What is not reported on, and why.
     fn refused(self, wanted: &BTreeSet<LocalUri>) -> BTreeMap<LocalUri, SourceError> {
         let (uris, error) = match self {
-            Opening::Open { left_out } => {
+            Opening::Open { left_out, .. } => {
                 (left_out, SourceError::NotOffered { what: "notice of its changes" })
             }
             Opening::Refused(error) => (wanted.clone(), error),
@@ -431,16 +457,17 @@ impl Unheard {
     }
 }
 
-/// Waits until a stream is acknowledged, for a while, and says what of it is not.
+/// Waits until a stream is acknowledged, for a while, and says what of it is not; `None` if it
+/// never was.
 async fn acknowledgement(
     acknowledged: &mut watch::Receiver<Acknowledged>,
     id: u64,
     wanted: &BTreeSet<LocalUri>,
-) -> BTreeSet<LocalUri> {
+) -> Option<BTreeSet<LocalUri>> {
     let ready = acknowledged.wait_for(|newest| newest.id >= id);
     match tokio::time::timeout(MAX_WAIT_FOR_ACKNOWLEDGEMENT, ready).await {
-        Ok(Ok(ready)) => ready.left_out(wanted),
-        Ok(Err(_)) | Err(_) => BTreeSet::new(),
+        Ok(Ok(ready)) => Some(ready.left_out(wanted)),
+        Ok(Err(_)) | Err(_) => None,
     }
 }
 

@@ -37,6 +37,10 @@ fn as_text(answer: &Value) -> String {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{:>8}  {name}", group["total"]);
     }
+    for without in answer["serversWithoutResources"].as_array().into_iter().flatten() {
+        let word = |key: &str| without[key].as_str().map(plain).unwrap_or_default();
+        let _ = writeln!(text, "{:>8}  {}  ({})", 0, word("server"), word("why"));
+    }
     if let Some(left_out) = answer["groupsLeftOut"].as_u64() {
         let _ = writeln!(text, "{left_out} groups more");
     }

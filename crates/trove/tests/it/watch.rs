@@ -49,6 +49,35 @@ async fn a_change_is_heard_from_a_server_behind_a_url() {
 }
 
 #[tokio::test]
+async fn what_is_watched_is_answered_from_the_cache_until_a_change_is_told() {
+    let remote = Remote::http("far", "--era legacy").await;
+    let toys = [whole("near", "--era legacy"), remote.toy().set("expose = \"all\"")];
+    let trove = Trove::with(&toys).await;
+    let client = trove.client(Kind::STDIO_MODERN).await;
+    for toy in &toys {
+        let (uri, bump) = (format!("{}+toy://counter", toy.id()), format!("{}_bump", toy.id()));
+        let read = async || {
+            let answer = client.call("get_resource", json!({ "uri": uri, "format": "text" })).await;
+            let object = answer["structuredContent"].clone();
+            let text = object["data"].as_str().map(str::to_owned).unwrap_or_default();
+            (body(&text).to_owned(), object["metadata"]["cached"] == true)
+        };
+        let count = |n: u64, is_cached| (n.to_string(), is_cached);
+        assert_eq!(read().await, count(0, false), "{uri}");
+        assert_eq!(read().await, count(0, false), "{uri}: nobody tells of changes");
+        let following = client.follow(&[&uri]).await;
+        // What was fetched before could have changed before it was watched.
+        until("it to be kept", async || read().await == count(0, true)).await;
+        client.call(&bump, json!({})).await;
+        client.hear(UPDATED).await;
+        assert_eq!(read().await.0, "1", "{uri}: what was told is not missed");
+        until("it to be kept again", async || read().await == count(1, true)).await;
+        client.unfollow(following, &[&uri]).await;
+        until("it to be asked for again", async || !read().await.1).await;
+    }
+}
+
+#[tokio::test]
 async fn a_contested_resource_is_watched_under_its_qualified_name() {
     let trove = Trove::with(&[whole("one", "--era legacy"), whole("two", "--era modern")]).await;
     for kind in Kind::ALL {

@@ -32,7 +32,11 @@ pub(super) fn give(
 ) -> Result<Outcome, Failure> {
     let contents = contents::of(&reading.reply.body);
     let listed = Listed::of(call, reading);
-    let shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
+    let mut shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
+    if let Some(hint) = asked.hint(call, &call.gateway.current_view(call.caller)) {
+        let note = shown.note.map_or(String::new(), |note| format!("{note}; "));
+        shown.note = Some(format!("{note}{hint}").into());
+    }
     let nonce = frame::nonce();
     let mut out = Writer::with_capacity(ENVELOPE + uri.as_str().len());
     out.flag("success", true);

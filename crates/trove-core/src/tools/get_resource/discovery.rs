@@ -1,41 +1,50 @@
 //! Discovery: what there is, by category. Made once for each view of the catalogue.
 
 use std::{
-    cmp::Reverse,
     collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     sync::{Arc, Mutex, PoisonError, Weak},
+    time::{Duration, SystemTime},
 };
 
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use tokio::time::Instant;
+
 use super::{
-    super::{find::down_as_told, frame},
+    super::{
+        find::{down_as_told, some_of},
+        frame,
+    },
     Call, Failure, GetResource, Outcome,
     answer::rfc3339,
+    entries::{LONGER, Lengths, Listed, MAX_BYTES, Place, WHOLE, category, counts, grouped},
+    failures,
 };
 use crate::{
     catalogue::{
-        BadCursor, ResourceEntry, Snapshot, TemplateEntry, naming,
+        BadCursor, Snapshot,
         page::{cursor_after, span},
     },
-    content::escape_line,
     gateway::View,
-    json::{Json, Object, quote},
+    json::{Json, Object},
+    search::usefulness,
     source::SourceId,
     tools::offer::Need,
-    uri::scheme,
 };
 
 /// So many are shown at once, and all of them if there are no more.
 const MAX_SHOWN: usize = 200;
-/// The most bytes shown at once: names may be long.
-const MAX_BYTES: usize = 256 * 1024;
-/// The most bytes of categories with their number of entries; the largest come first.
-const MAX_COUNTS: usize = 16 * 1024;
-/// The most bytes of a name and of a description in an overview.
-const MAX_NAME: usize = 120;
-const MAX_DESCRIPTION: usize = 240;
+/// The most bytes shown of a longer list where no size is asked for. A result holds its list
+/// twice, as text and as structured content, and the whole of it stays below 12 KB.
+const USUAL_BYTES: usize = 4000;
 /// How many overviews are kept: few kinds of callers ask.
 const MAX_KEPT: usize = 16;
+/// How long an overview is kept: what is used most may be something else by then.
+const KEPT_FOR: Duration = Duration::from_secs(300);
+/// How many of the most used resources are known to an overview.
+const MAX_USED: usize = 1000;
+/// What a server thinks of a resource about which it says nothing.
+const USUAL_PRIORITY: f32 = 0.5;
 
 /// The overviews of the current catalogue.
 #[derive(Default)]
@@ -45,74 +54,97 @@ struct Kept {
     view: Weak<View>,
     rights_revision: u64,
     need: Need,
+    made: Instant,
     discovery: Arc<Discovery>,
 }
 
 /// What one kind of caller finds.
 struct Discovery {
-    /// Everything, the overview first, then the rest in listing order.
+    /// Everything: the most useful of all categories in turn, then the rest by category.
     places: Vec<Place>,
-    /// How many of `places` the overview shows.
+    /// How many of `places` stand in turns.
     overview: usize,
-    /// The overview's `data`.
-    data: String,
+    lengths: Lengths,
+    /// The server of each category that has one alone.
+    servers: HashMap<String, SourceId>,
+    /// The first part, as it is where no size is asked for.
+    usual: Listed,
     /// How many entries each category has, and whether some categories are left out.
     counts: String,
     category_count: usize,
 }
 
-/// Where an entry stands in the Snapshot.
-struct Place {
-    index: u32,
-    is_template: bool,
-    is_closed: bool,
-    key: Arc<str>,
+/// The entries of one category, while they are put in order.
+#[derive(Default)]
+struct Category {
+    /// How useful each is, and where it stands.
+    entries: Vec<(f32, Place)>,
+    /// All of it tells of the gateway itself.
+    is_own: bool,
+    /// Its server, if it has one alone.
+    server: Option<SourceId>,
+    has_several_servers: bool,
 }
 
 /// Answers a call without `uri`.
 pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome, Failure> {
     call.gateway.look_again().await;
     let view = call.gateway.view(call.caller).await;
-    let server = asked.server(call, &view)?;
+    if let Some(failure) = failures::not_in_use(call, &view, asked.server.as_deref()) {
+        return Err(failure);
+    }
+    let server = asked.server(&view);
     let discovery = match &server {
-        None => call.tools.discoveries.of(&view, call.need),
+        None => call.tools.discoveries.of(call, &view),
         // Few ask for one server's part alone, so it is not kept.
-        Some(id) => Arc::new(Discovery::new(&view, call.need, Some(id))),
+        Some(id) => Arc::new(Discovery::new(&view, call.need, Some(id), &Uses::of(call))),
     };
     let total = discovery.places.len();
     let cursor = asked.cursor.as_deref().map(str::trim).filter(|cursor| !cursor.is_empty());
     let cursor = cursor.map(|cursor| of_list(cursor, server.as_ref())).transpose()?;
-    let Part { data, shown, next, is_again } = discovery.part(&view, cursor, asked.list_room())?;
+    let Part { listed, next, is_again } = discovery.part(&view, cursor, asked.max_size)?;
     let mut out = Object::new();
     out.set("success", "true");
     out.set_str("uri", "");
     out.set_str("resource_name", "Available Resources");
     out.set_str("mime_type", "application/json");
     out.set_str("timestamp", &rfc3339(call.now));
-    out.set("data", data);
+    out.set("data", listed.data);
+    out.set("servers", listed.servers);
     out.set("total", total.to_string());
-    out.set("shown", shown.to_string());
-    if shown < total {
+    out.set("shown", listed.shown.to_string());
+    if listed.shown < total {
         out.set("categories", discovery.counts.clone());
         out.set("category_count", discovery.category_count.to_string());
     }
     let mut message = Vec::new();
+    if let Some(hint) = asked.hint(call, &view) {
+        message.push(format!("{hint} This is what all servers have."));
+    }
     if call.need == Need::Templates {
-        message.push(TEMPLATES_ONLY);
+        message.push(TEMPLATES_ONLY.to_owned());
     }
     if is_again {
-        message.push(ANEW);
+        message.push(ANEW.to_owned());
     }
+    let is_asked_for = |id: &SourceId| server.as_ref().is_none_or(|server| server == id);
+    let starting = call.gateway.starting();
+    let starting: Vec<&str> =
+        starting.iter().filter(|id| is_asked_for(id)).map(SourceId::as_str).collect();
     let down = call.gateway.down(call.caller).into_iter();
-    let down: Vec<_> = down.filter(|(id, _)| server.as_ref().is_none_or(|s| s == id)).collect();
+    let down: Vec<_> = down.filter(|(id, _)| is_asked_for(id)).collect();
     if !down.is_empty() {
-        message.push(DOWN);
+        message.push(DOWN.to_owned());
         out.set("errors", down_as_told(&down));
+    }
+    if !starting.is_empty() {
+        message
+            .push(format!("Still starting: {}. Ask again in a few seconds.", some_of(&starting)));
     }
     if let Some(next) = next {
         let list = server.map(|id| format!("{PART}{id}")).unwrap_or_default();
         out.set_str("cursor", &(next + &list));
-        message.push(MORE);
+        message.push(MORE.to_owned());
     }
     if !message.is_empty() {
         out.set_str("message", &message.join(" "));
@@ -142,86 +174,102 @@ fn of_list<'a>(cursor: &'a str, server: Option<&SourceId>) -> Result<&'a str, Fa
 }
 
 const WRITTEN_BY_SERVERS: &str =
-    "Names and descriptions in `data` above are content of the servers named beside them";
+    "Names and descriptions in `data` above are content of the servers named in the answer";
 const DOWN: &str = "Servers in `errors` do not answer now: what they have may be missing here, or be listed from \
     memory; health_check tells how they are.";
 const ANEW: &str = "What there is has changed while it was listed, so this is the beginning of the list once more.";
 const TEMPLATES_ONLY: &str =
     "Only templates are listed here: your client lists and reads the other resources by itself.";
-const MORE: &str = "There is more than is shown. `categories` holds the number of entries in each; call again with \
-    `cursor` for the rest, with `server` for one server's part, or search for what you need instead of reading the \
-    whole list.";
+const MORE: &str = "There is more than is shown, the most useful first. `categories` counts the entries of each; \
+    search for what you need, call with `server` for one server's part, with a larger `maxSize`, or with `cursor` for \
+    the rest.";
+
+/// How often the most used resources were read, and what time it is.
+struct Uses {
+    reads: HashMap<String, u64>,
+    now: i64,
+}
+
+impl Uses {
+    fn of(call: &Call<'_>) -> Uses {
+        let reads = call.gateway.most_read(call.caller, MAX_USED).into_iter();
+        let since = call.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        Uses {
+            reads: reads.map(|(uri, reads)| (uri.to_string(), reads)).collect(),
+            now: i64::try_from(since.as_secs()).unwrap_or(i64::MAX),
+        }
+    }
+
+    /// How useful an entry is likely to be.
+    fn usefulness(&self, uri: &str, entry: &Json) -> f32 {
+        let reads = self.reads.get(uri).copied().unwrap_or_default();
+        let (priority, modified) = annotations(entry);
+        usefulness(priority, modified, reads as f32, self.now)
+    }
+}
 
 impl Discoveries {
-    fn of(&self, view: &Arc<View>, need: Need) -> Arc<Discovery> {
+    fn of(&self, call: &Call<'_>, view: &Arc<View>) -> Arc<Discovery> {
+        let (need, now) = (call.need, call.began);
         let rights_revision = view.rights_revision();
         let find = |all: &[Kept]| {
             let is_it = |kept: &&Kept| {
                 let is_current = kept.rights_revision == rights_revision;
                 is_current && kept.need == need && kept.view.as_ptr() == Arc::as_ptr(view)
             };
-            all.iter().find(is_it).map(|kept| kept.discovery.clone())
+            let is_new = |kept: &&Kept| now.saturating_duration_since(kept.made) < KEPT_FOR;
+            all.iter().filter(is_new).find(is_it).map(|kept| kept.discovery.clone())
         };
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = find(&lock()) {
             return found;
         }
-        let discovery = Arc::new(Discovery::new(view, need, None));
+        let discovery = Arc::new(Discovery::new(view, need, None, &Uses::of(call)));
         let mut all = lock();
-        all.retain(|kept| kept.view.strong_count() > 0 && kept.rights_revision == rights_revision);
+        all.retain(|kept| {
+            let is_replaced = kept.need == need && kept.view.as_ptr() == Arc::as_ptr(view);
+            let is_current = kept.rights_revision == rights_revision;
+            kept.view.strong_count() > 0 && is_current && !is_replaced
+        });
         if all.len() >= MAX_KEPT {
             all.remove(0);
         }
-        let kept_view = Arc::downgrade(view);
-        all.push(Kept { view: kept_view, rights_revision, need, discovery: discovery.clone() });
+        let view = Arc::downgrade(view);
+        let discovery_kept = discovery.clone();
+        all.push(Kept { view, rights_revision, need, made: now, discovery: discovery_kept });
         discovery
     }
 }
 
 impl Discovery {
-    fn new(view: &View, need: Need, server: Option<&SourceId>) -> Discovery {
+    fn new(view: &View, need: Need, server: Option<&SourceId>, uses: &Uses) -> Discovery {
         let snapshot = view.snapshot();
-        let mut categories: BTreeMap<String, Vec<(f64, Place)>> = BTreeMap::new();
-        let is_asked_for =
-            |member: u32| server.is_none_or(|server| snapshot.owner(member).id() == server);
-        let is_bridge_whole = need != Need::Templates;
-        let resources = view.resources().filter(|_| is_bridge_whole);
-        for (entry, is_closed) in resources.filter(|(entry, _)| is_asked_for(entry.member)) {
-            let index = position(snapshot.resources(), entry);
-            let key = entry.public.shared();
-            let place = Place { index, is_template: false, is_closed, key };
-            let category = category(snapshot, entry.member, entry.local.as_str());
-            categories.entry(category).or_default().push((priority(&entry.entry), place));
-        }
-        let templates = view.templates().filter(|(entry, _)| is_asked_for(entry.member));
-        for (entry, is_closed) in templates {
-            let index = position(snapshot.templates(), entry);
-            let key = entry.public.shared();
-            let place = Place { index, is_template: true, is_closed, key };
-            let category = category(snapshot, entry.member, entry.template.text.as_str());
-            categories.entry(category).or_default().push((priority(&entry.entry), place));
-        }
-        let counts = counts(&categories);
-        let category_count = categories.len();
-        let shares = shares(&categories.values().map(Vec::len).collect::<Vec<_>>());
-        let mut first: Vec<Place> = Vec::new();
-        let mut rest: Vec<Place> = Vec::new();
-        for ((_, mut all), share) in categories.into_iter().zip(shares) {
-            // Stable: those of the same rank stay in the order of their server.
-            all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-            let mut all = all.into_iter().map(|(_, place)| place);
-            first.extend(all.by_ref().take(share));
-            rest.extend(all);
-        }
-        let (data, overview) = grouped(view, &first, MAX_BYTES);
-        first.extend(rest);
-        Discovery { places: first, overview, data, counts, category_count }
+        let categories = categories(view, need, server, uses);
+        let sizes: Vec<(&str, usize)> =
+            categories.iter().map(|(name, all)| (name.as_str(), all.entries.len())).collect();
+        let (counts, category_count) = (counts(&sizes), sizes.len());
+        let single = |(name, category): &(String, Category)| {
+            Some((name.clone(), category.server.clone().filter(|_| !category.has_several_servers)?))
+        };
+        let servers: HashMap<String, SourceId> = categories.iter().filter_map(single).collect();
+        let (mut places, rest) = in_turns(categories);
+        let overview = places.len();
+        let lengths = if rest.is_empty() { WHOLE } else { LONGER };
+        let room = if rest.is_empty() { MAX_BYTES } else { USUAL_BYTES };
+        let usual = grouped(view, &places, &servers, lengths, room);
+        places.extend(rest);
+        Discovery { places, overview, lengths, servers, usual, counts, category_count }
     }
 
-    /// The overview, or what follows a cursor, in at most about `room` bytes. Whoever follows the
-    /// cursors sees the overview, then the rest, and where the overview is another by then, it
-    /// once more: what has come into it meanwhile was not in the rest.
-    fn part(&self, view: &View, cursor: Option<&str>, room: usize) -> Result<Part, Failure> {
+    /// The overview, or what follows a cursor, in at most about `size` bytes. The cursors lead
+    /// through the overview, then through the rest. If the overview is another by then, they lead
+    /// through it once more: what has come into it meanwhile was not in the rest.
+    fn part(
+        &self,
+        view: &View,
+        cursor: Option<&str>,
+        size: Option<usize>,
+    ) -> Result<Part, Failure> {
         let own = self.print();
         let (stretch, place, print) = match cursor {
             None => (OVERVIEW, "", own.as_str()),
@@ -231,19 +279,23 @@ impl Discovery {
         let list = if stretch == REST { rest } else { first };
         let (span, _) = span(list, Some(place), MAX_SHOWN, |place| &place.key)
             .map_err(|error| bad_cursor(&error))?;
-        let is_overview = stretch != REST && span.start == 0;
-        let (data, shown) = match is_overview && self.data.len() <= room {
-            true => (self.data.clone(), self.overview),
-            false => grouped(view, &list[span.clone()], room),
+        let is_usual = stretch != REST && span.start == 0 && size.is_none();
+        let listed = if is_usual {
+            self.usual.clone()
+        } else {
+            let usual = if rest.is_empty() { MAX_BYTES } else { USUAL_BYTES };
+            let places = &list[span.clone()];
+            let room = size.unwrap_or(usual);
+            grouped(view, places, &self.servers, self.lengths, room)
         };
-        let next = match cursor_after(list, span.start + shown, |place| &place.key) {
+        let next = match cursor_after(list, span.start + listed.shown, |place| &place.key) {
             Some(next) => Some(format!("{stretch}{next}")),
             None if stretch == OVERVIEW && !rest.is_empty() => Some(REST.to_string()),
             None if stretch != AGAIN && print != own => Some(AGAIN.to_string()),
             None => None,
         };
         let next = next.map(|next| format!("{next}{PRINT}{print}"));
-        Ok(Part { data, shown, next, is_again: stretch == AGAIN })
+        Ok(Part { listed, next, is_again: stretch == AGAIN })
     }
 
     /// Tells one overview from another.
@@ -258,9 +310,7 @@ impl Discovery {
 
 /// A part of the list.
 struct Part {
-    /// Its entries, by category.
-    data: String,
-    shown: usize,
+    listed: Listed,
     /// Where to go on.
     next: Option<String>,
     /// It is the overview once more.
@@ -278,171 +328,101 @@ fn bad_cursor(error: &BadCursor) -> Failure {
     Failure::arguments(error.to_string()).with("field", "cursor")
 }
 
-/// How many entries each category has, the largest first.
-fn counts(categories: &BTreeMap<String, Vec<(f64, Place)>>) -> String {
-    let mut counts: Vec<(&String, usize)> =
-        categories.iter().map(|(name, all)| (name, all.len())).collect();
-    counts.sort_by_key(|(_, count)| Reverse(*count));
-    let mut room = MAX_COUNTS;
-    let members =
-        counts.iter().map(|(name, count)| format!("{}:{count}", quote(&short(name, MAX_NAME))));
-    let told: Vec<String> = members
-        .take_while(|member| {
-            room = room.saturating_sub(member.len() + 1);
-            room > 0
-        })
-        .collect();
-    format!("{{{}}}", told.join(","))
-}
-
-/// How many of each category are shown: all where all fit, else what is fair. What a
-/// small category does not need goes to the larger ones.
-fn shares(sizes: &[usize]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..sizes.len()).collect();
-    order.sort_by_key(|n| sizes[*n]);
-    let mut shares = vec![0; sizes.len()];
-    let mut room = MAX_SHOWN;
-    for (nth, n) in order.iter().enumerate() {
-        let waiting = sizes.len() - nth;
-        // With more categories than room the smallest get one each, as far as it goes.
-        let share = (room / waiting).max(1).min(sizes[*n]).min(room);
-        shares[*n] = share;
-        room -= share;
-    }
-    shares
-}
-
-/// Entries under their categories, in order, and how many of them had room; one always has.
-fn grouped(view: &View, places: &[Place], room: usize) -> (String, usize) {
+/// What a caller sees by category, each with the most useful first: the categories with the most
+/// useful entries first, those that tell of the gateway itself last.
+fn categories(
+    view: &View,
+    need: Need,
+    server: Option<&SourceId>,
+    uses: &Uses,
+) -> Vec<(String, Category)> {
     let snapshot = view.snapshot();
-    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
-    let mut by_name: HashMap<String, usize> = HashMap::new();
-    let (mut bytes, mut shown) = (0, 0);
-    for place in places {
-        let (category, text) = if place.is_template {
-            template_entry(view, &snapshot.templates()[place.index as usize], place.is_closed)
-        } else {
-            resource_entry(view, &snapshot.resources()[place.index as usize], place.is_closed)
-        };
-        bytes += text.len();
-        if bytes > room.min(MAX_BYTES) && shown > 0 {
+    let mut categories: BTreeMap<String, Category> = BTreeMap::new();
+    let is_asked_for =
+        |member: u32| server.is_none_or(|server| snapshot.owner(member).id() == server);
+    let mut add = |member: u32, local: &str, usefulness: f32, place: Place| {
+        let category = categories.entry(category(snapshot, member, local)).or_default();
+        category.add(snapshot, member, usefulness, place);
+    };
+    let is_bridge_whole = need != Need::Templates;
+    let resources = view.resources().filter(|_| is_bridge_whole);
+    for (entry, is_closed) in resources.filter(|(entry, _)| is_asked_for(entry.member)) {
+        let index = position(snapshot.resources(), entry);
+        let key = entry.public.shared();
+        let place = Place { index, is_template: false, is_closed, key };
+        let usefulness = uses.usefulness(entry.public.as_str(), &entry.entry);
+        add(entry.member, entry.local.as_str(), usefulness, place);
+    }
+    let templates = view.templates().filter(|(entry, _)| is_asked_for(entry.member));
+    for (entry, is_closed) in templates {
+        let index = position(snapshot.templates(), entry);
+        let key = entry.public.shared();
+        let place = Place { index, is_template: true, is_closed, key };
+        let usefulness = uses.usefulness(entry.public.as_str(), &entry.entry);
+        add(entry.member, entry.template.text.as_str(), usefulness, place);
+    }
+    let mut all: Vec<(String, Category)> = categories.into_iter().collect();
+    for (_, category) in &mut all {
+        // Stable: equals stay in the order of their server.
+        category.entries.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    }
+    all.sort_by(|(_, a), (_, b)| a.is_own.cmp(&b.is_own).then(b.best().total_cmp(&a.best())));
+    all
+}
+
+impl Category {
+    fn add(&mut self, snapshot: &Snapshot, member: u32, usefulness: f32, place: Place) {
+        let owner = snapshot.owner(member);
+        let is_own = owner.is_builtin() && *owner.id() != SourceId::guide();
+        self.is_own = is_own && (self.is_own || self.entries.is_empty());
+        match &self.server {
+            None => self.server = Some(owner.id().clone()),
+            Some(server) => self.has_several_servers |= server != owner.id(),
+        }
+        self.entries.push((usefulness, place));
+    }
+
+    /// How useful the best of it is.
+    fn best(&self) -> f32 {
+        self.entries.first().map_or(0.0, |(usefulness, _)| *usefulness)
+    }
+}
+
+/// One entry of each category in turn, as many as are shown at once, and the rest by category.
+fn in_turns(categories: Vec<(String, Category)>) -> (Vec<Place>, Vec<Place>) {
+    let mut first = Vec::new();
+    let mut waiting: Vec<_> = categories
+        .into_iter()
+        .map(|(_, category)| category.entries.into_iter().map(|(_, place)| place))
+        .collect();
+    loop {
+        let before = first.len();
+        let room = MAX_SHOWN - before;
+        first.extend(waiting.iter_mut().filter_map(Iterator::next).take(room));
+        if first.len() == before {
             break;
         }
-        shown += 1;
-        let at = *by_name.entry(category.clone()).or_insert_with(|| {
-            groups.push((category, Vec::new()));
-            groups.len() - 1
-        });
-        groups[at].1.push(text);
     }
-    let groups: Vec<String> = groups
-        .into_iter()
-        .map(|(name, entries)| format!("{}:[{}]", quote(&name), entries.join(",")))
-        .collect();
-    (format!("{{{}}}", groups.join(",")), shown)
+    (first, waiting.into_iter().flatten().collect())
 }
 
-fn resource_entry(view: &View, entry: &ResourceEntry, closed: bool) -> (String, String) {
-    let snapshot = view.snapshot();
-    let category = category(snapshot, entry.member, entry.local.as_str());
-    let owner = snapshot.owner(entry.member).id();
-    let requires_admin = view.requires_admin(owner, &entry.local, &entry.entry);
-    let rights = Rights { requires_admin, readable: !closed };
-    let owner = owner.as_str();
-    let text = described(entry.public.as_str(), &entry.entry, None, rights, &category, owner);
-    (category, text)
-}
-
-fn template_entry(view: &View, entry: &TemplateEntry, closed: bool) -> (String, String) {
-    let snapshot = view.snapshot();
-    let category = category(snapshot, entry.member, entry.template.text.as_str());
-    let owner = snapshot.owner(entry.member).id();
-    let requires_admin = view.requires_admin(owner, &entry.template.text, &entry.entry);
-    let rights = Rights { requires_admin, readable: !closed };
-    let owner = owner.as_str();
-    let variables: Vec<&str> =
-        entry.template.compiled.iter().flat_map(|compiled| compiled.variables()).collect();
-    let uri = entry.public.as_str();
-    let text = described(uri, &entry.entry, Some(variables), rights, &category, owner);
-    (category, text)
-}
-
-/// The rights that a read takes, and whether this caller has them.
-#[derive(Clone, Copy)]
-struct Rights {
-    /// Of every caller.
-    requires_admin: bool,
-    /// By this caller.
-    readable: bool,
-}
-
-fn described(
-    uri: &str,
-    entry: &Json,
-    variables: Option<Vec<&str>>,
-    rights: Rights,
-    category: &str,
-    server: &str,
-) -> String {
-    let object = entry.object().unwrap_or_default();
-    let text = |key: &str, most: usize| object.get_str(key).map(|text| short(&text, most));
-    let yes_no = |yes: bool| if yes { "true" } else { "false" };
-    let mut out = Object::new();
-    out.set_str("uri", uri);
-    out.set_str("name", &text("name", MAX_NAME).unwrap_or_default());
-    out.set_str("description", &text("description", MAX_DESCRIPTION).unwrap_or_default());
-    out.set("is_template", yes_no(variables.is_some()));
-    out.set("template_variables", Json::of(&variables.unwrap_or_default()).as_str().to_owned());
-    out.set("requires_admin", yes_no(rights.requires_admin));
-    out.set("readable", yes_no(rights.readable));
-    out.set_str("category", category);
-    out.set_str("server", server);
-    out.to_text()
-}
-
-/// The beginning of a text that somebody else wrote, fit to be shown.
-fn short(text: &str, most: usize) -> String {
-    if text.len() <= most {
-        return escape_line(text).into_owned();
+/// The importance that its server gives an entry, and its date in seconds since 1970.
+fn annotations(entry: &Json) -> (f32, Option<i64>) {
+    // Most entries have none, and a hundred thousand are looked at.
+    if memchr::memmem::find(entry.as_bytes(), b"\"annotations\"").is_none() {
+        return (USUAL_PRIORITY, None);
     }
-    format!("{}…", escape_line(&text[..text.floor_char_boundary(most)]))
-}
-
-/// The scheme, or the server where the scheme says nothing.
-fn category(snapshot: &Snapshot, member: u32, local: &str) -> String {
-    match scheme(local) {
-        Some(scheme) if !scheme.eq_ignore_ascii_case("file") && !naming::is_web(local) => {
-            scheme.to_owned()
-        }
-        Some(_) | None => snapshot.owner(member).id().to_string(),
-    }
-}
-
-/// How much its server thinks of it; in the middle where it says nothing.
-fn priority(entry: &Json) -> f64 {
-    if memchr::memmem::find(entry.as_bytes(), b"\"priority\"").is_none() {
-        return 0.5;
-    }
-    let annotations = entry.get("annotations").and_then(|all| all.get("priority"));
-    annotations.and_then(|number| number.as_str().parse().ok()).unwrap_or(0.5)
+    let annotations = entry.get("annotations");
+    let annotation = |key: &str| annotations.as_ref().and_then(|all| all.get(key));
+    let priority = annotation("priority").and_then(|number| number.as_str().parse().ok());
+    let priority: f32 = priority.unwrap_or(USUAL_PRIORITY);
+    let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
+    let date = date.and_then(|date| OffsetDateTime::parse(&date, &Rfc3339).ok());
+    let priority = if priority.is_finite() { priority.clamp(0.0, 1.0) } else { USUAL_PRIORITY };
+    (priority, date.map(OffsetDateTime::unix_timestamp))
 }
 
 /// The place of an element that was borrowed from `all`.
 fn position<T>(all: &[T], element: &T) -> u32 {
     all.element_offset(element).and_then(|n| u32::try_from(n).ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn room_is_shared_fairly_and_none_is_wasted() {
-        assert_eq!(shares(&[3, 150]), [3, 150]);
-        assert_eq!(shares(&[3, 10_000]), [3, 197]);
-        assert_eq!(shares(&[10_000, 3, 10_000]), [98, 3, 99]);
-        let many = shares(&[5; 1000]);
-        assert_eq!(many.iter().sum::<usize>(), MAX_SHOWN);
-        assert!(shares(&[]).is_empty());
-    }
 }

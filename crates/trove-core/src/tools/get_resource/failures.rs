@@ -157,28 +157,25 @@ fn valid(view: &View, near: Vec<String>) -> Vec<String> {
     names.into_iter().filter(fits).collect()
 }
 
-/// A server was named that the catalogue does not have: one that is not in use yet, or none at
-/// all.
-pub(super) fn absent_server(call: &Call<'_>, view: &View, server: &str) -> Failure {
-    let down = call.gateway.down(call.caller);
-    if let Some((id, why)) = down.iter().find(|(id, _)| id.as_str() == server) {
-        let status = call.gateway.board().of(id);
-        let is_starting = status.as_ref().is_some_and(|status| status.state == State::Connecting);
-        let state = status.and_then(|status| status.last_error).unwrap_or_default();
-        let action = match is_starting {
-            true => Advice::from(RETRY),
-            false => remedy::of_server(call.gateway, id, &state),
-        };
-        let message = format!("the server {id} is not in use yet: {}", shown(why));
-        return Failure::new(Class::ResourceExecutionError, message, action)
-            .suggest(NOT_IN_USE)
-            .with("field", "server")
-            .retryable(is_starting);
+/// A server was named that is known and not in use yet: nothing can be read from it.
+pub(super) fn not_in_use(call: &Call<'_>, view: &View, server: Option<&str>) -> Option<Failure> {
+    let server = server.and_then(SourceId::of_anyone)?;
+    if view.snapshot().member(&server).is_some() {
+        return None;
     }
-    let known: Vec<&str> =
-        view.snapshot().members().iter().map(|member| member.source.id().as_str()).collect();
-    let message = format!("`server`: there is no server {:?}", shown(server));
-    Failure::arguments(message).with("field", "server").with("allowed", known)
+    let down = call.gateway.down(call.caller);
+    let (id, why) = down.iter().find(|(id, _)| *id == server)?;
+    let status = call.gateway.board().of(id);
+    let is_starting = status.as_ref().is_some_and(|status| status.state == State::Connecting);
+    let state = status.and_then(|status| status.last_error).unwrap_or_default();
+    let action = if is_starting {
+        Advice::from(RETRY)
+    } else {
+        remedy::of_server(call.gateway, id, &state)
+    };
+    let message = format!("the server {id} is not in use yet: {}", shown(why));
+    let failure = Failure::new(Class::ResourceExecutionError, message, action);
+    Some(failure.suggest(NOT_IN_USE).with("field", "server").retryable(is_starting))
 }
 
 /// The Source was asked and failed.

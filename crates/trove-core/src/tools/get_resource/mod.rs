@@ -6,6 +6,7 @@
 mod answer;
 mod contents;
 mod discovery;
+mod entries;
 mod example;
 mod failures;
 mod images;
@@ -25,7 +26,7 @@ pub(super) use discovery::Discoveries;
 pub(super) use turns::Turns;
 pub(super) use whole::{Whole, whole};
 
-use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, hint};
 use crate::{
     catalogue::naming,
     gateway::{Reading, View, absence::reported_as_text},
@@ -116,7 +117,14 @@ impl Tool for GetResource {
         }
         self.check_reads()?;
         let can_pass_on = call.passes_questions_on();
-        match self.ask(call).await? {
+        let asked = self.ask(call).await.map_err(|failure| {
+            let view = call.gateway.current_view(call.caller);
+            match self.hint(call, &view) {
+                Some(hint) => failure.suggest(hint),
+                None => failure,
+            }
+        });
+        match asked? {
             (_, reading) if reading.reply.needs_input && can_pass_on => {
                 Ok(Outcome::needs_input(reading.reply))
             }
@@ -159,7 +167,10 @@ impl GetResource {
 
     /// The public name that is meant.
     fn resolve(&self, call: &Call<'_>, view: &View) -> Result<PublicUri, Failure> {
-        let id = self.server(call, view)?;
+        let id = self.server(view);
+        if let Some(failure) = failures::not_in_use(call, view, self.server.as_deref()) {
+            return Err(failure);
+        }
         // A name may be odd: as it is listed it is meant.
         let trimmed = self.uri.trim();
         let is_odd = trimmed.len() != self.uri.len() && is_listed(view, id.as_ref(), &self.uri);
@@ -181,11 +192,16 @@ impl GetResource {
         Ok(naming::qualify(&id, asked.as_str()))
     }
 
-    /// The server that is to be asked, if one was named.
-    fn server(&self, call: &Call<'_>, view: &View) -> Result<Option<SourceId>, Failure> {
-        let Some(server) = &self.server else { return Ok(None) };
-        let id = SourceId::of_anyone(server).filter(|id| view.snapshot().member(id).is_some());
-        id.map(Some).ok_or_else(|| failures::absent_server(call, view, server))
+    /// The server that is to be asked, if one was named that is in use.
+    fn server(&self, view: &View) -> Option<SourceId> {
+        let named = self.server.as_deref().and_then(SourceId::of_anyone);
+        named.filter(|id| view.snapshot().member(id).is_some())
+    }
+
+    /// What to say of a name that no server in use has: it is a hint, and no error.
+    fn hint(&self, call: &Call<'_>, view: &View) -> Option<String> {
+        let named = self.server.as_deref().filter(|_| self.server(view).is_none())?;
+        Some(hint::absent(call, &[named]))
     }
 
     /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
@@ -213,11 +229,6 @@ impl GetResource {
             _ => return Ok(()),
         };
         Err(Failure::arguments(message).with("field", field))
-    }
-
-    /// How many bytes of entries a list may have: more than of one text, unless it is to be less.
-    fn list_room(&self) -> usize {
-        self.max_size.unwrap_or(usize::MAX)
     }
 
     /// How large the images may be that travel along: as large as an answer, unless it is to

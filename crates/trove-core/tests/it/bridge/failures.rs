@@ -92,9 +92,10 @@ async fn a_server_that_is_not_in_use_yet_is_not_said_to_be_none() {
         assert_eq!(failure["error"], "ResourceExecutionError", "{failure}");
         assert!(text_of(&failure["message"]).ends_with(why), "{failure}");
     }
-    let failure = bridge.failure(json!({ "server": "nobody" })).await;
-    assert_eq!(failure["error"], "InvalidArguments", "{failure}");
-    assert!(failure["allowed"].as_array().unwrap().contains(&json!("srv")), "{failure}");
+    let list = bridge.ok(json!({ "server": "nobody" })).await;
+    let said = text_of(&list["message"]);
+    assert!(said.contains("There is no server `nobody`") && said.contains("`srv`"), "{said}");
+    assert_eq!(list["data"]["x"][0]["uri"], "x://a");
 }
 
 #[tokio::test]

@@ -106,7 +106,7 @@ async fn t24_thousands_of_templates_cost_little() {
         assert!(failure.to_string().len() < 64 * 1024, "{}", failure.to_string().len());
     }
     let found = within(bridge.object_for(&nobody(), json!({}))).await;
-    assert_eq!(found["shown"], 200);
+    assert!(found["shown"].as_u64() > Some(10) && found["cursor"].is_string(), "{found}");
 }
 
 #[tokio::test]

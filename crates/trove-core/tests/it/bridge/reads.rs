@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use trove_core::{Json, source::Ask};
 
-use super::{Bridge, nobody, source, text_of};
+use super::{Bridge, nobody, source, suggests, text_of};
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x02\0\0\0\x03\x08\x06\0\0\0";
 
@@ -345,12 +345,14 @@ async fn a_server_may_be_named_and_settles_a_collision() {
     assert_eq!(bridge.data(json!({ "uri": "a+x://1" })).await, "a|x://1");
     assert_eq!(bridge.data(json!({ "uri": "a+x://1", "server": "a" })).await, "a|x://1");
     assert_eq!(bridge.ok(json!({ "uri": "x://a", "server": "a" })).await["uri"], "x://a");
+    // A wrong name is a hint that does not help, and no error of its own.
     let failure = bridge.failure(json!({ "uri": "x://1", "server": "c" })).await;
-    assert_eq!(
-        (&failure["error"], &failure["field"]),
-        (&json!("InvalidArguments"), &json!("server"))
-    );
-    assert!(failure["allowed"].as_array().unwrap().contains(&json!("b")), "{failure}");
+    assert_eq!(failure["error"], "AmbiguousURI", "{failure}");
+    assert!(suggests(&failure, "There is no server `c`; there are"), "{failure}");
+    let read = bridge.ok(json!({ "uri": "x://a", "server": "aa" })).await;
+    assert_eq!(read["data"], "a|x://a");
+    let note = text_of(&read["metadata"]["note"]);
+    assert!(note.contains("There is no server `aa`") && note.contains("`a`"), "{note}");
 }
 
 #[tokio::test]
