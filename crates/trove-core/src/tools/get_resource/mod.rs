@@ -7,6 +7,7 @@ mod answer;
 mod contents;
 mod discovery;
 mod failures;
+mod faults;
 mod images;
 mod misfits;
 mod nearest;
