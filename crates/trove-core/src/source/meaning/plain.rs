@@ -199,7 +199,8 @@ impl<'a> Masking<'a> {
     /// Whether a quoted text tells what went wrong, rather than of which thing.
     fn is_telling(&self, before: &str, value: &str) -> bool {
         let words = value.split_whitespace().count();
-        if value.contains("://") || value.starts_with('/') {
+        let is_one_word = !value.contains(' ');
+        if is_one_word && value.contains("://") || value.starts_with('/') {
             return false;
         }
         if is_status(value) {
@@ -314,8 +315,23 @@ fn tidy(plain: &str) -> String {
 /// The names of errors in a text, each as words.
 fn names_in(plain: &str) -> Vec<String> {
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let words = plain.split(|c: char| !is_part(c));
-    words.filter(|word| is_name(word)).map(spread).collect()
+    let mut names = Vec::new();
+    let mut rest = plain;
+    while let Some(start) = rest.find(is_part) {
+        let end = rest[start..].find(|c| !is_part(c)).map_or(rest.len(), |end| start + end);
+        let (word, after) = (&rest[start..end], &rest[end..]);
+        rest = after;
+        if is_name(word) && !is_argument(word, after) {
+            names.push(spread(word));
+        }
+    }
+    names
+}
+
+/// Whether a sentence makes demands on a name, as on `not_found_action must be one of …`.
+fn is_argument(word: &str, after: &str) -> bool {
+    let demands = [" must ", " should ", " needs to ", " has to ", " is required", " cannot be "];
+    word.contains('_') && demands.iter().any(|demand| after.starts_with(demand))
 }
 
 /// Whether a word is the name of an error: `NoSuchKey`, `EACCES`, `RATE_LIMITED`, or a verdict

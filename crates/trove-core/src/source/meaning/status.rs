@@ -14,7 +14,7 @@ static STATED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         r"(?:\bhttps?(?:/[0-9.]+)?|\bstatus[ _]?(?:code)?|http_?status|\bresponse code|\berror code|\bserver response|\berr!|error|exception|\bcode|\breturned|\bresponded with|\bfailed with(?: status)?)[ ]?(?:error|status|code)*[ ]?[:=]?(?: is)?[ ]?[(\[<]?([45][0-9]{2})\b",
         r"^(?:[a-z.]+(?:error|exception)[ ]?: )?[(\[<]?([45][0-9]{2})(?:[)\]>:,-]| [{<\x01]| (?:get|post|put|patch|delete|head)\b| ?$)",
         r"[(\[]([45][0-9]{2})[)\]]",
-        r"\b([45][0-9]{2})[ ,:-]+(?:(?:client|server) error|page not|bad request|unauthorized|payment required|forbidden|not found|method not|not acceptable|request time|conflict|gone\b|length required|precondition|payload|request entity|uri too|unsupported media|range not|unprocess|locked|failed dependency|too early|upgrade required|too many|internal|not implemented|bad gateway|service|gateway|http version|insufficient storage|loop detected)",
+        r"\b([45][0-9]{2})[ ,:-]+(?:message= *)?(?:(?:client|server) error|page not|bad request|unauthorized|payment required|forbidden|not found|method not|not acceptable|request time|conflict|gone\b|length required|precondition|payload|request entity|uri too|unsupported media|range not|unprocess|locked|failed dependency|too early|upgrade required|too many|internal|not implemented|bad gateway|service|gateway|http version|insufficient storage|loop detected)",
         r"\b(?:client|server) error ?[('\x01]* ?([45][0-9]{2})\b",
     ];
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()

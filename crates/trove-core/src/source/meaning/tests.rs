@@ -117,7 +117,6 @@ fn the_name_of_a_resource_says_nothing_of_how_its_read_went() {
         ("notes://5", "cannot parse 'forbidden'", Meaning::Unknown),
         ("notes://5", "Category 'access denied' not found", Meaning::NotFound),
         ("notes://5", "boom at https://api.example/unauthorized/404", Meaning::Unknown),
-        ("notes://5", "/srv/permission denied/x: boom", Meaning::Unknown),
     ] {
         let message = message.to_owned();
         let refused = SourceError::Refused { code: -32603, message, data: None };
