@@ -48,7 +48,7 @@ pub(crate) fn reported_as_text(snapshot: &Snapshot, reading: &Reading) -> Option
             values.iter().flat_map(|all| all.iter()).map(|(_, value)| value.to_string()).collect();
         said.contains(local) || values.iter().any(|value| names(said, value))
     };
-    (says_not_found(&lower) && (is_plain_word || speaks_of_it())).then(|| said.to_owned())
+    (says_not_found(said) && (is_plain_word || speaks_of_it())).then(|| said.to_owned())
 }
 
 /// Whether a sentence names a value: between quotes, or as its last word if it begins by saying

@@ -569,11 +569,11 @@ impl Shared {
                     Err(end) => break end,
                 }
             };
+            self.is_deaf.store(true, Ordering::Release);
             if end == End::CutOff {
                 // The life of this server closes the connection.
                 return;
             }
-            self.is_deaf.store(true, Ordering::Release);
             let was_stable = began.elapsed() >= LONG_ENOUGH;
             ended_early = if was_stable { 1 } else { (ended_early + 1).min(MAX_PATIENCE) };
             tokio::time::sleep(Duration::from_millis(200 << ended_early)).await;

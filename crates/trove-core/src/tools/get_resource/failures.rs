@@ -2,15 +2,12 @@
 
 use serde_json::Value;
 
-use super::{misfits, nearest, remedy};
+use super::{faults::fault_of, misfits, nearest, remedy};
 use crate::{
     catalogue::{MAX_MATCHED_BYTES, TemplateEntry, naming},
     content::escape_line,
     gateway::{AskError, View},
-    source::{
-        SourceError, SourceId,
-        meaning::{self, Meaning},
-    },
+    source::{SourceError, SourceId, meaning::Meaning},
     status::State,
     template::Bindings,
     tools::{Advice, Call, Class, Failure},
@@ -31,8 +28,6 @@ const UNLISTED: &str =
 const NOTHING_YET: &str = "No server lists anything yet; call health_check to see why.";
 const RETRY: &str = "Try again in a few seconds; health_check tells how the server is.";
 const NOT_IN_USE: &str = "Call health_check to see what the server waits for.";
-const NO_RETRY: &str =
-    "Call health_check to see what is wrong with the server; asking again will not help.";
 
 /// The failure behind an error of the Gateway.
 pub(super) async fn explain(call: &Call<'_>, uri: &PublicUri, error: &AskError) -> Failure {
@@ -205,15 +200,10 @@ async fn of_words(
     error: &SourceError,
 ) -> Failure {
     let name = shown(uri.as_str());
-    match meaning::of_read(error, Some(&local_name(uri, source))) {
+    let local = local_name(uri, source);
+    let is_unlisted = view.snapshot().listed(source, &local).is_none();
+    match error.meaning(Some(&local)) {
         Meaning::NotFound => not_found(call, view, uri, source, error).await,
-        Meaning::Forbidden => Failure::new(
-            Class::Unauthorized,
-            format!("{source} does not let this gateway read {name}."),
-            "Check the credentials of that server in the configuration; auth://status shows who you are here.",
-        )
-        .suggest(DISCOVER)
-        .details(details(source, error)),
         Meaning::TooLarge(limit) => Failure::new(
             Class::TooLarge,
             format!("{name} is larger than the limit of {limit} bytes."),
@@ -227,29 +217,20 @@ async fn of_words(
         )
         .with("limit", limit)
         .retryable(true),
-        Meaning::Cancelled => Failure::new(
-            Class::Cancelled,
-            format!("{source} was told to stop reading {name}."),
-            "Ask again if it is still wanted.",
-        )
-        .retryable(true),
-        // What nobody listed and a server calls wrong is no name of anything it has.
-        Meaning::Failed { .. }
-            if error.blames_arguments()
-                && view.snapshot().listed(source, &local_name(uri, source)).is_none() =>
-        {
+        // An unlisted URI that a server calls wrong is no name of anything it has.
+        Meaning::BadArgument if is_unlisted && error.blames_arguments() => {
             not_found(call, view, uri, source, error).await
         }
         // What is wrong by its template's rules is wrong for that, whatever the server says.
-        Meaning::Failed { is_retryable: false }
-            if view.snapshot().listed(source, &local_name(uri, source)).is_none() =>
+        Meaning::BadArgument | Meaning::OwnFault | Meaning::Hopeless | Meaning::Unknown
+            if is_unlisted =>
         {
             match misfits::explain(call, view, uri.as_str()).await {
                 Some(failure) => failure.details(details(source, error)),
                 None => failed(uri, source, error),
             }
         }
-        Meaning::Failed { .. } => failed(uri, source, error),
+        _ => failed(uri, source, error),
     }
 }
 
@@ -260,20 +241,19 @@ fn local_name(uri: &PublicUri, source: &SourceId) -> String {
         .map_or_else(|| uri.to_string(), |(_, local)| local.to_string())
 }
 
-/// The Source failed, and nothing better can be said of it.
+/// The Source failed: told as its words mean it, as far as that is known.
 pub(super) fn failed(uri: &PublicUri, source: &SourceId, error: &SourceError) -> Failure {
-    let meaning = meaning::of_read(error, Some(&local_name(uri, source)));
-    let retryable = meaning == Meaning::Failed { is_retryable: true };
-    let name = shown(uri.as_str());
-    Failure::new(
-        Class::ResourceExecutionError,
-        format!("{source} could not give {name}."),
-        if retryable { RETRY } else { NO_RETRY },
-    )
-    .suggest(DISCOVER)
-    .details(details(source, error))
-    .caused_by(error)
-    .retryable(retryable)
+    let meaning = error.meaning(Some(&local_name(uri, source)));
+    let fault = fault_of(meaning);
+    let message = format!("{source} {} {}.", fault.says, shown(uri.as_str()));
+    let mut failure = Failure::new(fault.class, message, fault.action);
+    if let Some(then) = fault.then {
+        failure = failure.suggest(then);
+    }
+    if fault.class == Class::ResourceExecutionError {
+        failure = failure.caused_by(error);
+    }
+    failure.suggest(DISCOVER).details(details(source, error)).retryable(meaning.may_pass())
 }
 
 /// The Source asks something first, and the client's era has no words for that.

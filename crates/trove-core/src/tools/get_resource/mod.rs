@@ -9,6 +9,7 @@ mod discovery;
 mod entries;
 mod example;
 mod failures;
+mod faults;
 mod images;
 mod misfits;
 mod nearest;
