@@ -5,7 +5,10 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{outcome::Failure, schema::TAKES_ANYTHING};
+use super::{
+    outcome::Failure,
+    schema::{TAKES_ANYTHING, on_one_line},
+};
 use crate::{content::escape_line, json::Json};
 
 /// The ends of a range of dates, and the names of the range itself.
@@ -73,7 +76,7 @@ impl Shape {
         let properties = all.map(|(name, property)| Property {
             name: name.clone(),
             snake_case: snake_case(name),
-            description: text(property, "description").unwrap_or("see the schema").to_owned(),
+            description: on_one_line(text(property, "description").unwrap_or("see the schema")),
             is_required: is_required(name),
             kind: Kind::of(property),
         });
