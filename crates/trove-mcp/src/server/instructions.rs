@@ -33,8 +33,6 @@ pub(super) fn instructions(tools: &Tools) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use trove_core::{
         Gateway,
         tools::{Settings, TOOLS, Toolset},
