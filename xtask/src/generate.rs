@@ -29,6 +29,8 @@ const ABOUT: &str = "docs/reference/about.schema.json";
 
 /// Where the documents of the tools are, and their committed schemas.
 const DOCUMENTS: &str = "docs/reference/tools";
+/// Where the documents of the prompts are.
+const PROMPTS: &str = "docs/reference/prompts";
 const SCHEMAS: &str = "crates/trove-core/tests/it/snapshots/tools";
 
 pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
@@ -45,10 +47,13 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
         let schema = format!("{}\n", serde_json::to_string_pretty(&schema)?);
         fresh.insert(format!("{SCHEMAS}/{}.json", tool.name), Some(schema));
     }
+    for (name, document) in tools::prompt_documents() {
+        fresh.insert(format!("{PROMPTS}/{name}.md"), Some(document));
+    }
     let about = serde_json::to_string_pretty(&trove_core::about::schemas())?;
     fresh.insert(ABOUT.to_owned(), Some(format!("{about}\n")));
     // What is left of a tool that is gone is not wanted any more.
-    for folder in [DOCUMENTS, SCHEMAS] {
+    for folder in [DOCUMENTS, PROMPTS, SCHEMAS] {
         for path in present_in(folder)? {
             fresh.entry(path).or_insert(None);
         }

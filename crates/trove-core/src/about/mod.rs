@@ -65,6 +65,8 @@ pub trait ToolBook: Send + Sync {
     fn offers(&self, toolset: &str) -> bool;
     /// The gateway's own prompts.
     fn prompts(&self) -> Vec<Item>;
+    /// The whole document of one prompt.
+    fn prompt_document(&self, name: &str) -> Option<String>;
 }
 
 /// What the gateway serves.
@@ -175,7 +177,15 @@ const LISTED: [(&str, &str, &str); 6] = [
 /// Who the caller is to us.
 pub const STANDING: &str = "auth://status";
 const TOOLS: &str = "info://tools/";
+const PROMPTS: &str = "info://prompts/";
 const TOOL: &str = "info://tools/{name}";
+const PROMPT: &str = "info://prompts/{name}";
+
+/// The templates: text, name, description.
+const TEMPLATES: [(&str, &str, &str); 2] = [
+    (TOOL, "Tool", "The whole document of one tool: description, schema, usage, examples"),
+    (PROMPT, "Prompt", "The whole document of one prompt: description, schema, usage, examples"),
+];
 
 impl About {
     /// Tells what `facts` hold.
@@ -202,24 +212,35 @@ impl About {
             let text = self.facts.upgrade()?.tools()?.document(name)?;
             return Some(("text/markdown", text));
         }
+        if let Some(name) = uri.strip_prefix(PROMPTS) {
+            let text = self.facts.upgrade()?.tools()?.prompt_document(name)?;
+            return Some(("text/markdown", text));
+        }
         self.describe(uri, caller).map(|json| ("application/json", json.as_str().to_owned()))
     }
 
     /// Values for the variable of a template of ours.
     fn complete(&self, arguments: &Json) -> Json {
-        let is_ours = arguments
-            .get("ref")
-            .and_then(|reference| reference.get_str("uri"))
-            .is_some_and(|uri| uri == TOOL);
+        let reference = arguments.get("ref");
+        let template = reference.and_then(|reference| reference.get_str("uri"));
         let begun = arguments.get("argument").and_then(|argument| argument.get_str("value"));
         let begun = begun.unwrap_or_default();
-        let book = self.facts.upgrade().and_then(|facts| facts.tools());
-        let names = book.filter(|_| is_ours).map(|book| book.names());
-        let mut names = names.unwrap_or_default();
+        let mut names = self.names_for(template.as_deref().unwrap_or_default());
         names.retain(|name| name.starts_with(&begun));
         Json::of(&serde_json::json!({
             "completion": { "values": names, "total": names.len(), "hasMore": false },
         }))
+    }
+
+    /// Every name that fits a template of ours.
+    fn names_for(&self, template: &str) -> Vec<String> {
+        let book = self.facts.upgrade().and_then(|facts| facts.tools());
+        let Some(book) = book else { return Vec::new() };
+        match template {
+            TOOL => book.names(),
+            PROMPT => book.prompts().into_iter().filter_map(|prompt| prompt.name).collect(),
+            _ => Vec::new(),
+        }
     }
 }
 
@@ -253,11 +274,13 @@ impl Source for About {
             })))
         });
         let resources = resources.collect();
-        let template = Template::new(Json::of(&serde_json::json!({
-            "uriTemplate": TOOL, "name": "Tool", "mimeType": "text/markdown",
-            "description": "The whole document of one tool: description, schema, usage, examples",
-        })));
-        let templates = template.into_iter().collect();
+        let templates = TEMPLATES.iter().filter_map(|(template, name, description)| {
+            Template::new(Json::of(&serde_json::json!({
+                "uriTemplate": template, "name": name, "mimeType": "text/markdown",
+                "description": description,
+            })))
+        });
+        let templates = templates.collect();
         let freshness = Freshness { ttl_ms: OWN_LIST_TTL_MS, scope: Scope::Public };
         Box::pin(
             async move { Ok(Listing { resources, templates, freshness, ..Listing::default() }) },

@@ -280,6 +280,13 @@ impl Snapshot {
         }
     }
 
+    /// Whether anything that is listed has the scheme of a URI. A text without a scheme counts as
+    /// one that has.
+    pub fn uses_scheme_of(&self, uri: &str) -> bool {
+        let Some(scheme) = scheme(uri) else { return true };
+        naming::is_reserved(uri) || self.by_scheme.contains_key(scheme)
+    }
+
     /// The member that lists the `SKILL.md` in or above what is asked for.
     fn owner_of_skill(&self, uri: &str) -> Option<u32> {
         let mut folder = uri.strip_prefix("skill://").map(|_| uri.trim_end_matches('/'))?;

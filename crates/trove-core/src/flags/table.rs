@@ -56,6 +56,11 @@ impl Table {
         self.projects.get(project).map(Arc::as_ref)
     }
 
+    /// The projects that have flags, by name.
+    pub(super) fn projects(&self) -> impl Iterator<Item = &ProjectName> {
+        self.projects.keys()
+    }
+
     /// Makes one change and gives what was there before.
     pub(super) fn put(&mut self, change: &FlagChange) -> Result<Option<Arc<FlagValue>>, NoRoom> {
         let before = self.at(&change.level).and_then(|set| set.get(&change.name)).cloned();

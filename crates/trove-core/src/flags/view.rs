@@ -121,6 +121,12 @@ impl View {
         Some(Resolved { value, origin: Origin::Default })
     }
 
+    /// The value of a flag by a name that may be none.
+    pub fn named(&self, name: &str) -> Result<Option<Resolved>, FlagError> {
+        let name = FlagName::new(name)?;
+        Ok(self.get(name.as_str()))
+    }
+
     /// What a flag is set to for all projects.
     pub fn global(&self, name: &FlagName) -> Option<&FlagValue> {
         self.table.global().get(name).map(Arc::as_ref)
@@ -153,6 +159,11 @@ impl View {
             origin: Origin::Global,
         });
         Ok(listed.collect())
+    }
+
+    /// The projects that have flags of their own, by name.
+    pub fn projects(&self) -> impl Iterator<Item = &ProjectName> {
+        self.table.projects()
     }
 
     fn project_flags(&self) -> Option<&Flagset> {

@@ -47,7 +47,10 @@ impl Gateway {
                 {
                     tokio::time::sleep(LOOK).await;
                 }
-                Err(error) => return (snapshot, Err(self.with_hope(error))),
+                Err(error) => {
+                    let error = self.with_hope(&snapshot, error);
+                    return (snapshot, Err(error));
+                }
                 found => return (snapshot, found),
             }
         }
@@ -80,14 +83,14 @@ impl Gateway {
         self.board.any(SourceStatus::is_unlisted)
     }
 
-    /// Says that the name may become known, where that is so.
-    fn with_hope(&self, error: AskError) -> AskError {
-        match error {
-            AskError::NotFound { uri, .. } => {
-                AskError::NotFound { uri, awaits_lists: self.awaits_lists() }
-            }
-            other => other,
-        }
+    /// Says that the name may become known, where that is so, else whether its scheme is used at
+    /// all. Where rules hide something no scheme is called unused: it may be that of what is hidden.
+    fn with_hope(&self, snapshot: &Snapshot, error: AskError) -> AskError {
+        let AskError::NotFound { uri, .. } = error else { return error };
+        let awaits_lists = self.awaits_lists();
+        let is_open = self.access().policy.is_empty();
+        let is_foreign = is_open && !awaits_lists && !snapshot.uses_scheme_of(uri.as_str());
+        AskError::NotFound { uri, is_foreign, awaits_lists }
     }
 }
 

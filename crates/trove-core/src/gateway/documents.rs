@@ -47,6 +47,13 @@ impl Gateway {
         project.map(|project| project.flags.clone()).unwrap_or_default()
     }
 
+    /// The names of the projects in the settings.
+    pub fn projects(&self) -> Vec<String> {
+        let settings = self.knowledge().map(|knowledge| knowledge.settings());
+        let names = settings.map(|settings| settings.groups.projects.keys().cloned().collect());
+        names.unwrap_or_default()
+    }
+
     /// The project that is worked on in the first of these folders that belongs to one.
     pub fn project_in(&self, folders: &[PathBuf]) -> Option<ProjectName> {
         let settings = self.knowledge()?.settings();

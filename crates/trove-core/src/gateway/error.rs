@@ -11,10 +11,12 @@ use crate::{
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum AskError {
     /// No resource or template fits.
-    #[error("no source serves {uri}{}", if *awaits_lists { NOT_ALL_LISTED } else { "" })]
+    #[error("{}no source serves {uri}{}", if *is_foreign { FOREIGN } else { "" }, if *awaits_lists { NOT_ALL_LISTED } else { "" })]
     NotFound {
         /// What was asked for.
         uri: PublicUri,
+        /// Its scheme is that of no resource and no template.
+        is_foreign: bool,
         /// Some server has not said yet what it has.
         awaits_lists: bool,
     },
@@ -69,13 +71,15 @@ pub enum AskError {
     },
 }
 
+/// The words before the rest of a message where the scheme already leads nowhere.
+const FOREIGN: &str = "Invalid URI scheme: ";
 /// What is said of a name that may become known.
 const NOT_ALL_LISTED: &str = "; not every server has been listed yet: try again in a while";
 
 impl AskError {
     /// There is nothing of that name.
     pub(super) fn not_found(uri: &PublicUri) -> AskError {
-        AskError::NotFound { uri: uri.clone(), awaits_lists: false }
+        AskError::NotFound { uri: uri.clone(), is_foreign: false, awaits_lists: false }
     }
 
     /// Refuses arguments with a member that decides what is meant, twice: whom they are passed on

@@ -37,6 +37,15 @@ pub struct CollectionChange {
     pub description: Option<String>,
 }
 
+/// A document with its new text.
+#[derive(Debug)]
+pub struct Replaced {
+    /// The document.
+    pub document: Arc<Document>,
+    /// Where the file lies that it was before, from the root of the guide.
+    pub kept: String,
+}
+
 impl Knowledge {
     /// Adds a category; its folder is made if need be.
     pub async fn add_category(
@@ -178,19 +187,24 @@ impl Knowledge {
         name::check_path(path)?;
         let last = path.rsplit('/').next().unwrap_or(path);
         let path = if last.contains('.') { path.to_owned() } else { format!("{path}.md") };
-        self.write_document(visible, (category, &path), text, Place::New).await
+        let (document, _) =
+            self.write_document(visible, (category, &path), text, Place::New).await?;
+        Ok(document)
     }
 
-    /// Replaces what a document holds.
+    /// Replaces the text of a document. The file as it was is kept.
     pub async fn update_document(
         &self,
         visible: &Visible,
         category: &str,
         path: &str,
         text: &str,
-    ) -> Result<Arc<Document>, KnowledgeError> {
+    ) -> Result<Replaced, KnowledgeError> {
         let document = self.find_document(visible, category, path).await?;
-        self.write_document(visible, (category, &document.path), text, Place::Taken).await
+        let written = self.write_document(visible, (category, &document.path), text, Place::Taken);
+        let (document, kept) = written.await?;
+        let kept = kept.unwrap_or_default();
+        Ok(Replaced { document, kept })
     }
 
     /// The text of a document as it was written, not as it is served: for whoever edits it.
@@ -249,7 +263,7 @@ impl Knowledge {
         (category, path): (&str, &str),
         text: &str,
         place: Place,
-    ) -> Result<Arc<Document>, KnowledgeError> {
+    ) -> Result<(Arc<Document>, Option<String>), KnowledgeError> {
         let size = text.len() as u64;
         if size > super::MAX_DOCUMENT_BYTES {
             let limit = super::MAX_DOCUMENT_BYTES;
@@ -270,9 +284,9 @@ impl Knowledge {
         let store = Store::new(&self.settings.load().root);
         let (target, bytes) = (file.clone(), text.to_owned());
         let done = blocking(move || store.write(&target, bytes.as_bytes(), place)).await;
-        done.map_err(|error| not_written(error, path))?;
+        let kept = done.map_err(|error| not_written(error, path))?;
         self.look(HashSet::from([file])).await;
-        self.find_document(visible, &found.name, path).await
+        Ok((self.find_document(visible, &found.name, path).await?, kept))
     }
 
     /// Works out a change, writes it down, and takes it over: all of it or nothing.
@@ -343,9 +357,9 @@ fn not_written(error: WriteError, path: &str) -> KnowledgeError {
     }
 }
 
-async fn blocking(
-    work: impl FnOnce() -> Result<(), WriteError> + Send + 'static,
-) -> Result<(), WriteError> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, WriteError> + Send + 'static,
+) -> Result<T, WriteError> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|_| Err(WriteError::System("writing broke off".into())))
 }

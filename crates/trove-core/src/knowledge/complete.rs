@@ -29,25 +29,34 @@ pub(super) fn complete(task: &Task, arguments: &Json) -> Result<Json, SourceErro
         "id" => collections().collect(),
         "name" => categories().collect(),
         "context" => categories().chain(collections()).collect(),
-        "docId" => documents(task, chosen("name").or_else(|| chosen("context")).as_deref()),
+        "docId" => match (chosen("name"), chosen("context")) {
+            (Some(category), _) => of_category(task, &category),
+            (None, Some(context)) => of_context(task, &context),
+            (None, None) => all_documents(task),
+        },
         _ => Vec::new(),
     };
     Ok(offer(all, &value))
 }
 
-fn documents(task: &Task, context: Option<&str>) -> Vec<String> {
-    let view = task.view();
-    let Some(context) = context else {
-        let all = view.categories().flat_map(|category| category.shown(&task.visible));
-        return all.map(|document| document.path().to_owned()).collect();
-    };
-    if let Some(category) = view.find_category(context) {
-        let all = category.shown(&task.visible);
-        return all.map(|document| document.path().to_owned()).collect();
-    }
+fn all_documents(task: &Task) -> Vec<String> {
+    let all = task.view().categories().flat_map(|category| category.shown(&task.visible));
+    all.map(|document| document.path().to_owned()).collect()
+}
+
+fn of_category(task: &Task, name: &str) -> Vec<String> {
+    let Some(category) = task.view().find_category(name) else { return Vec::new() };
+    category.shown(&task.visible).map(|document| document.path().to_owned()).collect()
+}
+
+/// The documents of the category and of the collection of that name.
+fn of_context(task: &Task, context: &str) -> Vec<String> {
     let address = super::address::Address::Collection(context.to_owned());
-    let found = view.address(&address).map(|selection| selection.documents).unwrap_or_default();
-    found.iter().map(|document| document.path().to_owned()).collect()
+    let found = task.view().address(&address).map(|selection| selection.documents);
+    let of_collection = found.unwrap_or_default();
+    let mut all = of_category(task, context);
+    all.extend(of_collection.iter().map(|document| document.path().to_owned()));
+    all
 }
 
 /// Values that begin with what was typed, then those that hold it.

@@ -51,6 +51,7 @@ pub(super) fn text(task: &Task) -> String {
         "only that document of a category or collection",
         address::document(name, path),
     );
+    common_uses(&mut text, task, (name, stem), collection);
     text.push_str(
         "\nPatterns: `*` within a folder, `**` across folders, `?`, `[a-z]`, `{a,b}`; `python` also finds \
          `python.md`. Several documents come as one `multipart/mixed` content, each part with its own URI in \
@@ -63,6 +64,32 @@ pub(super) fn text(task: &Task) -> String {
     groups(task, &mut text);
     own(task, &mut text);
     text
+}
+
+/// The everyday questions, with names from this guide.
+fn common_uses(text: &mut String, task: &Task, (category, stem): (&str, &str), collection: &str) {
+    let one = format!("{}/{}", address::category(category), address::encode(stem, true));
+    let all = address::category(category);
+    let several = match task.view().categories().nth(1) {
+        Some(other) => format!("{category}/{stem},{}", other.name()),
+        None => format!("{category}/{stem}"),
+    };
+    text.push_str("\n## Common uses\n\n| you want | then |\n|---|---|\n");
+    let mut row = |wanted: &str, way: String| {
+        let _ = writeln!(text, "| {wanted} | {way} |");
+    };
+    row("one document", format!("read `{one}`"));
+    row("all documents on a topic", format!("read `{all}`"));
+    if task.view().collections().next().is_some() {
+        row("all that belongs to a task", format!("read `{}`", address::collection(collection)));
+    }
+    row("several at once, in order", format!("`get_content` with `{several}`"));
+    row("the names of the documents", format!("`category_list_files` with `{category}`"));
+    row(
+        "the same by typing",
+        format!("`@guide {several}`, `@guide :search words`, `@guide :help`"),
+    );
+    row("a document whose name you do not know", "`discover_resources` with your question".into());
 }
 
 fn groups(task: &Task, text: &mut String) {

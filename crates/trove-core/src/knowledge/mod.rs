@@ -47,7 +47,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::sync::{Notify, Semaphore, mpsc};
 
-pub use admin::{CategoryChange, CollectionChange};
+pub use admin::{CategoryChange, CollectionChange, Replaced};
 pub use category::Category;
 pub use collection::{Collection, MAX_NESTING};
 pub use content::{Body, Content, MAX_ANSWER_BYTES, MAX_DOCUMENT_BYTES, Piece};
@@ -68,6 +68,7 @@ use crate::{
     source::{SourceError, SourceEvent, SourceId, Visible},
     uri::LocalUri,
 };
+use address::Address;
 use index::Index;
 use store::Store;
 use task::Task;
@@ -180,12 +181,39 @@ impl Knowledge {
         expression: &str,
         pattern: Option<&str>,
     ) -> Result<Content, KnowledgeError> {
+        if expression.contains("://") {
+            return self.get_by_uri(sight, expression, pattern).await;
+        }
         let mut expression = Expression::parse(expression)?;
         if let Some(pattern) = pattern {
             expression = expression.with_pattern(pattern)?;
         }
         self.work(sight, move |task| {
             let selection = task.view().expression(&expression)?;
+            task.gather(selection)
+        })
+        .await
+    }
+
+    /// The documents of a URI that was given in place of an expression.
+    async fn get_by_uri(
+        &self,
+        sight: Sight,
+        uri: &str,
+        pattern: Option<&str>,
+    ) -> Result<Content, KnowledgeError> {
+        let address = Address::parse(uri)?;
+        let bad = |why: &str| KnowledgeError::BadChange { why: why.to_owned() };
+        if address == Address::Help {
+            return Err(bad(
+                "the help is no document of the guide; read guide://help as a resource",
+            ));
+        }
+        if pattern.is_some() {
+            return Err(bad("a URI takes no pattern beside it; write the pattern at its end"));
+        }
+        self.work(sight, move |task| {
+            let selection = task.view().address(&address)?;
             task.gather(selection)
         })
         .await

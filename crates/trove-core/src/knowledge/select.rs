@@ -130,7 +130,7 @@ impl<'a> View<'a> {
         let mut selection = Selection::default();
         let mut missing = None;
         for part in &expression.parts {
-            match self.part(part, &mut selection) {
+            match self.context(part, &mut selection) {
                 Ok(()) => {}
                 // Nothing in one part is worth a note if there is something in another.
                 Err(error @ KnowledgeError::NotFound { .. }) => {
@@ -146,6 +146,29 @@ impl<'a> View<'a> {
         }
     }
 
+    /// The documents of a part that was asked for: of the category and of the collection of that
+    /// name, if there are both.
+    fn context(self, part: &Part, selection: &mut Selection) -> Result<(), KnowledgeError> {
+        let (category, collection) =
+            (self.find_category(&part.name), self.find_collection(&part.name));
+        let (Some(category), Some(collection)) = (category, collection) else {
+            return self.part(part, selection);
+        };
+        let of_category = self.pick(category, &part.patterns, selection);
+        let of_collection = self.follow(collection, &part.patterns, selection);
+        match (of_category, of_collection) {
+            (Ok(()), Ok(()) | Err(KnowledgeError::NotFound { .. })) => Ok(()),
+            (Ok(()), Err(error)) => {
+                selection.notes.push(error.to_string());
+                Ok(())
+            }
+            (Err(KnowledgeError::NotFound { .. }), of_collection) => of_collection,
+            (Err(error), _) => Err(error),
+        }
+    }
+
+    /// The documents of a member of a collection: a category is meant before a collection of
+    /// the same name.
     fn part(self, part: &Part, selection: &mut Selection) -> Result<(), KnowledgeError> {
         if let Some(category) = self.find_category(&part.name) {
             return self.pick(category, &part.patterns, selection);
@@ -272,7 +295,7 @@ impl<'a> View<'a> {
         Err(KnowledgeError::not_found(what, near))
     }
 
-    /// One document of a category, else of a collection.
+    /// One document of a category, else of the collection of that name.
     pub(super) fn document(self, context: &str, id: &str) -> Result<Arc<Document>, KnowledgeError> {
         let ambiguous = |found: &[&Arc<Document>]| KnowledgeError::Ambiguous {
             what: format!("`{id}` in `{context}`"),
@@ -282,15 +305,12 @@ impl<'a> View<'a> {
             match category.exact(id, self.visible) {
                 Exact::One(document) => return Ok(document.clone()),
                 Exact::Several(found) => return Err(ambiguous(&found)),
-                Exact::None if self.shows_category(&category.name) => {
-                    let what = format!("the document `{id}` in the category `{}`", category.name);
-                    let near = self.near_documents(category, id);
-                    return Err(KnowledgeError::not_found(what, near));
-                }
                 Exact::None => {}
             }
         }
-        let collection = self.find_collection(context).ok_or_else(|| self.no_context(context))?;
+        let Some(collection) = self.find_collection(context) else {
+            return Err(self.no_document(context, id));
+        };
         let mut whole = Selection::default();
         self.follow(collection, &[], &mut whole)?;
         for is_it in [Document::is_at, Document::is_alike, Document::is_in_another_case] {
@@ -302,9 +322,24 @@ impl<'a> View<'a> {
                 _ => return Err(ambiguous(&found)),
             }
         }
-        let near = name::near(id, whole.documents.iter().map(|d| &*d.path));
-        let what = format!("the document `{id}` in the collection `{}`", collection.name);
+        let mut near = name::near(id, whole.documents.iter().map(|d| &*d.path));
+        let mut what = format!("the document `{id}` in the collection `{}`", collection.name);
+        if let Some(category) = self.find_category(context) {
+            near.extend(self.near_documents(category, id));
+            what = format!("the document `{id}` in the category or the collection `{context}`");
+        }
         Err(KnowledgeError::not_found(what, near))
+    }
+
+    /// Why there is no such document where no collection has the name of the context.
+    fn no_document(self, context: &str, id: &str) -> KnowledgeError {
+        match self.find_category(context) {
+            Some(category) => {
+                let what = format!("the document `{id}` in the category `{}`", category.name);
+                KnowledgeError::not_found(what, self.near_documents(category, id))
+            }
+            None => self.no_context(context),
+        }
     }
 
     /// What changes when a read of this address would.

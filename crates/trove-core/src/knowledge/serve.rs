@@ -23,9 +23,12 @@ use crate::{
 /// How long our lists may be believed by whoever does not listen for changes.
 const LIST_TTL_MS: u64 = 1000;
 
-/// Every pattern of the scheme: text, name, description.
-pub(super) const TEMPLATES: [(&str, &str, &str); 5] = [
-    (HELP, "Guide URI Help", "How to use guide:// URIs, with examples from this guide"),
+/// The name and the description of the help.
+const HELP_NAME: &str = "Guide URI Help";
+const HELP_ABOUT: &str = "How to use guide:// URIs, with examples from this guide";
+
+/// Every pattern of the scheme that has variables: text, name, description.
+pub(super) const TEMPLATES: [(&str, &str, &str); 4] = [
     ("guide://collection/{id}", "Guide collection", "All documents of a collection"),
     (
         "guide://category/{name}",
@@ -173,7 +176,7 @@ fn listing(task: &Task) -> Listing {
         entry
     };
     let mut resources = vec![Resource::new(Json::of(&json!({
-        "uri": HELP, "name": TEMPLATES[0].1, "description": TEMPLATES[0].2, "mimeType": "text/markdown",
+        "uri": HELP, "name": HELP_NAME, "description": HELP_ABOUT, "mimeType": "text/markdown",
     })))];
     for category in view.categories() {
         let about = category.description.clone();

@@ -1,7 +1,8 @@
 //! Writes documents: whole, or not at all.
 //!
 //! A file is written beside its place under a hidden name, made durable, and then moved
-//! there, so that whoever reads sees the old or the new and a crash leaves no half.
+//! there, so that whoever reads sees the old or the new and a crash leaves no half. A file
+//! that is replaced is kept first, in a hidden folder below the root.
 
 use std::{io::Write as _, os::fd::OwnedFd};
 
@@ -14,6 +15,14 @@ use super::store::{OpenError, Store, open_beneath};
 
 /// How many drafts that a crash left behind are stepped over.
 const MAX_DRAFTS: usize = 1000;
+
+/// The folder that keeps files that were replaced: hidden, so that nothing in it is served.
+const KEPT: &str = ".replaced";
+/// How many versions of one file are kept.
+const MAX_KEPT: usize = 10;
+const READING: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const WRITING: OFlags =
+    OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::CLOEXEC);
 
 /// Whether there must be a file already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,8 +42,13 @@ pub(super) enum WriteError {
 }
 
 impl Store {
-    /// Writes a file; folders on the way are made.
-    pub(super) fn write(&self, path: &str, bytes: &[u8], place: Place) -> Result<(), WriteError> {
+    /// Writes a file; folders on the way are made. Gives where the file before it is kept.
+    pub(super) fn write(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        place: Place,
+    ) -> Result<Option<String>, WriteError> {
         std::fs::create_dir_all(self.root())?;
         let root = self.open_root()?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -48,12 +62,18 @@ impl Store {
         let (draft, mut file) = draft(&folder)?;
         let written = file.write_all(bytes).and_then(|()| file.sync_all());
         let done = written.map_err(WriteError::from);
-        let done = done.and_then(|()| put(&folder, &draft, name, place));
+        let kept = match (done, place) {
+            (Ok(()), Place::Taken) => keep(&root, path, (&folder, name)).map(Some),
+            (Ok(()), Place::New) => Ok(None),
+            (Err(error), _) => Err(error),
+        };
+        let done = kept.and_then(|kept| put(&folder, &draft, name, place).map(|()| kept));
         if done.is_err() {
             let _ = rustix::fs::unlinkat(&folder, draft.as_str(), AtFlags::empty());
         }
-        done?;
-        sync(&folder)
+        let kept = done?;
+        sync(&folder)?;
+        Ok(kept)
     }
 
     /// Removes a file.
@@ -91,16 +111,67 @@ fn make_folders(root: &OwnedFd, path: &str) -> Result<OwnedFd, WriteError> {
 
 /// A new file under a name that is hidden, so that it is never served.
 fn draft(folder: &OwnedFd) -> Result<(String, std::fs::File), WriteError> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     for number in 0..MAX_DRAFTS {
         let name = format!(".trove-draft-{}-{number}", std::process::id());
-        match rustix::fs::openat(folder, name.as_str(), flags, Mode::from_raw_mode(0o644)) {
+        match rustix::fs::openat(folder, name.as_str(), WRITING, Mode::from_raw_mode(0o644)) {
             Ok(fd) => return Ok((name, std::fs::File::from(fd))),
             Err(Errno::EXIST) => {}
             Err(errno) => return Err(errno.into()),
         }
     }
     Err(WriteError::System("too many unfinished drafts lie there; remove `.trove-draft-*`".into()))
+}
+
+/// Keeps the file that is about to be replaced, and gives its place from the root.
+fn keep(root: &OwnedFd, path: &str, file: (&OwnedFd, &str)) -> Result<String, WriteError> {
+    let shelf_path = format!("{KEPT}/{path}");
+    let shelf = make_folders(root, &shelf_path)?;
+    let mut kept = kept_in(&shelf)?;
+    let number = kept.last().map_or(1, |last| last + 1);
+    let (folder, name) = file;
+    let place = kept_name(number);
+    link_or_copy(folder, name, &shelf, &place)?;
+    sync(&shelf)?;
+    kept.push(number);
+    let surplus = kept.len().saturating_sub(MAX_KEPT);
+    for oldest in kept.iter().take(surplus) {
+        rustix::fs::unlinkat(&shelf, kept_name(*oldest), AtFlags::empty())?;
+    }
+    Ok(format!("{shelf_path}/{place}"))
+}
+
+fn kept_name(number: u64) -> String {
+    format!("{number:06}")
+}
+
+/// The numbers of the files that are kept, the oldest first.
+fn kept_in(shelf: &OwnedFd) -> Result<Vec<u64>, WriteError> {
+    let fd = open_beneath(shelf, ".", OFlags::RDONLY | OFlags::DIRECTORY)?;
+    let mut numbers = Vec::new();
+    for entry in rustix::fs::Dir::read_from(&fd)? {
+        let entry = entry?;
+        numbers.extend(entry.file_name().to_str().ok().and_then(|name| name.parse::<u64>().ok()));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
+}
+
+/// A second name for a file; where the file system has none, a copy.
+fn link_or_copy(
+    folder: &OwnedFd,
+    name: &str,
+    shelf: &OwnedFd,
+    place: &str,
+) -> Result<(), WriteError> {
+    let linked = rustix::fs::linkat(folder, name, shelf, place, AtFlags::empty());
+    if !matches!(linked, Err(Errno::PERM | Errno::OPNOTSUPP | Errno::XDEV | Errno::MLINK)) {
+        return Ok(linked?);
+    }
+    let from = rustix::fs::openat(folder, name, READING, Mode::empty())?;
+    let to = rustix::fs::openat(shelf, place, WRITING, Mode::from_raw_mode(0o644))?;
+    let (mut from, mut to) = (std::fs::File::from(from), std::fs::File::from(to));
+    std::io::copy(&mut from, &mut to)?;
+    Ok(to.sync_all()?)
 }
 
 fn put(folder: &OwnedFd, draft: &str, name: &str, place: Place) -> Result<(), WriteError> {
@@ -158,13 +229,42 @@ mod tests {
         let store = Store::new(&dir.path().join("guide"));
         store.write("a/b/c.md", b"one", Place::New).unwrap();
         assert!(matches!(store.write("a/b/c.md", b"two", Place::New), Err(WriteError::Exists)));
-        store.write("a/b/c.md", b"three", Place::Taken).unwrap();
+        let kept = store.write("a/b/c.md", b"three", Place::Taken).unwrap().unwrap();
+        assert_eq!(store.read(&kept, 10).unwrap().0, b"one");
         assert!(matches!(store.write("a/x.md", b"", Place::Taken), Err(WriteError::Missing)));
         assert_eq!(store.read("a/b/c.md", 10).unwrap().0, b"three");
         store.remove("a/b/c.md").unwrap();
         assert!(matches!(store.remove("a/b/c.md"), Err(WriteError::Missing)));
         let left: Vec<_> = std::fs::read_dir(dir.path().join("guide/a/b")).unwrap().collect();
         assert!(left.is_empty(), "{left:?}");
+    }
+
+    #[test]
+    fn the_last_ten_files_that_were_replaced_are_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::new(&dir.path().join("guide"));
+        store.write("a/c.md", b"0", Place::New).unwrap();
+        let mut kept = Vec::new();
+        for n in 1..=12 {
+            let text = n.to_string();
+            kept.extend(store.write("a/c.md", text.as_bytes(), Place::Taken).unwrap());
+        }
+        assert_eq!(kept.len(), 12);
+        let texts = kept.iter().map(|path| store.read(path, 10).ok().map(|(text, _)| text));
+        let expected = (0..12u8).map(|n| (n >= 2).then(|| n.to_string().into_bytes()));
+        assert_eq!(texts.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        assert_eq!(store.read("a/c.md", 10).unwrap().0, b"12");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_kept_is_not_replaced() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("guide");
+        let store = Store::new(&root);
+        store.write("a.md", b"one", Place::New).unwrap();
+        std::fs::write(root.join(".replaced"), "no folder").unwrap();
+        assert!(store.write("a.md", b"two", Place::Taken).is_err());
+        assert_eq!(store.read("a.md", 10).unwrap().0, b"one");
     }
 
     #[test]

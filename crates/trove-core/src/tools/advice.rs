@@ -70,7 +70,7 @@ impl Advice {
     }
 }
 
-fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
+pub(super) fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
     let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
     let words = words.split_inclusive(is_end).map(|word| {
         let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));

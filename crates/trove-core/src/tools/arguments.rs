@@ -5,7 +5,11 @@ use std::fmt;
 
 use serde_json::{Map, Number, Value};
 
-use super::{dates, outcome::Failure, schema::TAKES_ANYTHING};
+use super::{
+    dates,
+    outcome::Failure,
+    schema::{TAKES_ANYTHING, on_one_line},
+};
 use crate::{content::escape_line, json::Json};
 
 /// The ends of a range of dates, and what stands for one that is open.
@@ -73,7 +77,7 @@ impl Shape {
         let properties = all.map(|(name, property)| Property {
             name: name.clone(),
             snake_case: snake_case(name),
-            description: text(property, "description").unwrap_or("see the schema").to_owned(),
+            description: on_one_line(text(property, "description").unwrap_or("see the schema")),
             is_required: is_required(name),
             kind: Kind::of(property),
         });

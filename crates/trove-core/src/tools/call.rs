@@ -16,13 +16,13 @@ use tracing::{debug, error, trace, warn};
 
 use super::{
     Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset,
-    advice::Mentioned,
+    advice::{self, Mentioned},
     arguments,
     consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Class, Failure, Given, Outcome},
-    per_server, schema, settle,
+    per_server, prompts, schema, settle,
 };
 use crate::{
     about::{Item, ToolBook},
@@ -274,6 +274,18 @@ impl Tools {
         Question::of(tool.spec, &tool.parse(arguments).ok()?)
     }
 
+    /// The words with each tool of ours under the name by which it is offered now; `None` if one
+    /// of them is not offered.
+    pub fn named(&self, words: &'static str) -> Option<String> {
+        let offered = self.offered.load();
+        let is_left_out = offered.leaves_out(self.has_guide());
+        let name_of = |name: &str| match TOOLS.iter().find(|spec| spec.name == name) {
+            Some(spec) if is_left_out(spec.toolset) => Mentioned::NotOffered,
+            Some(_) | None => offered.settings.name_offered(name),
+        };
+        advice::named(words, &name_of)
+    }
+
     /// What the tool of that name does to the world, if it is one of ours.
     pub fn effect(&self, name: &str) -> Option<Effect> {
         let offered = self.offered.load();
@@ -421,6 +433,11 @@ impl ToolBook for Tools {
         };
         Tools::prompts(self).into_iter().map(item).collect()
     }
+
+    fn prompt_document(&self, name: &str) -> Option<String> {
+        let (_, document) = prompts::prompt_documents().find(|(prompt, _)| *prompt == name)?;
+        Some(document)
+    }
 }
 
 /// Parses, asks for consent, runs; a panic is one failure and ends nothing else.
@@ -511,10 +528,14 @@ pub fn listed(spec: &ToolSpec) -> Json {
 
 /// A tool as `tools/list` shows it.
 fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions) -> Json {
+    let input = match descriptions {
+        Descriptions::Full => schema::whole(schema),
+        Descriptions::Short => schema::short(schema),
+    };
     Json::of(&json!({
         "name": name,
         "description": describe::listed(spec, schema, descriptions),
-        "inputSchema": schema::published(schema),
+        "inputSchema": input,
         "outputSchema": match descriptions {
             Descriptions::Short => Answers::short(),
             Descriptions::Full => spec.answers.schema(),
@@ -523,16 +544,20 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
     }))
 }
 
-/// The hints about a tool. The protocol asks whether a tool destroys or may be repeated only of
-/// those that change something; a short list says no more than it asks.
+/// The hints about a tool. A short list leaves out those that are as the protocol takes them to
+/// be, and of a tool that reads those that are asked only of tools that change something.
 fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
-    if spec.effect == Effect::Reads && descriptions == Descriptions::Short {
-        return json!({ "readOnlyHint": true });
+    let is_closed = spec.toolset != Toolset::Resources;
+    match (spec.effect, descriptions) {
+        (Effect::Reads, Descriptions::Short) => json!({ "readOnlyHint": true }),
+        (Effect::Writes, Descriptions::Short) => {
+            json!({ "destructiveHint": false, "idempotentHint": true })
+        }
+        (Effect::Destroys, _) | (_, Descriptions::Full) => json!({
+            "readOnlyHint": spec.effect == Effect::Reads,
+            "destructiveHint": spec.effect == Effect::Destroys,
+            "idempotentHint": true,
+            "openWorldHint": !is_closed,
+        }),
     }
-    json!({
-        "readOnlyHint": spec.effect == Effect::Reads,
-        "destructiveHint": spec.effect == Effect::Destroys,
-        "idempotentHint": true,
-        "openWorldHint": spec.toolset == Toolset::Resources,
-    })
 }

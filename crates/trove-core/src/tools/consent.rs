@@ -9,6 +9,7 @@ use super::{
     outcome::{Class, Failure, Outcome},
 };
 use crate::{
+    content::escape_line,
     hex::hex,
     json::{Json, Object},
     source::{Ask, Reply},
@@ -17,9 +18,21 @@ use crate::{
 /// What the question is called in the exchange with the client.
 const QUESTION: &str = "consent";
 
+/// The consent that a tool needs.
+#[derive(Debug, Clone, Copy)]
+pub struct Consent {
+    /// The word without which the tool does nothing.
+    pub word: &'static str,
+    /// One sentence on the loss, for the person who is asked.
+    pub loss: &'static str,
+}
+
+/// How much of one argument the question to the person shows, in characters.
+const MAX_SHOWN: usize = 300;
+
 /// Refuses a call of a tool that destroys without its exact word.
 pub(super) fn expect_word(spec: &ToolSpec, arguments: &Map<String, Value>) -> Result<(), Failure> {
-    match spec.consent {
+    match spec.consent.map(|consent| consent.word) {
         Some(word) if arguments.get("explicit_action").and_then(Value::as_str) != Some(word) => {
             Err(refused(spec, word))
         }
@@ -109,8 +122,10 @@ fn form(spec: &ToolSpec, arguments: &Value) -> Value {
     let mut shown = arguments.clone();
     if let Some(object) = shown.as_object_mut() {
         object.remove("explicit_action");
+        object.values_mut().for_each(shorten);
     }
-    let message = format!("Shall {} really be done with {shown}? It cannot be undone.", spec.name);
+    let loss = spec.consent.map_or("", |consent| consent.loss);
+    let message = format!("Shall {} really be done with {shown}? {loss}", spec.name);
     json!({
         "message": message,
         "requestedSchema": {
@@ -119,6 +134,17 @@ fn form(spec: &ToolSpec, arguments: &Value) -> Value {
             "required": ["confirm"],
         },
     })
+}
+
+/// Cuts a long text, so that a whole document does not hide the question.
+fn shorten(value: &mut Value) {
+    let Value::String(text) = value else { return };
+    let length = text.chars().count();
+    if length > MAX_SHOWN {
+        let start: String = text.chars().take(MAX_SHOWN).collect();
+        *text = format!("{start}… ({length} characters)");
+    }
+    *text = escape_line(text).into_owned();
 }
 
 fn refused(spec: &ToolSpec, word: &str) -> Failure {

@@ -16,6 +16,9 @@ pub enum Descriptions {
     Full,
 }
 
+/// The heading in a doc comment from which on only the document of a tool goes.
+const DETAILS: &str = "# Details\n";
+
 /// Clients cut descriptions at 2 KB.
 pub(super) const MAX_SHORT: usize = 1500;
 
@@ -24,7 +27,9 @@ pub(super) fn listed(spec: &ToolSpec, schema: &Value, descriptions: Descriptions
     match descriptions {
         Descriptions::Full => document_of(spec, schema),
         Descriptions::Short => {
-            let mut text = words(schema);
+            let words = words(schema);
+            let end = words.find(DETAILS).unwrap_or(words.len());
+            let mut text = words[..end].trim_end().to_owned();
             text.truncate(text.floor_char_boundary(MAX_SHORT));
             text
         }
@@ -53,7 +58,8 @@ pub(super) fn written(
     schema: &Value,
     examples: &[Example],
 ) -> String {
-    let mut out = format!("# {name}\n\n{}\n", words(schema).replace('\n', "\n\n"));
+    let words = words(schema).replace(DETAILS, "");
+    let mut out = format!("# {name}\n\n{}\n", words.replace('\n', "\n\n"));
     let _ = write!(
         out,
         "\nToolset `{}`; it {} {}.\n",
@@ -66,7 +72,7 @@ pub(super) fn written(
         },
     );
     out.push_str(&table(schema));
-    let pretty = serde_json::to_string_pretty(&schema::published(schema)).unwrap_or_default();
+    let pretty = serde_json::to_string_pretty(&schema::whole(schema)).unwrap_or_default();
     let _ = write!(out, "\n## JSON Schema\n\n```json\n{pretty}\n```\n");
     let _ = write!(out, "\n## Usage\n\n```\n{name}({})\n```\n", signature(schema));
     out.push_str("\n## Examples\n");
@@ -82,10 +88,7 @@ pub(super) fn written(
 /// The doc comment, its wrapped lines joined into paragraphs.
 fn words(schema: &Value) -> String {
     let text = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-    let paragraphs = text
-        .split("\n\n")
-        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
-    paragraphs.collect::<Vec<_>>().join("\n")
+    schema::unwrapped(text)
 }
 
 /// The arguments as a table.
@@ -105,7 +108,7 @@ fn table(schema: &Value) -> String {
             out,
             "| `{name}` | {} | {required} | {} | {} |",
             text("type"),
-            text("description").replace('|', "\\|"),
+            schema::on_one_line(text("description")).replace('|', "\\|"),
             allowed(property)
         );
     }

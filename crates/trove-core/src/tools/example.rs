@@ -15,7 +15,7 @@ pub(super) struct ExampleEcho {
     /// What to give back.
     #[schemars(length(max = 1000))]
     text: String,
-    /// How often.
+    /// How often; default 1
     #[serde(default = "once")]
     #[schemars(range(min = 1, max = 10))]
     times: usize,

@@ -28,76 +28,112 @@ const NEAR_MISSES: usize = 3;
 
 /// Find resources by what you need to know.
 ///
+/// # Details
+///
 /// Looks through names, descriptions and contents of all servers, by words and meaning. Read
 /// what looks right with get_resource or natively.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct DiscoverResources {
-    /// What you want to know.
+    /// Your question; default: recommend
+    ///
+    /// What you want to know. Without it the answer shows what there is.
     #[serde(default)]
     query: Option<String>,
-    /// Only these types: `text/*`.
+    /// As text/*; default all
+    ///
+    /// Only resources of these types.
     #[serde(default)]
     #[schemars(length(max = 256))]
     content_types: Vec<String>,
-    /// Only these servers.
+    /// Default all
+    ///
+    /// Only resources of these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
     servers: Vec<String>,
-    /// How many to give.
+    /// Default 20
+    ///
+    /// How many results to give.
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_results: usize,
-    /// Show a piece of each.
+    /// Show a piece; default false
+    ///
+    /// Whether to show a piece of each content.
     #[serde(default)]
     include_content: bool,
-    /// Leave out what is less relevant.
+    /// Default 0.3
+    ///
+    /// Leave out what is less relevant. Unless it is given, the three best come as near misses.
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     relevance_threshold: Option<f32>,
-    /// Go on.
+    /// Default: start
+    ///
+    /// The cursor of the answer before.
     #[serde(default)]
     cursor: Option<String>,
 }
 
-/// Search resources for words that must all be there.
+/// Search resources for words that must all occur.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct SearchResources {
-    /// Words or "quoted phrases".
+    /// Words or "phrases"
     #[schemars(length(min = 1, max = MAX_TERMS))]
     search_terms: Vec<String>,
+    /// Default all
+    ///
     /// Where to look.
     #[serde(default)]
     search_scope: SearchScope,
-    /// Find misspelt words too.
+    /// Misspelt too; default false
+    ///
+    /// Whether to find misspelt words too.
     #[serde(default)]
     fuzzy_match: bool,
-    /// Changed since.
+    /// As 2026-11-01; default any
+    ///
+    /// Only what was changed since then.
     #[serde(default)]
     after: Option<String>,
-    /// Until.
+    /// Default any
+    ///
+    /// Only what was changed until then.
     #[serde(default)]
     before: Option<String>,
-    /// `2026-11-01/2026-11-30`.
+    /// `2026-11-01/2026-11-30`; default any
+    ///
+    /// Both at once, as an interval.
     #[serde(default)]
     date_range: Option<String>,
-    /// Only these servers.
+    /// Default all
+    ///
+    /// Only resources of these servers.
     #[serde(default)]
     #[schemars(length(max = 256))]
     servers: Vec<String>,
-    /// Only these types: `text/*`.
+    /// As text/*; default all
+    ///
+    /// Only resources of these types.
     #[serde(default)]
     #[schemars(length(max = 256))]
     content_types: Vec<String>,
-    /// How many to give.
+    /// Default 20
+    ///
+    /// How many results to give.
     #[serde(default = "default_results")]
     #[schemars(range(min = 1, max = MAX_RESULTS))]
     max_results: usize,
-    /// Let meaning join in.
+    /// Default true
+    ///
+    /// Whether meaning counts beside words.
     #[serde(default = "yes")]
     semantic: bool,
-    /// Go on.
+    /// Default: start
+    ///
+    /// The cursor of the answer before.
     #[serde(default)]
     cursor: Option<String>,
 }

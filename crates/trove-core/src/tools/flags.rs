@@ -1,35 +1,46 @@
 //! Flags: global ones, with no merging, and those of a project, resolved.
 
+use std::collections::BTreeSet;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset, any_json::AnyJson};
 use crate::{
-    flags::{FlagError, FlagValue, Flags, Listed},
+    content::escape_line,
+    flags::{FlagError, FlagValue, Flags, Listed, View},
     project::ProjectName,
 };
 
-/// Set or remove a flag for all projects.
+/// Set a flag for all projects.
+///
+/// # Details
 ///
 /// The value is true, false, a string, a list of strings, or a map to those; null removes
 /// the flag. Known flags take only what their table allows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetFeatureFlag {
+    /// Flag
+    ///
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value; what is JSON in the string is read as JSON: `true`, `["a"]`.
+    /// JSON or text; null removes
+    ///
+    /// What is JSON in the string is read as JSON: `true`, `["a"]`.
     value: AnyJson,
 }
 
-/// Get a flag as it is set for all projects.
+/// Get a flag set for all projects.
+///
+/// # Details
 ///
 /// Neither projects nor defaults count; get_project_flag resolves them.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetFeatureFlag {
-    /// Its name.
+    /// Flag
     name: String,
 }
 
@@ -37,52 +48,72 @@ pub(super) struct GetFeatureFlag {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListFeatureFlags {
+    /// As a*; default all
+    ///
     /// Only names that fit, such as `content-*`.
     #[serde(default)]
     pattern: Option<String>,
 }
 
-/// Set or remove a flag for one project.
+/// Set a flag for a project.
+///
+/// # Details
 ///
 /// The value is true, false, a string, a list of strings, or a map to those; null removes
 /// the flag, so that the global value or the default holds again.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SetProjectFlag {
+    /// Flag
+    ///
     /// Its name: letters, digits, `_` and `-`.
     name: String,
-    /// Its value; what is JSON in the string is read as JSON: `true`, `["a"]`.
+    /// JSON or text; null removes
+    ///
+    /// What is JSON in the string is read as JSON: `true`, `["a"]`.
     value: AnyJson,
-    /// The project; the current one if left out.
+    /// Default yours
+    ///
+    /// The project. Where the connection belongs to none, what holds for all projects is told.
     #[serde(default)]
     project: Option<String>,
 }
 
-/// Get a flag as it holds for one project.
+/// Get a flag as it holds for a project.
+///
+/// # Details
 ///
 /// The project's value, else what trove.toml gives to it, else the global one, else the
 /// default; `origin` says which: `project`, `config`, `global` or `default`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetProjectFlag {
-    /// Its name.
+    /// Flag
     name: String,
-    /// The project; the current one if left out.
+    /// Default yours
+    ///
+    /// The project. Where the connection belongs to none, what holds for all projects is told.
     #[serde(default)]
     project: Option<String>,
 }
 
-/// List the flags that hold for one project.
+/// List the flags that hold for a project.
+///
+/// # Details
 ///
 /// Defaults of known flags too; `origin` says where each value was decided: for the
 /// `project`, for it in trove.toml (`config`), for all (`global`), or nowhere (`default`).
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ListProjectFlags {
+    /// As a*; default all
+    ///
     /// Only names that fit, such as `content-*`.
     #[serde(default)]
     pattern: Option<String>,
-    /// The project; the current one if left out.
+    /// Default yours
+    ///
+    /// The project. Where the connection belongs to none, what holds for all projects is told.
     #[serde(default)]
     project: Option<String>,
 }
@@ -151,11 +182,29 @@ impl Tool for SetProjectFlag {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let project = project(call, self.project.as_deref())?;
+        let Some(project) = project(call, self.project.as_deref())? else {
+            let message = "`project` is missing, and this connection belongs to none";
+            return Err(Failure::arguments(message)
+                .suggest("Name the project with `project`.")
+                .suggest("Call set_feature_flag to set the flag for all projects."));
+        };
         let value = self.value.value().unwrap_or(Value::Null);
+        let known = Known::of(call).await?;
+        if value.is_null() {
+            known.expect(&project)?;
+        }
         let before = flags(call)?.set_project(&project, &self.name, &value).await;
         let scope = json!({ "scope": "project", "project": project.as_str() });
-        Ok(set(&self.name, &value, before.map_err(failure)?, scope))
+        let outcome = set(&self.name, &value, before.map_err(failure)?, scope);
+        if known.has(&project) {
+            return Ok(outcome);
+        }
+        let note = format!(
+            "`{}` was not known as a project before; {}.",
+            shown_name(&project),
+            known.told()
+        );
+        Ok(outcome.message(&note))
     }
 }
 
@@ -169,16 +218,14 @@ impl Tool for GetProjectFlag {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let project = project(call, self.project.as_deref())?;
-        let written = call.gateway.flags_written_for(&project);
-        let found = flags(call)?.get_project((&project, &written), &self.name).await;
-        let found = found.map_err(failure)?;
+        let project = known_project(call, self.project.as_deref()).await?;
+        let found = view(call, project.as_ref()).await?.named(&self.name).map_err(failure)?;
         let origin = found.as_ref().map(|found| found.origin.as_str());
         let value = found.map(|found| found.value.to_json());
-        Ok(Outcome::ok(json!({
+        let told = json!({
             "name": self.name, "value": value, "set": origin.is_some(), "origin": origin,
-            "project": project.as_str(),
-        })))
+        });
+        Ok(of_project(told, project.as_ref()))
     }
 }
 
@@ -192,12 +239,10 @@ impl Tool for ListProjectFlags {
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let project = project(call, self.project.as_deref())?;
-        let (written, pattern) =
-            (call.gateway.flags_written_for(&project), self.pattern.as_deref());
-        let listed = flags(call)?.list_project((&project, &written), pattern).await;
-        let listed = listed.map_err(failure)?;
-        Ok(Outcome::ok(json!({ "project": project.as_str(), "flags": shown(&listed) })))
+        let project = known_project(call, self.project.as_deref()).await?;
+        let view = view(call, project.as_ref()).await?;
+        let listed = view.list(self.pattern.as_deref()).map_err(failure)?;
+        Ok(of_project(json!({ "flags": shown(&listed) }), project.as_ref()))
     }
 }
 
@@ -224,16 +269,90 @@ fn flags<'a>(call: &'a Call<'_>) -> Result<&'a Flags, Failure> {
     })
 }
 
-/// The project that is named, else the caller's own.
-pub(super) fn project(call: &Call<'_>, named: Option<&str>) -> Result<ProjectName, Failure> {
+/// The project that is named, else the caller's own, if there is one.
+fn project(call: &Call<'_>, named: Option<&str>) -> Result<Option<ProjectName>, Failure> {
     let named = named.map(str::trim).filter(|name| !name.is_empty());
-    match (named, &call.caller.project) {
-        (Some(name), _) => ProjectName::new(name)
-            .map_err(|error| Failure::arguments(format!("`project`: {error}"))),
-        (None, Some(project)) => Ok(project.clone()),
-        (None, None) => {
-            let message = "`project` is missing, and this connection belongs to none";
-            Err(Failure::arguments(message).suggest("Name the project with `project`."))
+    let Some(named) = named else { return Ok(call.caller.project.clone()) };
+    let project = ProjectName::new(named);
+    let project = project.map_err(|error| Failure::arguments(format!("`project`: {error}")))?;
+    Ok(Some(project))
+}
+
+/// The project as before, which must be known.
+async fn known_project(
+    call: &Call<'_>,
+    named: Option<&str>,
+) -> Result<Option<ProjectName>, Failure> {
+    let project = project(call, named)?;
+    if let Some(project) = &project {
+        Known::of(call).await?.expect(project)?;
+    }
+    Ok(project)
+}
+
+/// The flags of this moment as they hold for a project, or for all projects.
+async fn view(call: &Call<'_>, project: Option<&ProjectName>) -> Result<View, Failure> {
+    let view = flags(call)?.view(project).await.map_err(failure)?;
+    let Some(project) = project else { return Ok(view) };
+    Ok(view.with_settings(&call.gateway.flags_written_for(project)))
+}
+
+/// The projects that are known: of the settings, those with flags, and the caller's own.
+struct Known(BTreeSet<String>);
+
+/// The most projects that an answer names.
+const MAX_NAMED: usize = 20;
+
+impl Known {
+    async fn of(call: &Call<'_>) -> Result<Known, Failure> {
+        let mut names: BTreeSet<String> = call.gateway.projects().into_iter().collect();
+        let view = view(call, None).await?;
+        names.extend(view.projects().map(ToString::to_string));
+        names.extend(call.caller.project.as_ref().map(ToString::to_string));
+        Ok(Known(names))
+    }
+
+    fn has(&self, project: &ProjectName) -> bool {
+        self.0.contains(project.as_str())
+    }
+
+    fn expect(&self, project: &ProjectName) -> Result<(), Failure> {
+        if self.has(project) {
+            return Ok(());
+        }
+        let message = format!("no project is called `{}`; {}", shown_name(project), self.told());
+        let known: Vec<&str> = self.0.iter().map(String::as_str).take(MAX_NAMED).collect();
+        let action =
+            "Leave `project` out: then what is set for all projects holds, or for your own.";
+        let failure = Failure::new(Class::NotFound, message, action);
+        Err(failure.with("field", "project").with("known_projects", known))
+    }
+
+    /// The known ones in words.
+    fn told(&self) -> String {
+        let names: Vec<String> =
+            self.0.iter().take(MAX_NAMED).map(|name| format!("`{}`", escape_line(name))).collect();
+        match self.0.len().saturating_sub(MAX_NAMED) {
+            _ if names.is_empty() => "none is known yet".to_owned(),
+            0 => format!("known are {}", names.join(", ")),
+            more => format!("known are {} and {more} more", names.join(", ")),
+        }
+    }
+}
+
+fn shown_name(project: &ProjectName) -> String {
+    escape_line(project.as_str()).into_owned()
+}
+
+/// The answer about a project; without one it says that all projects are meant.
+fn of_project(mut told: Value, project: Option<&ProjectName>) -> Outcome {
+    match project {
+        Some(project) => {
+            told["project"] = json!(project.as_str());
+            Outcome::ok(told)
+        }
+        None => {
+            Outcome::ok(told).message("This connection belongs to no project: this holds for all.")
         }
     }
 }

@@ -14,15 +14,19 @@ use crate::{
 
 /// Get documents of the guide by an expression.
 ///
+/// # Details
+///
 /// `lang/python` is the document python of the category lang; `lang/python+rust` either;
 /// `lang/python,docs/api,review` all three in order, each document once. A name may be a
 /// category or a collection. Patterns know `*`, `**`, `?`, `[a-z]` and `{a,b}`.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct GetContent {
-    /// What to get, as in `lang/python,checklists`.
+    /// As `lang/rust+python,docs`
     #[schemars(length(max = 4096))]
     expression: String,
+    /// Default none
+    ///
     /// For parts of the expression that have no pattern of their own.
     #[serde(default)]
     #[schemars(length(max = 1024))]
@@ -43,8 +47,10 @@ pub(super) struct CollectionList {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CategoryListFiles {
-    /// The category.
+    /// Category
     name: String,
+    /// Default all
+    ///
     /// Only documents that match.
     #[serde(default)]
     #[schemars(length(max = 1024))]

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::{
-    Call, Effect, Example, Failure, Outcome, Tool, Toolset,
+    Call, Consent, Effect, Example, Failure, Outcome, Tool, Toolset,
     guide::{described, failure, knowledge},
 };
 use crate::{
-    knowledge::{CategoryChange, CollectionChange},
+    knowledge::{CategoryChange, CollectionChange, Replaced},
     source::Visible,
 };
 
@@ -22,14 +22,14 @@ const MAX_DOCUMENT: usize = 1024 * 1024;
 pub(super) struct CategoryAdd {
     /// Its name: at most 30 characters, no blanks, no `/`, `\` or `!`.
     name: String,
-    /// Its folder below the guide; its name if left out.
+    /// Its folder below the guide; default: its name
     #[serde(default)]
     dir: Option<String>,
-    /// What belongs to it, as in `**/*.md`.
+    /// What belongs to it; default `**/*.md` and `**/*.md.j2`
     #[serde(default)]
     #[schemars(length(max = 100))]
     patterns: Option<Vec<String>>,
-    /// What it is about.
+    /// What it is about; default: nothing is said
     #[serde(default)]
     description: Option<String>,
 }
@@ -42,17 +42,17 @@ pub(super) struct CategoryAdd {
 pub(super) struct CategoryChangeTool {
     /// Its name now.
     name: String,
-    /// Its new name.
+    /// Its new name; default: as it is
     #[serde(default)]
     new_name: Option<String>,
-    /// Its new folder below the guide.
+    /// Its new folder below the guide; default: as it is
     #[serde(default)]
     dir: Option<String>,
-    /// What belongs to it from now on.
+    /// What belongs to it from now on; default: as it is
     #[serde(default)]
     #[schemars(length(max = 100))]
     patterns: Option<Vec<String>>,
-    /// What it is about; empty removes it.
+    /// What it is about; default: as it is; empty removes it
     #[serde(default)]
     description: Option<String>,
 }
@@ -82,7 +82,7 @@ pub(super) struct CollectionAdd {
     /// Its members, as in `lang/rust+python`.
     #[schemars(length(max = 1000))]
     members: Vec<String>,
-    /// What it is for.
+    /// What it is for; default: nothing is said
     #[serde(default)]
     description: Option<String>,
 }
@@ -93,14 +93,14 @@ pub(super) struct CollectionAdd {
 pub(super) struct CollectionChangeTool {
     /// Its name now.
     name: String,
-    /// Its new name.
+    /// Its new name; default: as it is
     #[serde(default)]
     new_name: Option<String>,
-    /// Its members from now on.
+    /// Its members from now on; default: as they are
     #[serde(default)]
     #[schemars(length(max = 1000))]
     members: Option<Vec<String>>,
-    /// What it is for; empty removes it.
+    /// What it is for; default: as it is; empty removes it
     #[serde(default)]
     description: Option<String>,
 }
@@ -133,6 +133,10 @@ pub(super) struct DocumentAdd {
 }
 
 /// Replace the text of a document of the guide.
+///
+/// REQUIRES EXPLICIT USER INSTRUCTION: the text it has now is served no more. That text is kept
+/// in the hidden folder `.replaced` of the guide, the last ten of each document. Do not use it
+/// lightly, or to tidy up on your own.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentUpdate {
@@ -143,6 +147,9 @@ pub(super) struct DocumentUpdate {
     /// Its whole new text.
     #[schemars(length(max = MAX_DOCUMENT))]
     text: String,
+    /// The word that says the user wants it.
+    #[serde(rename = "explicit_action")]
+    _explicit_action: ReplaceDocumentWord,
 }
 
 /// Remove a document from the guide, for good.
@@ -170,6 +177,12 @@ enum RemoveCategoryWord {
 #[derive(Debug, Deserialize, JsonSchema)]
 enum RemoveCollectionWord {
     #[serde(rename = "REMOVE_COLLECTION")]
+    Yes,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+enum ReplaceDocumentWord {
+    #[serde(rename = "REPLACE_DOCUMENT")]
     Yes,
 }
 
@@ -218,7 +231,10 @@ impl Tool for CategoryRemove {
     const NAME: &'static str = "category_remove";
     const TOOLSET: Toolset = Toolset::GuideAdmin;
     const EFFECT: Effect = Effect::Destroys;
-    const CONSENT: Option<&'static str> = Some("REMOVE_CATEGORY");
+    const CONSENT: Option<Consent> = Some(Consent {
+        word: "REMOVE_CATEGORY",
+        loss: "Its documents stay on the disk, but clients no longer find them in it.",
+    });
     const EXAMPLES: &'static [Example] = &[Example {
         says: "Only after the user said so.",
         arguments: r#"{"name": "drafts", "explicit_action": "REMOVE_CATEGORY"}"#,
@@ -272,7 +288,10 @@ impl Tool for CollectionRemove {
     const NAME: &'static str = "collection_remove";
     const TOOLSET: Toolset = Toolset::GuideAdmin;
     const EFFECT: Effect = Effect::Destroys;
-    const CONSENT: Option<&'static str> = Some("REMOVE_COLLECTION");
+    const CONSENT: Option<Consent> = Some(Consent {
+        word: "REMOVE_COLLECTION",
+        loss: "Its documents stay, but it cannot be read by its name any more.",
+    });
     const EXAMPLES: &'static [Example] = &[Example {
         says: "Only after the user said so.",
         arguments: r#"{"name": "old", "explicit_action": "REMOVE_COLLECTION"}"#,
@@ -304,17 +323,27 @@ impl Tool for DocumentAdd {
 impl Tool for DocumentUpdate {
     const NAME: &'static str = "document_update";
     const TOOLSET: Toolset = Toolset::GuideAdmin;
-    const EFFECT: Effect = Effect::Writes;
+    const EFFECT: Effect = Effect::Destroys;
+    const CONSENT: Option<Consent> = Some(Consent {
+        word: "REPLACE_DOCUMENT",
+        loss: "The text it has now is kept in the folder `.replaced` of the guide.",
+    });
     const EXAMPLES: &'static [Example] = &[Example {
-        says: "Another text in place of the old.",
-        arguments: r##"{"category": "lang", "path": "rust.md", "text": "# Rust\n\nUse clippy."}"##,
+        says: "Another text in place of the old, after the user said so.",
+        arguments: r##"{"category": "lang", "path": "rust.md", "text": "# Rust\n\nUse clippy.", "explicit_action": "REPLACE_DOCUMENT"}"##,
     }];
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
-        let kept = knowledge(call)?
+        let updated = knowledge(call)?
             .update_document(&visible(call), &self.category, &self.path, &self.text)
             .await;
-        Ok(Outcome::ok(described(&*kept.map_err(failure)?)).message("The document was replaced."))
+        let Replaced { document, kept } = updated.map_err(failure)?;
+        let mut told = described(&document);
+        told["replaced"] = json!(kept);
+        let message = format!(
+            "The document was replaced; its former text is kept in `{kept}`, below the guide."
+        );
+        Ok(Outcome::ok(told).message(&message))
     }
 }
 
@@ -322,7 +351,10 @@ impl Tool for DocumentRemove {
     const NAME: &'static str = "document_remove";
     const TOOLSET: Toolset = Toolset::GuideAdmin;
     const EFFECT: Effect = Effect::Destroys;
-    const CONSENT: Option<&'static str> = Some("REMOVE_DOCUMENT");
+    const CONSENT: Option<Consent> = Some(Consent {
+        word: "REMOVE_DOCUMENT",
+        loss: "The file is deleted and cannot be brought back.",
+    });
     const EXAMPLES: &'static [Example] = &[Example {
         says: "Only after the user said so.",
         arguments: r#"{"category": "lang", "path": "cobol.md", "explicit_action": "REMOVE_DOCUMENT"}"#,

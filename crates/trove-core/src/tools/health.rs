@@ -6,7 +6,9 @@ use serde::Deserialize;
 use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::json::{Json, Object};
 
-/// Tell whether Trove and the servers behind it work.
+/// Tell which servers work.
+///
+/// # Details
 ///
 /// Answers at once from memory. For each server: its state, what went wrong last, how
 /// many resources it lists.

@@ -43,11 +43,12 @@ use serde_json::Value;
 pub use advice::Advice;
 pub use answers::Answers;
 pub use call::{Call, Settings, Tools, listed};
-pub use consent::{Question, can_be_asked};
+pub use consent::{Consent, Question, can_be_asked};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
 pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, client, clients};
 pub use outcome::{Class, Failure, Outcome};
+pub use prompts::prompt_documents;
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.
 pub static TOOLS: &[ToolSpec] = &[
@@ -91,8 +92,8 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     const PREFIX: Prefix = Prefix::Shared;
     /// Names it had before, which still work.
     const ALIASES: &'static [&'static str] = &[];
-    /// The word without which it does nothing; for tools that destroy.
-    const CONSENT: Option<&'static str> = None;
+    /// The consent it needs; for tools that destroy.
+    const CONSENT: Option<Consent> = None;
     /// Whether it only repeats what a client with resources can do by itself.
     const IS_BRIDGE: bool = false;
     /// The form of its answers.
@@ -116,8 +117,8 @@ pub struct ToolSpec {
     pub prefix: Prefix,
     /// Names it had before, which still work.
     pub aliases: &'static [&'static str],
-    /// The word without which it does nothing.
-    pub consent: Option<&'static str>,
+    /// The consent it needs.
+    pub consent: Option<Consent>,
     /// Whether it only repeats what a client with resources can do by itself.
     pub is_bridge: bool,
     /// The form of its answers.

@@ -54,7 +54,7 @@ impl Tool for RunCode {
         },
         Example {
             says: "The longest of what is found, without reading it all yourself.",
-            arguments: r#"{"code": "found = find('state of the servers', limit=5)\nsizes = {r['uri']: len(read(r['uri'])) for r in found}\nmax(sizes, key=sizes.get) if sizes else None"}"#,
+            arguments: r#"{"code": "found = find('state of the servers', limit=5)\nsizes = {r['uri']: len(read(r['uri'])) for r in found}\nsorted(sizes, key=lambda uri: -sizes[uri])[:1]"}"#,
         },
     ];
 

@@ -73,22 +73,78 @@ fn flat(property: Value) -> Value {
     if property.get("default").is_some_and(is_empty) {
         property.remove("default");
     }
-    // A sentence in code is wrapped; on the wire it is one line.
     if let Some(Value::String(text)) = property.get_mut("description") {
-        *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        *text = unwrapped(text);
     }
     Value::Object(property)
 }
 
-/// The schema as clients see it, without marks of ours.
-pub(super) fn published(schema: &Value) -> Value {
-    let mut schema = schema.clone();
+/// A text as it is written in code, with one line for each paragraph.
+pub(super) fn unwrapped(text: &str) -> String {
+    let paragraphs = text
+        .split("\n\n")
+        .map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    paragraphs.collect::<Vec<_>>().join("\n")
+}
+
+/// The paragraphs of a description as sentences on one line.
+pub(super) fn on_one_line(text: &str) -> String {
+    let mut line = String::new();
+    for paragraph in text.lines() {
+        if !line.is_empty() {
+            line.push_str(if line.ends_with('.') { " " } else { ". " });
+        }
+        line.push_str(paragraph);
+    }
+    line
+}
+
+/// The whole schema as documents show it, without marks of ours.
+pub(super) fn whole(schema: &Value) -> Value {
+    published(schema, |property| {
+        if let Some(Value::String(text)) = property.get_mut("description") {
+            *text = on_one_line(text);
+        }
+    })
+}
+
+/// Rules of a property that a list of tools leaves out: they are checked with each call, and the
+/// document of the tool tells them. A default stands in the description.
+const LEFT_OUT: [&str; 5] = ["default", "maxLength", "minLength", "maxItems", "minItems"];
+/// An upper bound from here on is one that no honest call meets.
+const MAX_TOLD: u64 = 1_000_000;
+
+/// The schema as lists of tools show it: the first line of each description, and no more than
+/// it takes to call the tool.
+pub(super) fn short(schema: &Value) -> Value {
+    let mut schema = published(schema, |property| {
+        if let Some(Value::String(text)) = property.get_mut("description") {
+            text.truncate(text.find('\n').unwrap_or(text.len()));
+        }
+        property.retain(|key, value| {
+            let is_far = key == "maximum" && value.as_u64().is_some_and(|most| most >= MAX_TOLD);
+            !is_far && !LEFT_OUT.contains(&key.as_str())
+        });
+    });
     if let Some(object) = schema.as_object_mut() {
-        object.remove("description");
-        if let Some(Value::Object(properties)) = object.get_mut("properties") {
-            for property in properties.values_mut().filter_map(Value::as_object_mut) {
-                property.remove(TAKES_ANYTHING);
-            }
+        object.remove("additionalProperties");
+        let takes_none = object.get("properties") == Some(&json!({}));
+        if takes_none {
+            object.remove("properties");
+        }
+    }
+    schema
+}
+
+/// The schema without marks of ours, each property as `shape` leaves it.
+fn published(schema: &Value, shape: impl Fn(&mut Map<String, Value>)) -> Value {
+    let mut schema = schema.clone();
+    let Some(object) = schema.as_object_mut() else { return schema };
+    object.remove("description");
+    if let Some(Value::Object(properties)) = object.get_mut("properties") {
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            property.remove(TAKES_ANYTHING);
+            shape(property);
         }
     }
     schema

@@ -32,9 +32,13 @@ const FEW: usize = 5;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct ResourceSummary {
-    /// Add figures.
+    /// Default false
+    ///
+    /// Whether to add figures.
     #[serde(default)]
     include_stats: bool,
+    /// Default server
+    ///
     /// How to group.
     #[serde(default)]
     group_by: GroupBy,

@@ -7,8 +7,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Call, Class, Effect, Example, Failure, Outcome, Prefix, Settings, Tool, ToolSpec, Tools,
-    Toolset, spec,
+    Call, Class, Consent, Effect, Example, Failure, Outcome, Prefix, Settings, Tool, ToolSpec,
+    Tools, Toolset, spec,
 };
 use crate::{Caller, Gateway, Json, access::Access, caller::Door, source::Ask};
 
@@ -36,11 +36,11 @@ impl Tool for Breaks {
 #[serde(deny_unknown_fields)]
 struct Removes {
     /// The word of consent.
-    explicit_action: Consent,
+    explicit_action: Word,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-enum Consent {
+enum Word {
     #[serde(rename = "REMOVE_ALL")]
     RemoveAll,
 }
@@ -50,7 +50,7 @@ impl Tool for Removes {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Destroys;
     const PREFIX: Prefix = Prefix::None;
-    const CONSENT: Option<&'static str> = Some("REMOVE_ALL");
+    const CONSENT: Option<Consent> = Some(Consent { word: "REMOVE_ALL", loss: "All is gone." });
     const EXAMPLES: &'static [Example] = &[];
 
     async fn run(self, _call: &Call<'_>) -> Result<Outcome, Failure> {

@@ -66,7 +66,7 @@ async fn what_nobody_serves_is_told_as_soon_as_all_have_been_listed() {
         sleep(Duration::from_secs(1)).await;
         arrive(&gateway, &late).await;
     });
-    assert_eq!(read.unwrap_err().to_string(), "no source serves other:nowhere");
+    assert_eq!(read.unwrap_err().to_string(), "Invalid URI scheme: no source serves other:nowhere");
     assert!(began.elapsed() < Duration::from_millis(1500));
 }
 

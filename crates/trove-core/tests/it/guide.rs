@@ -77,7 +77,6 @@ async fn every_document_is_listed_with_what_is_known_of_it() {
     assert_eq!(
         texts,
         [
-            "guide://help",
             "guide://collection/{id}",
             "guide://category/{name}",
             "guide://category/{name}/{docId}",

@@ -2,8 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on stops")]
 
+mod contexts;
 mod hidden;
 mod one_file;
+mod prompts;
 
 use std::sync::Arc;
 
@@ -38,11 +40,16 @@ async fn guide() -> Guide {
             ..ProjectSettings::default()
         };
         settings.groups.projects.insert("shop".into(), shop);
+        settings.groups.projects.insert("desk".into(), ProjectSettings::default());
     })
     .await;
+    give_flags(&guide);
+    guide
+}
+
+fn give_flags(guide: &Guide) {
     let store = SqliteStore::opener(guide.dir.path().join("store.db"));
     guide.gateway.adopt_flags(Arc::new(Flags::start(store, KNOWN)));
-    guide
 }
 
 fn tools(guide: &Guide) -> Arc<Tools> {
@@ -197,8 +204,13 @@ async fn what_is_changed_is_seen_at_once_and_written_down() {
     assert_eq!(added["path"], "disk.md");
     let (error, _) = failure(&guide, "guide_document_add", arguments).await;
     assert_eq!(error, "Conflict");
-    let arguments = json!({ "category": "runbooks", "path": "disk", "text": "# Full\n" });
-    value(&guide, "guide_document_update", arguments).await;
+    let mut arguments = json!({ "category": "runbooks", "path": "disk", "text": "# Full\n" });
+    let (error, _) = failure(&guide, "guide_document_update", arguments.clone()).await;
+    assert_eq!(error, "ConsentRequired");
+    arguments["explicit_action"] = json!("REPLACE_DOCUMENT");
+    let updated = value(&guide, "guide_document_update", arguments).await;
+    let kept = guide.dir.path().join("guide").join(updated["replaced"].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(kept).unwrap(), "# Disk\n");
     let got = value(&guide, "guide_get_content", json!({ "expression": "runbooks" })).await;
     assert_eq!(got["content"], "# Full\n");
     let arguments = json!({ "name": "night", "members": ["runbooks/disk", "review"] });
@@ -339,11 +351,11 @@ async fn flags_are_set_read_and_listed_each_in_its_scope() {
         (got["value"].clone(), got["origin"].clone())
     };
     assert_eq!(resolved("shop").await, (json!("parts"), json!("project")));
-    assert_eq!(resolved("other").await, (json!("plain"), json!("global")));
+    assert_eq!(resolved("desk").await, (json!("plain"), json!("global")));
     let removed = json!({ "name": "content-format", "value": null });
     let removed = value(&guide, "guide_set_feature_flag", removed).await;
     assert_eq!((&removed["removed"], &removed["previous"]), (&json!(true), &json!("plain")));
-    assert_eq!(resolved("other").await, (json!("mime"), json!("default")));
+    assert_eq!(resolved("desk").await, (json!("mime"), json!("default")));
     let listed = value(&guide, "guide_list_feature_flags", json!({})).await;
     assert_eq!(listed["flags"], json!([]));
     for (name, value_) in
@@ -370,9 +382,43 @@ async fn flags_are_set_read_and_listed_each_in_its_scope() {
         let (error, told) = failure(&guide, "guide_set_feature_flag", arguments).await;
         assert_eq!(error, "InvalidArguments", "{told}");
     }
-    let (error, told) = failure(&guide, "guide_get_project_flag", json!({ "name": "x" })).await;
+}
+
+#[tokio::test]
+async fn without_a_project_flags_are_those_for_all_and_an_unknown_one_is_reported() {
+    let guide = guide().await;
+    let global = json!({ "name": "content-format", "value": "plain" });
+    value(&guide, "guide_set_feature_flag", global).await;
+    let got = value(&guide, "guide_get_project_flag", json!({ "name": "content-format" })).await;
+    assert_eq!((&got["value"], &got["origin"]), (&json!("plain"), &json!("global")));
+    assert!(got.get("project").is_none(), "{got}");
+    let listed = value(&guide, "guide_list_project_flags", json!({})).await;
+    assert_eq!(
+        listed["flags"],
+        json!([{ "name": "content-format", "value": "plain", "origin": "global" }])
+    );
+    // To set it takes a project: all of them are meant by another tool.
+    let set = json!({ "name": "content-format", "value": "parts" });
+    let (error, told) = failure(&guide, "guide_set_project_flag", set).await;
     assert_eq!(error, "InvalidArguments", "{told}");
-    assert!(told.to_string().contains("project"), "{told}");
+    assert!(told["suggested_actions"].to_string().contains("guide_set_feature_flag"), "{told}");
+
+    for (tool, arguments) in [
+        ("guide_get_project_flag", json!({ "name": "content-format", "project": "shpo" })),
+        ("guide_list_project_flags", json!({ "project": "shpo" })),
+        ("guide_set_project_flag", json!({ "name": "x", "value": null, "project": "shpo" })),
+    ] {
+        let (error, told) = failure(&guide, tool, arguments).await;
+        assert_eq!((error.as_str(), &told["field"]), ("NotFound", &json!("project")), "{told}");
+        assert_eq!(told["known_projects"], json!(["desk", "shop"]), "{told}");
+    }
+    // A new one may be begun, and it is said that it is new.
+    let set = json!({ "name": "x", "value": true, "project": "shpo" });
+    let answer = called(&tools(&guide), &Caller::local(), "guide_set_project_flag", &set).await;
+    let message = answer["structuredContent"]["message"].as_str().unwrap();
+    assert!(message.contains("`shpo`") && message.contains("`shop`"), "{message}");
+    let got = json!({ "name": "x", "project": "shpo" });
+    assert_eq!(value(&guide, "guide_get_project_flag", got).await["origin"], "project");
 }
 
 #[tokio::test]
@@ -414,46 +460,4 @@ async fn what_documents_say_about_themselves_comes_with_them() {
     let plain = got("a/plain").await;
     assert!(plain.get("instruction").is_none(), "{plain}");
     assert!(plain["value"]["documents"][0].get("type").is_none(), "{plain}");
-}
-
-async fn prompt(guide: &Guide, arguments: Value) -> Result<String, String> {
-    let arguments = Json::of(&arguments);
-    let (tools, caller) = (tools(guide), Caller::local());
-    let filled = tools.prompt(&caller, "guide", Some(&arguments), Ask::default()).await;
-    let filled = filled.unwrap().map_err(|failure| failure.message().to_owned())?;
-    let filled: Value = filled.body.to().unwrap();
-    assert_eq!(filled["messages"][0]["role"], "user");
-    Ok(filled["messages"][0]["content"]["text"].as_str().unwrap().to_owned())
-}
-
-#[tokio::test]
-async fn the_guide_prompt_gives_contents_and_knows_its_commands() {
-    let guide = guide().await;
-    assert_eq!(prompt(&guide, json!({ "arg1": "lang/rust" })).await.unwrap(), "# Rust\n");
-    assert_eq!(
-        prompt(&guide, json!({ "arg1": "@guide", "arg2": "lang/rust" })).await.unwrap(),
-        "# Rust\n"
-    );
-    let several = prompt(&guide, json!({ "arg1": "lang/rust,docs/api" })).await.unwrap();
-    assert!(several.contains("# Rust\n") && several.contains("# API\n"), "{several}");
-    assert!(prompt(&guide, json!({})).await.unwrap().starts_with("# Guide URIs"));
-    assert!(
-        prompt(&guide, json!({ "arg1": ":help" })).await.unwrap().contains("`lang` (3 documents)")
-    );
-    assert!(prompt(&guide, json!({ "arg1": ":status" })).await.unwrap().contains("- guide: ready"));
-    let searched = prompt(&guide, json!({ "arg1": ":search", "arg2": "retry", "arg3": "policy" }));
-    assert!(searched.await.unwrap().contains("retry policy"));
-    assert_eq!(prompt(&guide, json!({ "arg1": ":flags" })).await.unwrap(), "No flag is set.");
-    value(&guide, "guide_set_feature_flag", json!({ "name": "workflow", "value": true })).await;
-    let flags = prompt(&guide, json!({ "arg1": ":flags" })).await.unwrap();
-    assert_eq!(flags, "- workflow = true (global)");
-    for (line, words) in [
-        (json!({ "arg1": ":search" }), "needs words"),
-        (json!({ "arg1": ":nope" }), "`:nope` is no command"),
-        (json!({ "arg1": "lang/pyton" }), "python.md"),
-        (json!({ "arg1": "nowhere" }), "Context not found"),
-    ] {
-        let error = prompt(&guide, line.clone()).await.unwrap_err();
-        assert!(error.contains(words), "{line}: {error}");
-    }
 }

@@ -37,7 +37,10 @@ async fn the_same_template_of_two_servers_is_listed_twice_and_ambiguous_bare() {
     let gateway = GatewayBox::with(&[&a, &b]).await;
     let snapshot = gateway.gateway.snapshot().await;
     let names: Vec<&str> = snapshot.templates().iter().map(|t| t.public.as_str()).collect();
-    assert_eq!(names, ["info://tools/{name}", "a+note://{id}", "b+note://{id}"]);
+    assert_eq!(
+        names,
+        ["info://tools/{name}", "info://prompts/{name}", "a+note://{id}", "b+note://{id}"]
+    );
     assert!(
         matches!(gateway.read("note://7").await, Err(AskError::Ambiguous { candidates, .. }) if candidates.len() == 2)
     );
@@ -59,7 +62,10 @@ async fn a_template_that_might_be_any_uri_is_listed_by_the_name_it_is_read_by() 
     let gateway = GatewayBox::with(&[&a]).await;
     let snapshot = gateway.gateway.snapshot().await;
     let names: Vec<&str> = snapshot.templates().iter().map(|t| t.public.as_str()).collect();
-    assert_eq!(names, ["info://tools/{name}", "a+{+anything}", "a+{scheme}://fixed"]);
+    assert_eq!(
+        names,
+        ["info://tools/{name}", "info://prompts/{name}", "a+{+anything}", "a+{scheme}://fixed"]
+    );
     assert_eq!(gateway.read("a+memo:7").await.unwrap(), "a|memo:7");
     assert!(matches!(gateway.read("memo:7").await, Err(AskError::NotFound { .. })));
 }

@@ -13,7 +13,7 @@ use trove_core::{
     access::Access,
     caller::{Door, Roles},
     flags::{Flags, SqliteStore, defs::KNOWN},
-    knowledge::CollectionSettings,
+    knowledge::{CollectionSettings, ProjectSettings},
     search::{Config, Search},
     source::Ask,
     tools::{
@@ -71,10 +71,64 @@ fn descriptions_are_short_and_begin_with_a_line_that_stands_alone() {
     }
 }
 
+/// The schema in the document of a tool.
+fn whole_schema(spec: &trove_core::tools::ToolSpec) -> Value {
+    let text = document(spec);
+    let (_, rest) = text.split_once("```json\n").expect("a document holds a schema");
+    let (schema, _) = rest.split_once("```").expect("a fence is closed");
+    serde_json::from_str(schema).expect("a schema is JSON")
+}
+
+#[test]
+fn the_short_schema_is_the_whole_one_without_what_a_model_need_not_know() {
+    for (spec, entry) in entries() {
+        let whole = whole_schema(spec);
+        let short = &entry["inputSchema"];
+        assert_eq!(short.get("required"), whole.get("required"), "{}", spec.name);
+        let none = serde_json::Map::new();
+        let short = short["properties"].as_object().unwrap_or(&none);
+        let whole = whole["properties"].as_object().unwrap();
+        assert!(short.keys().eq(whole.keys()), "{}", spec.name);
+        for (name, property) in short {
+            let told = property["description"].as_str().unwrap();
+            assert!(whole[name]["description"].as_str().unwrap().starts_with(told), "{name}");
+            for key in ["type", "enum", "minimum", "items"] {
+                assert_eq!(property.get(key), whole[name].get(key), "{}.{name}", spec.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_description_of_each_argument_gives_its_default() {
+    for (spec, entry) in entries() {
+        let whole = whole_schema(spec);
+        let required = whole["required"].as_array().cloned().unwrap_or_default();
+        for (name, property) in whole["properties"].as_object().unwrap() {
+            if required.iter().any(|one| one == name) {
+                continue;
+            }
+            let told = &entry["inputSchema"]["properties"][name]["description"];
+            let told = told.as_str().unwrap().to_lowercase();
+            assert!(told.contains("default"), "{}.{name}: {told}", spec.name);
+            // An enum is a text, a list that is empty is all there is.
+            match &property["default"] {
+                Value::Number(_) | Value::Bool(_) => {
+                    let value = property["default"].to_string();
+                    assert!(told.contains(&value), "{}.{name}: {told}", spec.name);
+                }
+                Value::String(word) if !word.is_empty() => assert!(told.contains(word), "{told}"),
+                _ => {}
+            }
+        }
+    }
+}
+
 #[test]
 fn schemas_are_flat_closed_and_documented() {
-    for (spec, entry) in entries() {
-        let schema = entry["inputSchema"].as_object().unwrap();
+    for spec in TOOLS {
+        let whole = whole_schema(spec);
+        let schema = whole.as_object().unwrap();
         let known = ["type", "properties", "required", "additionalProperties"];
         assert!(
             schema.keys().all(|key| known.contains(&key.as_str())),
@@ -88,8 +142,10 @@ fn schemas_are_flat_closed_and_documented() {
         for (name, property) in schema["properties"].as_object().unwrap() {
             check_property(spec.name, name, property);
         }
-        let text = entry["inputSchema"].to_string();
-        for word in ["$ref", "$defs", "anyOf", "oneOf", "allOf", "null", "\"format\":\"", "x-"] {
+        let text = whole.to_string();
+        for word in
+            ["$ref", "$defs", "anyOf", "oneOf", "allOf", ":null", "\"null\"", "\"format\":\"", "x-"]
+        {
             assert!(!text.contains(word), "{}: {word} in {text}", spec.name);
         }
     }
@@ -113,19 +169,18 @@ fn check_property(tool: &str, name: &str, property: &Value) {
 #[test]
 fn annotations_say_what_the_effect_is_and_what_destroys_asks_first() {
     for (spec, entry) in entries() {
-        let hint = |key: &str| entry["annotations"][key].as_bool();
-        assert_eq!(hint("readOnlyHint"), Some(spec.effect == Effect::Reads), "{}", spec.name);
-        // The protocol asks this only of tools that change something.
-        let destroys = hint("destructiveHint").unwrap_or(false);
-        assert_eq!(destroys, spec.effect == Effect::Destroys, "{}", spec.name);
+        // Where the protocol asks only of tools that change something, the answer may be left out.
+        let hint = |key: &str| entry["annotations"][key].as_bool().unwrap_or_default();
+        assert_eq!(hint("readOnlyHint"), spec.effect == Effect::Reads, "{}", spec.name);
+        assert_eq!(hint("destructiveHint"), spec.effect == Effect::Destroys, "{}", spec.name);
         assert_eq!(spec.consent.is_some(), spec.effect == Effect::Destroys, "{}", spec.name);
         let description = entry["description"].as_str().unwrap();
         let asks = description.contains("REQUIRES EXPLICIT USER INSTRUCTION");
         assert_eq!(asks, spec.effect == Effect::Destroys, "{}", spec.name);
-        if let Some(word) = spec.consent {
+        if let Some(consent) = spec.consent {
             assert_eq!(
                 entry["inputSchema"]["properties"]["explicit_action"]["enum"],
-                serde_json::json!([word])
+                serde_json::json!([consent.word])
             );
         }
     }
@@ -157,9 +212,16 @@ fn documents_have_their_four_parts_in_order() {
     }
 }
 
-/// A token is at least three characters of English or JSON, so this counts too many.
-fn most_tokens(text: &str) -> usize {
-    text.len().div_ceil(3)
+/// So many bytes of these lists make ten tokens. The tokenizers o200k and cl100k take 44 and 46 of
+/// them, so this counts too many.
+const BYTES_OF_TEN: usize = 42;
+
+/// The tokens of the answer to `tools/list`: every byte of it counts.
+fn tokens(list: &[Json]) -> usize {
+    let entries: Vec<&str> = list.iter().map(Json::as_str).collect();
+    let answer =
+        format!(r#"{{"jsonrpc":"2.0","id":1,"result":{{"tools":[{}]}}}}"#, entries.join(","));
+    (answer.len() * 10).div_ceil(BYTES_OF_TEN)
 }
 
 #[tokio::test]
@@ -177,9 +239,27 @@ async fn the_list_that_is_shown_by_default_is_small() {
             "health_check"
         ]
     );
-    let text: String = list.iter().map(Json::as_str).collect();
-    assert!(most_tokens(&text) <= 1500, "{} tokens", most_tokens(&text));
+    assert!(tokens(&list) <= 800, "{} tokens", tokens(&list));
 }
+
+#[tokio::test]
+async fn the_list_with_a_guide_and_all_flags_is_small_too() {
+    let guide = furnished().await;
+    let settings = Settings {
+        toolsets: vec![Toolset::Resources, Toolset::Health, Toolset::Guide, Toolset::Flags],
+        ..Settings::default()
+    };
+    // It is there once it has been looked through.
+    guide.content("guide://help").await;
+    let list = Tools::new(guide.gateway.clone(), settings).list(&Caller::behind(Door::Http));
+    let flags = list.iter().filter_map(|entry| entry.get_str("name"));
+    let flags = flags.filter(|name| name.contains("_flag")).count();
+    assert_eq!((list.len(), flags), (15, 6));
+    assert!(tokens(&list) <= MAX_TOKENS, "{} tokens", tokens(&list));
+}
+
+/// The tokens that the default list with a guide may take.
+const MAX_TOKENS: usize = 1500;
 
 const FILES: [(&str, &str); 5] = [
     ("guide/lang/rust.md", "# Rust\n"),
@@ -197,6 +277,7 @@ async fn furnished() -> Guide {
             let collection = CollectionSettings { members, description: None };
             settings.groups.collections.insert(name.into(), collection);
         }
+        settings.groups.projects.insert("trove".into(), ProjectSettings::default());
     })
     .await;
     let store = SqliteStore::opener(guide.dir.path().join("store.db"));

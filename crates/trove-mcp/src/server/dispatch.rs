@@ -19,7 +19,7 @@ use super::{
     Server,
     asking::{Asking, missing, required},
     encode::{self, Keeping},
-    instructions,
+    instructions::instructions,
     measure::{timed, timed_call},
     server_info,
 };
@@ -255,7 +255,7 @@ impl Server {
         let mut object = Object::new();
         object.set("supportedVersions", format!("[{}]", versions.join(",")));
         object.set("capabilities", self.capabilities(Version::MODERN, caller));
-        object.set("instructions", quote(&instructions(|tool| self.tools.has(tool))));
+        object.set("instructions", quote(&instructions(&self.tools)));
         encode::modernise(&mut object, Keeping::Cacheable, None);
         object.to_json()
     }
@@ -270,7 +270,7 @@ impl Server {
         object.set_str("protocolVersion", version.as_str());
         object.set("capabilities", self.capabilities(version, caller));
         object.set("serverInfo", server_info());
-        object.set("instructions", quote(&instructions(|tool| self.tools.has(tool))));
+        object.set("instructions", quote(&instructions(&self.tools)));
         timer.end(Ending::Ok);
         (version, self.told(object.to_json(), caller))
     }

@@ -1,13 +1,17 @@
 //! `trove flag`: look at flags, set and remove them. No server is started for it; a Trove
 //! that runs sees the change.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use serde_json::{Map, Value, json};
 use trove_core::{
     ProjectName,
     access::audit::Outcome,
     flags::{FlagError, FlagValue, Flags, Listed, Origin, Plain, Resolved, Written},
+    knowledge::ProjectSettings,
 };
 
 use super::{
@@ -23,6 +27,12 @@ use crate::{
     telemetry,
 };
 
+/// The most projects that a message names.
+const MAX_NAMED: usize = 20;
+
+/// The projects of the configuration, by name.
+type Projects = BTreeMap<String, ProjectSettings>;
+
 /// A project, and the flags that the configuration gives to it.
 type Project<'a> = (&'a ProjectName, &'a Written);
 
@@ -36,8 +46,20 @@ pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed>
         let projects = &loaded.config.guide_groups.projects;
         let written = project.as_ref().and_then(|project| projects.get(project.as_str()));
         let written = written.map(|project| project.flags.clone()).unwrap_or_default();
+        let is_new = match &project {
+            Some(project) => !is_known(&flags, projects, project).await,
+            None => false,
+        };
         let project = project.as_ref().map(|project| (project, &written));
-        let text = perform(&flags, project, command).await;
+        let text = match project {
+            Some((project, _)) if is_new && !command.may_begin_a_project() => {
+                Err(unknown(&flags, projects, project).await)
+            }
+            _ => perform(&flags, project, command).await,
+        };
+        if let Some((project, _)) = project.filter(|_| is_new && text.is_ok()) {
+            tell_new(project);
+        }
         flags.close().await;
         if let Some(action) = command.change() {
             let target = project.map_or_else(
@@ -73,6 +95,11 @@ impl FlagCommand {
         }
     }
 
+    /// Whether it makes sense of a project that nobody has heard of.
+    fn may_begin_a_project(&self) -> bool {
+        matches!(self, FlagCommand::Set { .. })
+    }
+
     fn name(&self) -> &str {
         match self {
             FlagCommand::Get { name, .. }
@@ -81,6 +108,37 @@ impl FlagCommand {
             FlagCommand::List { .. } => "",
         }
     }
+}
+
+/// Whether a project is in the configuration or has flags. If the store cannot be read, the
+/// command itself says so.
+async fn is_known(flags: &Flags, written: &Projects, project: &ProjectName) -> bool {
+    let is_written = written.contains_key(project.as_str());
+    match flags.view(None).await {
+        Ok(view) => is_written || view.projects().any(|known| known == project),
+        Err(_) => true,
+    }
+}
+
+async fn unknown(flags: &Flags, written: &Projects, project: &ProjectName) -> Failed {
+    let mut known: BTreeSet<String> = written.keys().cloned().collect();
+    if let Ok(view) = flags.view(None).await {
+        known.extend(view.projects().map(ToString::to_string));
+    }
+    let names: Vec<String> = known.iter().take(MAX_NAMED).map(|name| plain(name)).collect();
+    let hint = match known.len().saturating_sub(MAX_NAMED) {
+        _ if names.is_empty() => "none is known yet".to_owned(),
+        0 => format!("known are {}", names.join(", ")),
+        more => format!("known are {} and {more} more", names.join(", ")),
+    };
+    let project = plain(project.as_str());
+    let message = format!("no project is called {project}; {hint}");
+    Failed::new(exit::SOURCE, "NotFound", message)
+}
+
+#[expect(clippy::print_stderr, reason = "a note is for the person at the terminal")]
+fn tell_new(project: &ProjectName) {
+    eprintln!("note: {} was not known as a project before", plain(project.as_str()));
 }
 
 fn ending(failed: &Failed) -> Outcome {

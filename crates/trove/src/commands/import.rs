@@ -1,10 +1,13 @@
 //! `trove import`: the servers of other clients, written into `trove.toml`.
 
-use std::{fmt::Write as _, path::PathBuf};
+use std::{
+    fmt::Write as _,
+    path::{Path, PathBuf},
+};
 
 use serde_json::{Value, json};
 
-use super::{Failed, exit, host, load_as_is, ls::plain, say};
+use super::{Failed, approve::unapproved, exit, host, load_as_is, ls::plain, say};
 use crate::{
     cli::{Global, Import},
     clients::{
@@ -37,9 +40,24 @@ pub(super) fn import(global: &Global, import: &Import) -> Result<(), Failed> {
         true => None,
         false => change.write(&host, &gathered)?,
     };
-    let report = Report { import, gathered: &gathered, change: &change, backup };
+    let next = next_step(global, &target.path, &host.cwd)?;
+    let report = Report { import, gathered: &gathered, change: &change, backup, next };
     say(&if import.output.json { format!("{}\n", report.json()) } else { report.text() });
     Ok(())
+}
+
+/// The command with which the servers of the file that was written are started.
+fn next_step(global: &Global, path: &Path, cwd: &Path) -> Result<String, Failed> {
+    let loaded = load_as_is(global)?;
+    if loaded.origin.as_deref() != Some(path) {
+        return Ok(format!("`trove status --config {}` starts them", path.display()));
+    }
+    let waiting = unapproved(&loaded, cwd)?;
+    let next = match waiting.is_empty() {
+        true => "`trove status` starts them",
+        false => "`trove approve --all` lets them run",
+    };
+    Ok(next.to_owned())
 }
 
 /// The file the servers go to.
@@ -162,6 +180,8 @@ struct Report<'a> {
     gathered: &'a Gathered,
     change: &'a Change,
     backup: Option<PathBuf>,
+    /// The way to start the servers that were added.
+    next: String,
 }
 
 impl Report<'_> {
@@ -215,8 +235,7 @@ impl Report<'_> {
         if let Some(backup) = &self.backup {
             let _ = writeln!(text, "backup: {}", backup.display());
         }
-        let _ =
-            writeln!(text, "next: look at the commands above, then `trove status` starts them.");
+        let _ = writeln!(text, "next: look at the commands above, then {}.", self.next);
     }
 
     fn diff(&self) -> String {

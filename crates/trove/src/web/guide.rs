@@ -117,8 +117,15 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
             return Err(refuse(StatusCode::CONFLICT, message, &next));
         }
     }
-    let tool = if before.is_some() { "document_update" } else { "document_add" };
-    let arguments = Json::of(&json!({ "category": category, "path": path, "text": text }));
+    let mut arguments = json!({ "category": category, "path": path, "text": text });
+    let tool = if before.is_some() {
+        // The person who pressed the button is the one who would be asked.
+        arguments["explicit_action"] = json!("REPLACE_DOCUMENT");
+        "document_update"
+    } else {
+        "document_add"
+    };
+    let arguments = Json::of(&arguments);
     let tools = web.live.tools().all();
     let reply = tools.call(&web.caller(), tool, Some(&arguments), Ask::default()).await;
     let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);

@@ -221,7 +221,10 @@ async fn what_is_hidden_from_a_door_is_not_there_for_it() {
     let hidden = failure(&guest, "guide_get_content", hidden).await.to_string();
     let absent = failure(&guest, "guide_get_content", absent).await.to_string();
     assert_eq!(hidden.replace("secret", "absent"), absent);
-    let update = json!({ "category": "lang", "path": "secret", "text": "mine" });
+    let update = json!({
+        "category": "lang", "path": "secret", "text": "mine",
+        "explicit_action": "REPLACE_DOCUMENT",
+    });
     failure(&guest, "guide_document_update", update).await;
     assert_eq!(owner.text(uri).await, "# Secret\n");
 }

@@ -47,6 +47,7 @@ mod canary;
 mod cli;
 mod clients;
 mod doctor;
+mod examples;
 mod flags;
 mod image;
 mod manual;

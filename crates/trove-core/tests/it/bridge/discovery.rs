@@ -96,7 +96,7 @@ async fn every_entry_comes_once_however_many_there_are() {
         let few = source("few", &["rare://1", "rare://2"]);
         let bridge = Bridge::over(&[&srv, &few]).await;
         let object = bridge.ok(json!({})).await;
-        let total = count + 2 + 7;
+        let total = count + 2 + 8;
         assert_eq!(object["total"], total);
         if total > 200 {
             assert!(object["shown"].as_u64() > Some(100), "{object}");
@@ -223,7 +223,7 @@ async fn a_list_is_cut_where_asked_and_loses_nothing() {
     assert!(first["cursor"].is_string() && text_of(&first["message"]).contains("more"));
     for size in [1, 1000, 32768] {
         let seen = walk(&bridge, json!({ "maxSize": size })).await;
-        assert_eq!(seen.len(), 47, "{size}");
+        assert_eq!(seen.len(), 48, "{size}");
         assert!(seen.values().all(|times| *times == 1), "{size}: {seen:?}");
     }
 }
@@ -369,11 +369,11 @@ async fn what_needs_a_role_is_marked_or_absent_and_no_number_betrays_it() {
     bridge.allow(&[("admin://*", "admin", false)]);
     let hidden = bridge.ok(json!({})).await;
     assert!(!hidden.to_string().contains("admin://"), "{hidden}");
-    assert_eq!(hidden["total"], 307);
+    assert_eq!(hidden["total"], 308);
     assert!(hidden["categories"].get("admin").is_none());
     assert!(walk(&bridge, json!({})).await.keys().all(|uri| !uri.starts_with("admin")));
     let boss = bridge.object_for(&somebody(&["admin"]), json!({})).await;
-    assert_eq!(boss["total"], 607);
+    assert_eq!(boss["total"], 608);
     assert!(
         boss["data"]["admin"]
             .as_array()
@@ -392,7 +392,7 @@ async fn a_client_that_reads_resources_itself_is_shown_templates_only() {
         let object = bridge.object_for(&client(name), json!({})).await;
         let found = entries(&object["data"]);
         assert!(found.iter().all(|entry| entry["is_template"] == true), "{object}");
-        assert_eq!((&object["total"], found.len()), (&json!(2), 2));
+        assert_eq!((&object["total"], found.len()), (&json!(3), 3));
         assert!(text_of(&object["message"]).contains("templates"), "it is said why");
         // It can still read anything.
         let read = bridge.object_for(&client(name), json!({ "uri": "docs://a" })).await;
@@ -400,9 +400,9 @@ async fn a_client_that_reads_resources_itself_is_shown_templates_only() {
     }
     for name in ["zed", "Zed", "nobody-knows"] {
         let object = bridge.object_for(&client(name), json!({})).await;
-        assert_eq!(object["total"], 9, "{name}");
+        assert_eq!(object["total"], 10, "{name}");
     }
-    assert_eq!(bridge.object_for(&nobody(), json!({})).await["total"], 9);
+    assert_eq!(bridge.object_for(&nobody(), json!({})).await["total"], 10);
 }
 
 #[tokio::test]

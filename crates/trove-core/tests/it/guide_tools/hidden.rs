@@ -245,9 +245,18 @@ fn changes() -> Vec<(&'static str, Value)> {
         ),
         ("guide_document_add", json!({ "category": "lang", "path": "secret", "text": "x" })),
         ("guide_document_add", json!({ "category": "drafts", "path": "a", "text": "x" })),
-        ("guide_document_update", json!({ "category": "lang", "path": "secret.md", "text": "x" })),
-        ("guide_document_update", json!({ "category": "Lang", "path": "SECRET", "text": "x" })),
-        ("guide_document_update", json!({ "category": "drafts", "path": "a.md", "text": "x" })),
+        (
+            "guide_document_update",
+            json!({ "explicit_action": "REPLACE_DOCUMENT", "category": "lang", "path": "secret.md", "text": "x" }),
+        ),
+        (
+            "guide_document_update",
+            json!({ "explicit_action": "REPLACE_DOCUMENT", "category": "Lang", "path": "SECRET", "text": "x" }),
+        ),
+        (
+            "guide_document_update",
+            json!({ "explicit_action": "REPLACE_DOCUMENT", "category": "drafts", "path": "a.md", "text": "x" }),
+        ),
         (
             "guide_document_remove",
             json!({ "category": "lang", "path": "secret", "explicit_action": "REMOVE_DOCUMENT" }),
