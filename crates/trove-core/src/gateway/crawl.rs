@@ -263,8 +263,10 @@ enum Outcome {
     /// The content.
     Content(Content),
     Skip(Skip),
-    /// Now; it may work later.
+    /// Its Source is away, or busy; it may work later.
     Failed,
+    /// Its Source refuses it for a reason that says nothing of the text.
+    Refused,
 }
 
 impl Gateway {
@@ -310,8 +312,12 @@ impl Gateway {
         let read = self.fetch_anew(&*member.source, local, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,
-            Ok(Err(error)) if error.is_retryable() => Outcome::Failed,
+            Ok(Err(error)) if error.is_retryable() || error.may_pass() => Outcome::Failed,
             Ok(Err(SourceError::TooLarge { .. })) => Outcome::Skip(Skip::TooLarge),
+            // A text that is indexed stays until it is known to be gone.
+            Ok(Err(error)) if pending.has_text && !error.means_absence_of(local.as_str()) => {
+                Outcome::Refused
+            }
             Ok(Err(_)) => Outcome::Skip(Skip::Unreadable),
             Ok(Ok(reply)) if reply.needs_input => Outcome::Skip(Skip::Unreadable),
             Ok(Ok(reply)) => {

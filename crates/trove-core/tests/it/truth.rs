@@ -241,6 +241,24 @@ async fn a_server_that_is_away_when_it_is_looked_at_is_still_found() {
 }
 
 #[tokio::test]
+async fn a_fault_of_a_server_takes_no_text_out_of_the_index() {
+    for message in ["database is locked", "boom"] {
+        let source = Arc::new(notes());
+        let library = Library::over(&source).await;
+        let refused =
+            SourceError::Refused { code: -32603, message: message.to_owned(), data: None };
+        source.fail("note://bees", refused);
+        let search = library.gateway.gateway.search().expect("an index");
+        search.cast_doubt(source.id(), Doubt::All);
+        let bees = "note://bees".to_owned();
+        library.until("a look", async || source.take_asked().contains(&bees)).await;
+        search.flush().await;
+        let hits = library.hits("quantumfoo").await;
+        assert_eq!(hits[0]["previewStale"], true, "{message}: {hits:?}");
+    }
+}
+
+#[tokio::test]
 async fn every_hit_tells_how_old_it_is() {
     let source = notes();
     source.add_entry(&json!({ "uri": "note://unread", "name": "bare" }));

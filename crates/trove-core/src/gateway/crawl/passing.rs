@@ -167,7 +167,7 @@ impl Gateway {
         match text {
             Outcome::Content(content) => Some(News::Text(passed.key, content)),
             Outcome::Skip(_) if pending.has_text => Some(News::Doubtful(passed.key)),
-            Outcome::Skip(_) | Outcome::Failed => None,
+            Outcome::Skip(_) | Outcome::Failed | Outcome::Refused => None,
         }
     }
 
@@ -196,7 +196,8 @@ mod tests {
     fn passed(n: usize, asked_at: i64, bytes: usize) -> Passed {
         let local = LocalUri::from(format!("doc://{n}").as_str());
         let key = Key { source: SourceId::normalise("s"), local };
-        let reply = Some(Reply::plain(Json::of(&"x".repeat(bytes))));
+        let body = Json::parse(format!("\"{}\"", " ".repeat(bytes))).expect("it is JSON");
+        let reply = Some(Reply::plain(body));
         Passed { key, scope: Caller::local().scope(), asked_at, reply }
     }
 
@@ -213,7 +214,7 @@ mod tests {
         (0..10 * MAX_WAITING).for_each(|n| many.offer(passed(n, 0, 1)));
         assert_eq!(taken(&many).len(), MAX_WAITING);
         let large = Passing::new();
-        (0..MAX_WAITING).for_each(|n| large.offer(passed(n, 0, MAX_WAITING_BYTES / 4)));
+        (0..8).for_each(|n| large.offer(passed(n, 0, MAX_WAITING_BYTES / 4)));
         let waiting = large.bytes.load(Ordering::Relaxed);
         assert!(waiting > 0 && waiting <= MAX_WAITING_BYTES, "{waiting}");
         taken(&large);

@@ -310,11 +310,17 @@ impl Crawler {
                 self.reading.note_success(&key);
                 self.search.skip_content(key, skip).await;
             }
-            Outcome::Failed => {
-                if self.reading.note_failure(&read) {
-                    self.search.skip_content(key, Skip::Unreadable).await;
-                }
-            }
+            Outcome::Failed => self.take_failure(&read).await,
+            // Its Source is there, and says no every time: what was indexed speaks no longer.
+            Outcome::Refused => self.take_failure(&Pending { has_text: false, ..read }).await,
+        }
+    }
+}
+
+impl Crawler {
+    async fn take_failure(&mut self, read: &Pending) {
+        if self.reading.note_failure(read) {
+            self.search.skip_content(read.key.clone(), Skip::Unreadable).await;
         }
     }
 }
