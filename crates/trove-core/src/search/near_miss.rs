@@ -58,7 +58,7 @@ mod tests {
         let (near, hit) = (0.3, 1.0);
         let near_score = candidate(0, near).evidence.score();
         let hit_score = candidate(0, hit).evidence.score();
-        assert!(near_score >= NEAR_MISS_SCORE && near_score < 0.3, "{near_score}");
+        assert!((NEAR_MISS_SCORE..0.3).contains(&near_score), "{near_score}");
         assert!(hit_score > 0.3, "{hit_score}");
         let order = [near, near, hit, near, hit];
         let mut all: Vec<Candidate> =

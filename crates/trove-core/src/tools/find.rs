@@ -209,7 +209,7 @@ impl Tool for DiscoverResources {
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found, offset)));
-        say(&mut out, [hint, advice(&found.hits), missing(&found)]);
+        say(&mut out, [hint, advice(&found.hits), still_starting(&found.starting)]);
         Ok(Outcome::flat(out))
     }
 }
@@ -280,7 +280,7 @@ impl Tool for SearchResources {
             advice_on_terms(&found.hits, &narrowed),
             undated(&found.hits),
             passed_over(&text),
-            missing(&found),
+            still_starting(&found.starting),
         ];
         say(&mut out, said);
         Ok(Outcome::flat(out))
@@ -316,7 +316,7 @@ impl SearchResources {
 }
 
 /// Adds the sentences that there are, as one message.
-fn say<const N: usize>(out: &mut Object<'static>, sentences: [Option<String>; N]) {
+pub(super) fn say<const N: usize>(out: &mut Object<'static>, sentences: [Option<String>; N]) {
     let said: Vec<String> = sentences.into_iter().flatten().collect();
     if !said.is_empty() {
         out.set_str("message", &one_line(&said.join(" ")));
@@ -335,14 +335,16 @@ fn undated(hits: &Hits) -> Option<String> {
     ))
 }
 
-/// Which servers are still being started or listed, and when to ask again.
-fn missing(found: &Found) -> Option<String> {
-    let starting: Vec<&str> = found.starting.iter().map(SourceId::as_str).collect();
-    if starting.is_empty() {
+/// That servers are still being started or listed, and when to ask again.
+pub(super) fn still_starting(starting: &[SourceId]) -> Option<String> {
+    let names: Vec<&str> = starting.iter().map(SourceId::as_str).collect();
+    if names.is_empty() {
         return None;
     }
-    let names = some_of(&starting);
-    Some(format!("Not searched yet, because still starting: {names}. Ask again in a few seconds."))
+    let names = some_of(&names);
+    Some(format!(
+        "Not looked through yet, because still starting: {names}. Ask again in a few seconds."
+    ))
 }
 
 /// So many names are told at most.

@@ -105,25 +105,15 @@ impl Tool for ResourceSummary {
         for (server, _) in &without {
             by_server.insert(server.to_string(), 0);
         }
-        let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
-        groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
-        let total_groups = groups.len();
-        let groups: Vec<Value> = groups
-            .into_iter()
-            .take(MAX_GROUPS)
-            .map(|(name, (count, resources))| {
-                let more = count - resources.len();
-                json!({ "groupName": name, "total": count, "more": more, "resources": resources })
-            })
-            .collect();
+        let (groups, left_out) = largest(groups);
         let summary =
             summed(&view, &by_server, &by_type, self.include_stats.then(|| figures.told(call)));
         let mut out = Object::new();
         out.set("success", "true");
         out.set("summary", tidy(summary).to_string());
         out.set("resourceGroups", tidy(Value::Array(groups)).to_string());
-        if total_groups > MAX_GROUPS {
-            out.set("groupsLeftOut", (total_groups - MAX_GROUPS).to_string());
+        if left_out > 0 {
+            out.set("groupsLeftOut", left_out.to_string());
         }
         if !without.is_empty() {
             let told = without.iter().take(MAX_GROUPS);
@@ -132,6 +122,18 @@ impl Tool for ResourceSummary {
         }
         Ok(Outcome::flat(out))
     }
+}
+
+/// The largest groups as they are shown, and how many are left out.
+fn largest(groups: HashMap<String, (usize, Vec<Value>)>) -> (Vec<Value>, usize) {
+    let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
+    groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
+    let left_out = groups.len().saturating_sub(MAX_GROUPS);
+    let shown = groups.into_iter().take(MAX_GROUPS).map(|(name, (count, resources))| {
+        let more = count - resources.len();
+        json!({ "groupName": name, "total": count, "more": more, "resources": resources })
+    });
+    (shown.collect(), left_out)
 }
 
 /// The servers of which the caller sees no resource, and why.

@@ -108,6 +108,8 @@ pub(crate) struct Watching {
 impl Watching {
     /// Runs until dropped.
     pub(crate) async fn run(mut self) {
+        // What was heard on an earlier connection says nothing of this one.
+        self.note_deaf();
         let had = self.wanted.borrow().uris();
         let can_notify = self.conversation.hello.offers.subscribe;
         let every = match self.mode {
@@ -217,14 +219,7 @@ impl Watching {
                 (fresh, opening) = self.open(&wanted).await;
             }
             let opened = matches!(opening, Opening::Open { .. });
-            let is_acknowledged = matches!(opening, Opening::Open { is_acknowledged: true, .. });
-            let refused = opening.refused(&wanted);
-            let left_out: BTreeSet<LocalUri> = refused.keys().cloned().collect();
-            // The old stream is open as well: there is no break.
-            let before = self.in_force.borrow().heard_since;
-            let heard_since = is_acknowledged.then(|| before.unwrap_or_else(Instant::now));
-            let in_force = InForce { revision, refused, heard_since, ..InForce::default() };
-            self.in_force.send_replace(in_force);
+            let left_out = self.note_opening(opening, &wanted, revision);
             let is_whole = opened && left_out.is_empty();
             in_vain = if is_whole { 0 } else { in_vain + 1 };
             let again = (!is_whole).then(|| match opened {
@@ -235,8 +230,7 @@ impl Watching {
             if opened {
                 if current.replace(fresh) {
                     unheard.note_gap(&wanted);
-                    let now = is_acknowledged.then(Instant::now);
-                    self.in_force.send_modify(|in_force| in_force.heard_since = now);
+                    self.note_break();
                 }
                 self.make_up_for(unheard.heard(&wanted, left_out)).await;
             } else {
@@ -259,6 +253,31 @@ impl Watching {
                 }
             }
         }
+    }
+
+    /// Takes note of what came of opening a stream; gives what the server does not report on.
+    fn note_opening(
+        &self,
+        opening: Opening,
+        wanted: &BTreeSet<LocalUri>,
+        revision: u64,
+    ) -> BTreeSet<LocalUri> {
+        let is_acknowledged = matches!(opening, Opening::Open { is_acknowledged: true, .. });
+        // The old stream is open as well: there is no break.
+        let before = self.in_force.borrow().heard_since;
+        let heard_since = is_acknowledged.then(|| before.unwrap_or_else(Instant::now));
+        let refused = opening.refused(wanted);
+        let left_out = refused.keys().cloned().collect();
+        let in_force = InForce { revision, refused, heard_since, ..InForce::default() };
+        self.in_force.send_replace(in_force);
+        left_out
+    }
+
+    /// What the server reports may not have been heard until now.
+    fn note_break(&self) {
+        self.in_force.send_modify(|in_force| {
+            in_force.heard_since = in_force.heard_since.map(|_| Instant::now());
+        });
     }
 
     /// What the server reports is not heard from now on.

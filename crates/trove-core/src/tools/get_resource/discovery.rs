@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        find::{down_as_told, some_of},
+        find::{down_as_told, say, still_starting},
         frame,
     },
     Call, Failure, GetResource, Outcome,
@@ -117,37 +117,27 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
         out.set("categories", discovery.counts.clone());
         out.set("category_count", discovery.category_count.to_string());
     }
-    let mut message = Vec::new();
-    if let Some(hint) = asked.hint(call, &view) {
-        message.push(format!("{hint} This is what all servers have."));
-    }
-    if call.need == Need::Templates {
-        message.push(TEMPLATES_ONLY.to_owned());
-    }
-    if is_again {
-        message.push(ANEW.to_owned());
-    }
     let is_asked_for = |id: &SourceId| server.as_ref().is_none_or(|server| server == id);
-    let starting = call.gateway.starting();
-    let starting: Vec<&str> =
-        starting.iter().filter(|id| is_asked_for(id)).map(SourceId::as_str).collect();
     let down = call.gateway.down(call.caller).into_iter();
     let down: Vec<_> = down.filter(|(id, _)| is_asked_for(id)).collect();
     if !down.is_empty() {
-        message.push(DOWN.to_owned());
         out.set("errors", down_as_told(&down));
     }
-    if !starting.is_empty() {
-        message
-            .push(format!("Still starting: {}. Ask again in a few seconds.", some_of(&starting)));
-    }
+    let starting: Vec<SourceId> =
+        call.gateway.starting().into_iter().filter(is_asked_for).collect();
+    let hint = asked.hint(call, &view);
+    let said = [
+        hint.map(|hint| format!("{hint} This is what all servers have.")),
+        (call.need == Need::Templates).then(|| TEMPLATES_ONLY.to_owned()),
+        is_again.then(|| ANEW.to_owned()),
+        (!down.is_empty()).then(|| DOWN.to_owned()),
+        still_starting(&starting),
+        next.is_some().then(|| MORE.to_owned()),
+    ];
+    say(&mut out, said);
     if let Some(next) = next {
         let list = server.map(|id| format!("{PART}{id}")).unwrap_or_default();
         out.set_str("cursor", &(next + &list));
-        message.push(MORE.to_owned());
-    }
-    if !message.is_empty() {
-        out.set_str("message", &message.join(" "));
     }
     let nonce = frame::nonce();
     out.set_str("nonce", &nonce);
