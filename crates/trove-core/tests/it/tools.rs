@@ -420,13 +420,14 @@ async fn the_document_of_the_bridge_shows_the_failure_that_there_is() {
     assert!(text.contains("compatibility layer"), "{text}");
     let shown = text.split("```json\n").find(|part| part.starts_with("{\"success\": false"));
     let shown: Value = serde_json::from_str(shown.unwrap().split("```").next().unwrap()).unwrap();
-    let gateway = Gateway::start("test", None).await;
-    let tools = Tools::new(gateway, Settings::default());
+    let gateway = GatewayBox::with(&[]).await;
+    let tools = Tools::new(gateway.gateway.clone(), Settings::default());
     for (uri, is_ok) in [("info://tools/health_check", true), ("info://tools/", false)] {
         assert!(text.contains(uri), "{uri} is not shown");
         let given = Json::of(&serde_json::json!({ "uri": uri }));
-        let answer = tools.call(&Caller::local(), "get_resource", Some(&given), Ask::default());
-        let answer = value(&answer.await.unwrap().body)["structuredContent"].clone();
+        let caller = Caller::local();
+        let answer = tools.call(&caller, "get_resource", Some(&given), Ask::default()).await;
+        let answer = value(&answer.unwrap().body)["structuredContent"].clone();
         assert_eq!(answer["success"], is_ok, "{answer}");
         if !is_ok {
             for member in ["error", "message", "example", "retryable"] {

@@ -26,6 +26,10 @@ fn failing() -> Vec<Arc<FakeSource>> {
     let srv = FakeSource::new("srv", &["docs://intro", "twin://1", "note://5", "rule://keys"]);
     let srv = srv.with_templates(&["note://{id}", "other://{id}"]);
     srv.complete_with(&["offered"], Duration::ZERO);
+    srv.fail_others(refused(-32002, "Resource not found"));
+    for uri in ["docs://intro", "twin://1", "note://5", "rule://keys", "other://offered"] {
+        srv.give_text(uri, "text/plain", "here");
+    }
     srv.fail("docs://broken", refused(-32603, "boom"));
     srv.fail("note://none", refused(-32002, "Resource not found"));
     srv.fail("docs://refused", refused(401, "no"));
