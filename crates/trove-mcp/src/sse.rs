@@ -151,9 +151,16 @@ impl Parser {
 
 /// An event that carries a message.
 pub(crate) fn encode(message: &[u8]) -> Bytes {
-    let mut out = BytesMut::with_capacity(message.len() + 24);
-    out.extend_from_slice(b"event: message\ndata: ");
-    out.extend_from_slice(message);
+    encode_named("message", message)
+}
+
+/// An event of this name.
+pub(crate) fn encode_named(name: &str, data: &[u8]) -> Bytes {
+    let mut out = BytesMut::with_capacity(name.len() + data.len() + 24);
+    out.extend_from_slice(b"event: ");
+    out.extend_from_slice(name.as_bytes());
+    out.extend_from_slice(b"\ndata: ");
+    out.extend_from_slice(data);
     out.extend_from_slice(b"\n\n");
     out.freeze()
 }

@@ -246,7 +246,12 @@ impl App {
             stop: self.stop.clone(),
         });
         self.doors.spawn(figures);
-        let router = trove_mcp::server::router(server, guard, self.stop.clone()).merge(page);
+        let stop = self.stop.clone();
+        let router = match config.http.has_sse.value {
+            true => trove_mcp::server::router_with_sse(server, guard, stop),
+            false => trove_mcp::server::router(server, guard, stop),
+        };
+        let router = router.merge(page);
         let (bounds, stop) = (config.bounds.clone(), self.stop.clone());
         self.doors.spawn(async move {
             trove_mcp::server::serve(listener, router, &bounds, stop).await;

@@ -3,7 +3,7 @@
 //! A modern request stands alone; a legacy one belongs to a session that `initialize`
 //! began. Answers are plain JSON unless the client wants to hear of the work meanwhile.
 
-use std::{convert::Infallible, sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc};
 
 use axum::{
     Router,
@@ -14,7 +14,7 @@ use axum::{
     routing::{get, post},
 };
 use bytes::Bytes;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use tokio::{sync::mpsc, time::Instant};
@@ -33,7 +33,9 @@ use super::{
     listen::{Ended, listen},
     refusing::{bad_request, refuse, respond, slow_down, too_much_error, turn_away},
     sessions::{self, HttpSession, Sessions},
+    sse_door::{self, Streams},
     stdio::client_name,
+    streams::{event_response, events},
 };
 use crate::{
     bounds::{MAX_BATCH, MAX_NOTICES},
@@ -43,27 +45,42 @@ use crate::{
 };
 
 /// How many messages wait for a legacy client that is not listening.
-const MAX_UNHEARD: usize = 256;
-/// How often something is said on a silent stream, so that nobody takes it for dead.
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(super) const MAX_UNHEARD: usize = 256;
 
 /// The places of this door, as the audit log calls them.
 const MCP: &str = "/mcp";
 const METRICS: &str = "/metrics";
 
 /// What the HTTP door holds: its guard, and the legacy sessions.
-struct HttpDoor {
-    server: Arc<Server>,
-    guard: Guard,
+pub(super) struct HttpDoor {
+    pub(super) server: Arc<Server>,
+    pub(super) guard: Guard,
     sessions: Sessions,
-    limits: Limits,
-    stop: CancellationToken,
+    /// Those of clients that only know HTTP with SSE.
+    pub(super) streams: Streams,
+    pub(super) limits: Limits,
+    pub(super) stop: CancellationToken,
 }
 
 /// The routes of the MCP door. Streams end when `stop` is cancelled.
 pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
+    routes(Router::new(), server, guard, stop)
+}
+
+/// The routes of the MCP door, and `/sse` and `/messages` for clients of the transport of 2024-11-05.
+pub fn router_with_sse(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Router {
+    routes(sse_door::routes(), server, guard, stop)
+}
+
+fn routes(
+    more: Router<Arc<HttpDoor>>,
+    server: Arc<Server>,
+    guard: Guard,
+    stop: CancellationToken,
+) -> Router {
     let limits = Limits::new(&server.bounds);
-    let door = Arc::new(HttpDoor { server, guard, sessions: Sessions::default(), limits, stop });
+    let (sessions, streams) = (Sessions::default(), Streams::default());
+    let door = Arc::new(HttpDoor { server, guard, sessions, streams, limits, stop });
     let janitor = Arc::downgrade(&door);
     let stopped = door.stop.clone();
     tokio::spawn(async move {
@@ -79,7 +96,7 @@ pub fn router(server: Arc<Server>, guard: Guard, stop: CancellationToken) -> Rou
         }
     });
     let guard = door.guard.clone();
-    let router = Router::new()
+    let router = more
         .route(MCP, post(handle).get(handle).delete(handle))
         .route(METADATA_PATH, get(metadata))
         .route(&format!("{METADATA_PATH}/mcp"), get(metadata))
@@ -164,7 +181,12 @@ async fn metadata(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Re
 
 impl HttpDoor {
     /// Tells a caller who asks too much to wait, and writes it down.
-    fn hold_back(&self, caller: &Caller, id: Option<&Json>, too_much: &TooMuch) -> Response {
+    pub(super) fn hold_back(
+        &self,
+        caller: &Caller,
+        id: Option<&Json>,
+        too_much: &TooMuch,
+    ) -> Response {
         self.note_held_back(caller);
         slow_down(id, too_much)
     }
@@ -470,11 +492,11 @@ impl HttpDoor {
 }
 
 /// The place of a stream is held by its messages, and free when they are dropped.
-fn drop_later(_place: &Place) {}
+pub(super) fn drop_later(_place: &Place) {}
 
 /// Ends when the token does that a stream was opened with: who may no longer ask may no
 /// longer listen.
-async fn over(until: Option<Instant>) {
+pub(super) async fn over(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until).await,
         None => std::future::pending().await,
@@ -520,33 +542,6 @@ where
         Ok::<_, Infallible>(Bytes::from(events.concat()))
     });
     event_response(Body::from_stream(framed))
-}
-
-/// A stream of messages with a sign of life now and then, until the gateway stops.
-fn events(
-    messages: impl Stream<Item = Bytes> + Send + 'static,
-    stop: CancellationToken,
-) -> Response {
-    let messages = Box::pin(messages);
-    let framed = stream::unfold((messages, stop), |(mut messages, stop)| async move {
-        tokio::select! {
-            () = stop.cancelled() => None,
-            message = messages.next() => Some((Ok::<_, Infallible>(sse::encode(&message?)), (messages, stop))),
-            () = tokio::time::sleep(KEEP_ALIVE) => {
-                Some((Ok(Bytes::from_static(b": still here\n\n")), (messages, stop)))
-            }
-        }
-    });
-    event_response(Body::from_stream(framed))
-}
-
-fn event_response(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }
 
 /// Does the work to its end, whether or not somebody still waits for it.

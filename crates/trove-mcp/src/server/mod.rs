@@ -26,7 +26,9 @@ mod refusing;
 mod roots;
 mod seal;
 mod sessions;
+mod sse_door;
 mod stdio;
+mod streams;
 
 use std::sync::Arc;
 
@@ -35,7 +37,7 @@ use trove_core::{Gateway, json::quote, tools::Tools};
 pub use browser::{KEY_HEADER, Lock, Pass, behind};
 pub use connections::serve;
 pub use guard::{Admitted, Guard, Identity, Refusal};
-pub use http::router;
+pub use http::{router, router_with_sse};
 pub use pretend::Pretend;
 pub use stdio::serve_stdio;
 

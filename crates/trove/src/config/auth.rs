@@ -50,7 +50,9 @@ pub(super) fn http(
         .allowed_origins
         .take()
         .map(|all| all.into_iter().filter_map(|origin| origin_of(&origin, problems)).collect());
-    Http { addr, auth, public_url, allowed_origins: pick(None, origins, Vec::new()) }
+    let allowed_origins = pick(None, origins, Vec::new());
+    let has_sse = pick(None, file.sse.take(), false);
+    Http { addr, auth, public_url, allowed_origins, has_sse }
 }
 
 /// Whose tokens are taken, and the roles of the local user.
@@ -82,6 +84,9 @@ pub(super) fn shown_http(http: &Http) -> Value {
     }
     if !http.allowed_origins.is_empty() {
         shown["allowed_origins"] = json!(http.allowed_origins.value);
+    }
+    if http.has_sse.value {
+        shown["sse"] = json!(true);
     }
     shown
 }

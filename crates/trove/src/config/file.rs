@@ -116,6 +116,9 @@ section! {
         public_url: Key<String>,
         /// The pages, beside those of this machine, whose scripts may ask: `https://app.example`.
         allowed_origins: Key<Vec<Spot<String>>>,
+        /// Whether clients that only know HTTP with SSE (2024-11-05) may come in at `/sse`.
+        #[schemars(extend("default" = false))]
+        sse: Key<bool>,
     }
 }
 

@@ -77,6 +77,8 @@ pub struct Http {
     pub public_url: Setting<Option<String>>,
     /// The pages beside those of this machine whose scripts may ask.
     pub allowed_origins: Setting<Vec<String>>,
+    /// Whether there is a door at `/sse`.
+    pub has_sse: Setting<bool>,
 }
 
 /// Whose signed tokens HTTP clients may show, and what follows from them.

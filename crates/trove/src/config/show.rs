@@ -91,12 +91,13 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
     all
 }
 
-fn named_origins(config: &Config) -> [(&'static str, Origin); 33] {
+fn named_origins(config: &Config) -> [(&'static str, Origin); 34] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
         ("http.public_url", config.http.public_url.origin),
         ("http.allowed_origins", config.http.allowed_origins.origin),
+        ("http.sse", config.http.has_sse.origin),
         ("guide.root", config.guide_root.origin),
         ("guide.max_documents", config.guide_max_documents.origin),
         ("guide.project", config.guide_project.origin),

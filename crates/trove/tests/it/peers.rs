@@ -23,9 +23,11 @@ use servers::Server;
 enum Door {
     Stdio,
     Http,
+    /// HTTP with SSE, as of 2024-11-05.
+    Sse,
 }
 
-use Door::{Http, Stdio};
+use Door::{Http, Sse, Stdio};
 
 /// One row of the matrix.
 #[track_caller]
@@ -62,13 +64,20 @@ struct Front {
 fn front(server: &Server, door: Door) -> Front {
     let state = tempfile::tempdir().expect("a temporary directory can be made");
     let config = state.path().join("trove.toml");
-    std::fs::write(&config, server.trove_toml()).expect("the configuration can be written");
+    let opened = if matches!(door, Sse) { "http.sse = true\n" } else { "" };
+    std::fs::write(&config, format!("{opened}{}", server.trove_toml()))
+        .expect("the configuration can be written");
     let (target, process) = match door {
         Stdio => (Trove::stdio_target(&config, state.path()), None),
         Http => {
             let port = free_port();
             let process = Trove::serve_http(port, &config, state.path());
             (Target::http(port), Some(process))
+        }
+        Sse => {
+            let port = free_port();
+            let process = Trove::serve_http(port, &config, state.path());
+            (Target::sse(port), Some(process))
         }
     };
     Front { target: target.once(server.until()), _process: process, _state: state }
@@ -226,4 +235,14 @@ fn ts_v2_hears_of_a_change_in_the_modern_era() {
 #[test]
 fn ts_v1_hears_of_a_change() {
     check_watch(TsV1, Stdio, Legacy);
+}
+
+#[test]
+fn py_mcp_reads_over_sse() {
+    check(&Server::memory(), PyMcp, Sse, Legacy);
+}
+
+#[test]
+fn ts_v1_hears_of_changes_over_sse() {
+    check_watch(TsV1, Sse, Legacy);
 }
