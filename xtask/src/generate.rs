@@ -36,6 +36,8 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
     for (path, arguments) in PRINTED {
         fresh.insert(path.to_owned(), Some(printed_by_trove(arguments)?));
     }
+    let about = trove_core::about::document();
+    fresh.insert("docs/reference/about.md".to_owned(), Some(about));
     fresh.insert("docs/reference/errors.md".to_owned(), Some(tools::Class::document()));
     for tool in TOOLS {
         fresh.insert(format!("{DOCUMENTS}/{}.md", tool.name), Some(tools::document(tool)));

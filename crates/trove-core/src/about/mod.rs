@@ -3,6 +3,7 @@
 //! Nothing here is typed twice: health is what the parts pushed to the StatusBoard,
 //! capabilities are the tables that are served, limits the constants that are enforced.
 
+pub mod fields;
 mod health;
 mod settings;
 
@@ -123,6 +124,24 @@ pub fn schemas() -> serde_json::Value {
         "info://collisions": of::<Collisions>(),
         "info://health": of::<Health>(),
     })
+}
+
+/// The documents here as a page of Markdown, each member explained.
+pub fn document() -> String {
+    let mut text = String::from(
+        "# What Trove says about itself\n\nRead these like any resource: `trove read info://health`, or `get_resource` with the URI. \
+         They are JSON, made of\nlive state, and cannot be written. [about.schema.json](about.schema.json) has their schemas. \
+         A member marked optional is\nabsent where there is nothing to say.\n",
+    );
+    let schemas = schemas();
+    for (uri, name, description) in LISTED {
+        text.push_str(&format!("\n## {uri}\n\n{name}: {description}.\n\n"));
+        text.push_str(&fields::table(&schemas[uri]));
+    }
+    text.push_str(&format!(
+        "\n## {TOOL}\n\nThe whole document of one tool, as Markdown: description, schema, usage, examples, answer.\n"
+    ));
+    text
 }
 
 /// The Source of `info://`, `config://` and `auth://`.

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::{
-    Effect, Prefix, TOOLS, ToolSpec, Toolset,
+    Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset,
     advice::Mentioned,
     arguments,
     consent::{self, Question},
@@ -515,11 +515,24 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
         "name": name,
         "description": describe::listed(spec, schema, descriptions),
         "inputSchema": schema::published(schema),
-        "annotations": {
-            "readOnlyHint": spec.effect == Effect::Reads,
-            "destructiveHint": spec.effect == Effect::Destroys,
-            "idempotentHint": true,
-            "openWorldHint": spec.toolset == Toolset::Resources,
+        "outputSchema": match descriptions {
+            Descriptions::Short => Answers::short(),
+            Descriptions::Full => spec.answers.schema(),
         },
+        "annotations": annotations(spec, descriptions),
     }))
+}
+
+/// The hints about a tool. The protocol asks whether a tool destroys or may be repeated only of
+/// those that change something; a short list says no more than it asks.
+fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
+    if spec.effect == Effect::Reads && descriptions == Descriptions::Short {
+        return json!({ "readOnlyHint": true });
+    }
+    json!({
+        "readOnlyHint": spec.effect == Effect::Reads,
+        "destructiveHint": spec.effect == Effect::Destroys,
+        "idempotentHint": true,
+        "openWorldHint": spec.toolset == Toolset::Resources,
+    })
 }

@@ -42,7 +42,8 @@ pub fn document(spec: &ToolSpec) -> String {
 }
 
 fn document_of(spec: &ToolSpec, schema: &Value) -> String {
-    written(spec.name, (spec.toolset, spec.effect), schema, spec.examples)
+    let document = written(spec.name, (spec.toolset, spec.effect), schema, spec.examples);
+    document + &spec.answers.document()
 }
 
 /// The document of a tool that is no row of the table.

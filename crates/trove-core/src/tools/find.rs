@@ -9,7 +9,7 @@ use time::{
     Date, OffsetDateTime, format_description::well_known::Rfc3339, macros::format_description,
 };
 
-use super::{Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use super::{Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     content::escape_line,
     gateway::{FindError, Found},
@@ -121,6 +121,7 @@ impl Tool for DiscoverResources {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
+    const ANSWERS: Answers = Answers::Members;
     const EXAMPLES: &'static [Example] = &[
         Example {
             says: "Which resource documents something?",
@@ -179,6 +180,7 @@ impl Tool for SearchResources {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
+    const ANSWERS: Answers = Answers::Members;
     const EXAMPLES: &'static [Example] = &[
         Example { says: "Both words.", arguments: r#"{"searchTerms": ["server", "settings"]}"# },
         Example {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::json::{Json, Object};
 
 /// Tell whether Trove and the servers behind it work.
@@ -19,6 +19,7 @@ impl Tool for HealthCheck {
     const TOOLSET: Toolset = Toolset::Health;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
+    const ANSWERS: Answers = Answers::Members;
     const EXAMPLES: &'static [Example] =
         &[Example { says: "See which servers answer.", arguments: "{}" }];
 

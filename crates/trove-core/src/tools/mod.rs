@@ -5,6 +5,7 @@
 //! answer, happens once, in `call`.
 
 mod advice;
+mod answers;
 mod any_json;
 mod arguments;
 mod call;
@@ -37,6 +38,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub use advice::Advice;
+pub use answers::Answers;
 pub use call::{Call, Settings, Tools, listed};
 pub use consent::{Question, can_be_asked};
 pub use describe::{Descriptions, document};
@@ -90,6 +92,8 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     const CONSENT: Option<&'static str> = None;
     /// Whether it only repeats what a client with resources can do by itself.
     const IS_BRIDGE: bool = false;
+    /// The form of its answers.
+    const ANSWERS: Answers = Answers::Value;
     /// Calls with real values, each with a sentence.
     const EXAMPLES: &'static [Example];
 
@@ -113,6 +117,8 @@ pub struct ToolSpec {
     pub consent: Option<&'static str>,
     /// Whether it only repeats what a client with resources can do by itself.
     pub is_bridge: bool,
+    /// The form of its answers.
+    pub answers: Answers,
     /// Calls with real values.
     pub examples: &'static [Example],
     schema: fn() -> Value,
@@ -129,6 +135,7 @@ pub const fn spec<T: Tool>() -> ToolSpec {
         aliases: T::ALIASES,
         consent: T::CONSENT,
         is_bridge: T::IS_BRIDGE,
+        answers: T::ANSWERS,
         examples: T::EXAMPLES,
         schema: schema::of::<T>,
         run: run::<T>,

@@ -3,7 +3,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::advice::{Advice, Mentioned, bounded};
+use super::{
+    Answers,
+    advice::{Advice, Mentioned, bounded},
+};
 use crate::{
     content::escape_line,
     json::{Json, Object, push_escapes},
@@ -149,6 +152,8 @@ impl Class {
             let (name, code) = class.names();
             text.push_str(&format!("| `{name}` | `{code}` | {meaning} |\n"));
         }
+        text.push_str("\n## The members of an answer\n\nEvery tool answers with `success`; the others are there where they say something.\n\n");
+        text.push_str(&Answers::Members.table());
         text
     }
 

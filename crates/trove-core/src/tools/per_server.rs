@@ -8,8 +8,8 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use super::{
-    Call, Effect, Example, Failure, Outcome, Tool as _, Toolset, arguments::Shape, describe,
-    get_resource::GetResource, offer::Need, schema,
+    Answers, Call, Effect, Example, Failure, Outcome, Tool as _, Toolset, arguments::Shape,
+    describe, get_resource::GetResource, offer::Need, schema,
 };
 use crate::{about::Item, catalogue::Snapshot, json::Json, source::SourceId};
 
@@ -65,12 +65,14 @@ pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
                 "name": format!("{prefix}{LIST}"),
                 "description": format!("List the resources of the server {id}."),
                 "inputSchema": &*LIST_TAKES,
+                "outputSchema": Answers::short(),
                 "annotations": annotations,
             }),
             json!({
                 "name": format!("{prefix}{READ}"),
                 "description": format!("Read one resource of the server {id}."),
                 "inputSchema": &*READ_TAKES,
+                "outputSchema": Answers::short(),
                 "annotations": annotations,
             }),
         ]
@@ -96,7 +98,9 @@ pub(super) fn document(entry: &Json) -> Option<String> {
     let mut schema = entry["inputSchema"].clone();
     schema["description"] = entry["description"].clone();
     let examples = if name.ends_with(LIST) { LISTING } else { READING };
-    Some(describe::written(name, (Toolset::PerServer, Effect::Reads), &schema, examples))
+    let kind = (Toolset::PerServer, Effect::Reads);
+    let document = describe::written(name, kind, &schema, examples);
+    Some(document + &Answers::Resource.document())
 }
 
 /// What the tools take: arguments of `get_resource`.

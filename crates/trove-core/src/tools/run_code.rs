@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find, frame,
+    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find, frame,
     get_resource::{Whole, whole},
 };
 use crate::{
@@ -46,6 +46,7 @@ impl Tool for RunCode {
     const TOOLSET: Toolset = Toolset::Code;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
+    const ANSWERS: Answers = Answers::Members;
     const EXAMPLES: &'static [Example] = &[
         Example {
             says: "Which servers list how much?",

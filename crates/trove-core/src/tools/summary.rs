@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
+    Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
     find::{coverage, put, rfc3339},
 };
 use crate::{
@@ -52,6 +52,7 @@ impl Tool for ResourceSummary {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
+    const ANSWERS: Answers = Answers::Members;
     const EXAMPLES: &'static [Example] = &[
         Example { says: "What is there, by server?", arguments: "{}" },
         Example {

@@ -17,7 +17,8 @@ use trove_core::{
     search::{Config, Search},
     source::Ask,
     tools::{
-        BridgeMode, CLIENTS_DATE, Effect, Prefix, Settings, TOOLS, Tools, Toolset, document, listed,
+        Answers, BridgeMode, CLIENTS_DATE, Descriptions, Effect, Prefix, Settings, TOOLS, Tools,
+        Toolset, document, listed,
     },
 };
 
@@ -112,9 +113,11 @@ fn check_property(tool: &str, name: &str, property: &Value) {
 #[test]
 fn annotations_say_what_the_effect_is_and_what_destroys_asks_first() {
     for (spec, entry) in entries() {
-        let hint = |key: &str| entry["annotations"][key].as_bool().unwrap();
-        assert_eq!(hint("readOnlyHint"), spec.effect == Effect::Reads, "{}", spec.name);
-        assert_eq!(hint("destructiveHint"), spec.effect == Effect::Destroys, "{}", spec.name);
+        let hint = |key: &str| entry["annotations"][key].as_bool();
+        assert_eq!(hint("readOnlyHint"), Some(spec.effect == Effect::Reads), "{}", spec.name);
+        // The protocol asks this only of tools that change something.
+        let destroys = hint("destructiveHint").unwrap_or(false);
+        assert_eq!(destroys, spec.effect == Effect::Destroys, "{}", spec.name);
         assert_eq!(spec.consent.is_some(), spec.effect == Effect::Destroys, "{}", spec.name);
         let description = entry["description"].as_str().unwrap();
         let asks = description.contains("REQUIRES EXPLICIT USER INSTRUCTION");
@@ -251,6 +254,126 @@ async fn every_example_works() {
             assert_eq!(answer["isError"], false, "{}: {}: {answer}", spec.name, example.arguments);
             assert_eq!(answer["structuredContent"]["success"], true, "{}", spec.name);
         }
+    }
+}
+
+/// Fails where an answer is not what its schema says; the schema explains every member of a
+/// resource's answer.
+fn conforms(schema: &Value, given: &Value, place: &str, is_closed: bool) {
+    let is = match given {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_u64() => "integer",
+        Value::Number(_) => "number",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    if let Some(kind) = schema["type"].as_str() {
+        assert_eq!(kind, is, "{place}: {given}");
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        assert!(given.get(name.as_str().unwrap()).is_some(), "{place}: {name} is missing: {given}");
+    }
+    if let (Some(known), Some(members)) = (schema["properties"].as_object(), given.as_object()) {
+        for (name, member) in members {
+            let place = format!("{place}.{name}");
+            match known.get(name) {
+                Some(schema) => conforms(schema, member, &place, is_closed),
+                None => assert!(!is_closed, "{place} is not explained"),
+            }
+        }
+    }
+    for item in given.as_array().into_iter().flatten() {
+        conforms(&schema["items"], item, place, is_closed);
+    }
+}
+
+#[tokio::test]
+async fn answers_and_failures_fit_the_schemas_that_are_offered() {
+    let guide = furnished().await;
+    let settings = Settings { descriptions: Descriptions::Full, ..every_toolset() };
+    let tools = Tools::new(guide.gateway.clone(), settings);
+    let whole = tools.list(&Caller::local());
+    for entry in &whole {
+        let entry = value(entry);
+        let name = entry["name"].as_str().unwrap();
+        let schema = &entry["outputSchema"];
+        assert_eq!(schema["type"], "object", "{name} has no schema of its answers");
+        let spec = TOOLS.iter().find(|spec| name.ends_with(spec.name));
+        let is_closed = spec.is_some_and(|spec| spec.answers == Answers::Resource);
+        let wrong: Vec<&str> = match spec {
+            Some(spec) if spec.name == "get_resource" => RESOURCE_FAILURES.to_vec(),
+            _ => vec![r#"{"no_such_argument": 1}"#],
+        };
+        let works = spec.map(|spec| spec.examples.iter().map(|example| example.arguments));
+        let all = works.into_iter().flatten().chain(wrong);
+        for arguments in all {
+            let given = Json::parse(arguments).expect(arguments);
+            let answer = tools.call(&Caller::local(), name, Some(&given), Ask::default()).await;
+            let answer = value(&answer.expect(name).body);
+            conforms(
+                schema,
+                &answer["structuredContent"],
+                &format!("{name}({arguments})"),
+                is_closed,
+            );
+        }
+    }
+}
+
+const RESOURCE_FAILURES: [&str; 7] = [
+    r#"{"no_such_argument": 1}"#,
+    r#"{"uri": "nothing://x"}"#,
+    r#"{"uri": "info://tools/"}"#,
+    r#"{"uri": "info://tools/a b"}"#,
+    r#"{"uri": "info://tools/none"}"#,
+    r#"{"server": "none"}"#,
+    r#"{"uri": "info://health", "grep": "("}"#,
+];
+
+#[tokio::test]
+async fn the_document_of_the_bridge_shows_the_failure_that_there_is() {
+    let spec = TOOLS.iter().find(|spec| spec.name == "get_resource").unwrap();
+    let text = document(spec);
+    assert!(text.contains("compatibility layer"), "{text}");
+    let shown = text.split("```json\n").find(|part| part.starts_with("{\"success\": false"));
+    let shown: Value = serde_json::from_str(shown.unwrap().split("```").next().unwrap()).unwrap();
+    let gateway = GatewayBox::with(&[]).await;
+    let tools = Tools::new(gateway.gateway.clone(), Settings::default());
+    for (uri, is_ok) in [("info://tools/health_check", true), ("info://tools/", false)] {
+        assert!(text.contains(uri), "{uri} is not shown");
+        let given = Json::of(&serde_json::json!({ "uri": uri }));
+        let caller = Caller::local();
+        let answer = tools.call(&caller, "get_resource", Some(&given), Ask::default()).await;
+        let answer = value(&answer.unwrap().body)["structuredContent"].clone();
+        assert_eq!(answer["success"], is_ok, "{answer}");
+        if !is_ok {
+            for member in ["error", "message", "example", "retryable"] {
+                assert_eq!(answer[member], shown[member], "{answer}");
+            }
+            assert_eq!(answer["suggested_actions"][0], shown["suggested_actions"][0]);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_tools_of_each_server_say_what_they_answer_too() {
+    let notes = Arc::new(FakeSource::new("notes", &["x://1"]));
+    let gateway = GatewayBox::with(&[&notes]).await;
+    let tools = Tools::new(gateway.gateway.clone(), every_toolset());
+    for entry in tools.list(&Caller::local()) {
+        let entry = value(&entry);
+        assert_eq!(entry["outputSchema"]["type"], "object", "{entry}");
+    }
+    assert!(tools.has("notes_read_resource"));
+}
+
+#[test]
+fn the_short_list_says_of_answers_that_they_are_objects() {
+    for (spec, entry) in entries() {
+        assert_eq!(entry["outputSchema"], serde_json::json!({ "type": "object" }), "{}", spec.name);
+        assert!(document(spec).contains("\n## Answer\n"), "{}", spec.name);
     }
 }
 

@@ -25,7 +25,7 @@ pub(super) use discovery::Discoveries;
 pub(super) use turns::Turns;
 pub(super) use whole::{Whole, whole};
 
-use super::{Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
+use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset};
 use crate::{
     catalogue::naming,
     gateway::{Reading, View, absence::reported_as_text},
@@ -92,6 +92,7 @@ impl Tool for GetResource {
     const PREFIX: Prefix = Prefix::None;
     const ALIASES: &'static [&'static str] = &["read_resource"];
     const IS_BRIDGE: bool = true;
+    const ANSWERS: Answers = Answers::Resource;
     const EXAMPLES: &'static [Example] = &[
         Example { says: "List everything there is.", arguments: "{}" },
         Example { says: "Read one resource by its URI.", arguments: r#"{"uri": "info://health"}"# },
