@@ -4,6 +4,7 @@
 //! itself is one. A Source knows its own names only; it never sees a public one.
 
 pub mod meaning;
+pub mod remedy;
 
 use std::{sync::Arc, time::Duration};
 

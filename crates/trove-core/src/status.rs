@@ -21,7 +21,7 @@ pub struct StatusBoard {
     configuration: OnceLock<String>,
 }
 
-/// Why a server waits that nobody approved, or that is not as it was approved.
+/// Why a server waits: it was never approved, or changed since.
 pub const AWAITS_APPROVAL: &str = "waiting for approval";
 /// See [`AWAITS_APPROVAL`].
 pub const NOT_AS_APPROVED: &str = "what would be run is not what was approved";

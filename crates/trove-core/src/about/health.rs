@@ -6,7 +6,7 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    source::{SourceId, meaning::WITHHELD},
+    source::{SourceId, meaning::WITHHELD, remedy},
     status::{SourceStatus, State, StatusBoard},
 };
 
@@ -133,6 +133,9 @@ pub struct SourceHealth {
     /// What went wrong last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
+    /// The command that lets it work again, to be typed where Trove runs; told to every caller.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<String>,
     /// What is odd about it though it may work.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
@@ -178,7 +181,7 @@ impl Health {
             index: IndexHealth::default(),
             stores: Vec::new(),
             cache: None,
-            sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status)).collect(),
+            sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status, board)).collect(),
         }
     }
 }
@@ -203,7 +206,8 @@ impl Health {
 }
 
 impl SourceHealth {
-    fn of(id: &SourceId, status: SourceStatus) -> SourceHealth {
+    fn of(id: &SourceId, status: SourceStatus, board: &StatusBoard) -> SourceHealth {
+        let remedy = status.last_error.as_deref().and_then(remedy::of_state);
         SourceHealth {
             id: id.to_string(),
             state: status.state.as_str(),
@@ -212,6 +216,7 @@ impl SourceHealth {
             server: status.server,
             latency_ms: status.latency_us.map(|us| us as f64 / 1000.0),
             last_error: status.last_error,
+            remedy: remedy.map(|remedy| board.command(remedy, id)),
             warning: status.warning,
             failures: status.failures,
             connects: status.connects,

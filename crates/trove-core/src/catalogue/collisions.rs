@@ -11,7 +11,7 @@ use crate::source::SourceId;
 /// A name that several claim.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contest {
-    /// What has the name.
+    /// The kind of thing that has the name.
     pub kind: Contested,
     /// The name.
     pub name: String,
@@ -19,7 +19,7 @@ pub struct Contest {
     pub claims: Vec<Claim>,
 }
 
-/// What may be claimed by several.
+/// A kind of thing that has a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Contested {
     Resource,
@@ -101,7 +101,7 @@ impl Snapshot {
         for entry in &self.templates {
             let local = entry.template.text.as_str();
             let owner = self.owner(entry.member);
-            // What fits several templates is asked for by its qualified name.
+            // A URI that fits several templates is asked for by its qualified name.
             let qualified = naming::qualify(owner.id(), local);
             let public = if owner.is_builtin() { local } else { qualified.as_str() };
             let claim = self.claim(entry.member, local, public);

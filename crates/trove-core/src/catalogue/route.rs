@@ -132,6 +132,15 @@ impl Matching {
     }
 }
 
+/// Whether a template names more than a scheme, as `auth://keys/{id}` does: one like `auth://{x}`
+/// would catch everything there is under a scheme of ours.
+fn names_a_place(entry: &TemplateEntry) -> bool {
+    let compiled = entry.template.compiled.as_ref();
+    let prefix = compiled.map_or("", |compiled| compiled.literal_prefix());
+    let place = prefix.split_once(':').map_or("", |(_, place)| place);
+    !place.trim_matches('/').is_empty()
+}
+
 impl Snapshot {
     /// The owner of a URI and its name there: exact, then qualified, then by template,
     /// then by the scheme if only one Source uses it.
@@ -176,7 +185,9 @@ impl Snapshot {
         }
         let mut owners = self.strangers(|id| self.listed(id, uri).is_some());
         if owners.is_empty() {
-            owners = self.strangers(|id| self.template_of(id, uri).is_some());
+            owners = self.strangers(|id| {
+                self.template_of(id, uri).is_some_and(|(entry, _)| names_a_place(entry))
+            });
         }
         match owners[..] {
             [] => None,

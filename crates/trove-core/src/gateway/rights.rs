@@ -1,4 +1,4 @@
-//! Which resources take the rights of an administrator, whoever asks.
+//! Which resources take the rights of an administrator, for every caller.
 //!
 //! A rule says so, the server refused a read for lack of rights, or the description says so.
 
@@ -92,7 +92,7 @@ fn is_refusal(error: &SourceError, local: &LocalUri) -> bool {
 
 impl View {
     /// Whether a listed resource or template takes the rights of an administrator, for
-    /// whoever reads it.
+    /// every caller.
     pub fn requires_admin(&self, id: &SourceId, local: &LocalUri, entry: &Json) -> bool {
         let has_rule = self.rules.standing_of(&[], id.as_str(), local.as_str()).0 != Standing::Open;
         has_rule || self.refusals.has(&(id.clone(), local.clone())) || says_admin_only(entry)

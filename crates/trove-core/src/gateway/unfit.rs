@@ -14,7 +14,7 @@ use crate::{
 /// A value of one byte that every template takes.
 const PROBE: &str = "x";
 
-/// Why nobody is asked for the URI behind a route, e.g. "`id` of note://{id} needs a value".
+/// Why no server is asked for the URI behind a route, e.g. "`id` of note://{id} needs a value".
 pub(super) fn refusal(snapshot: &Snapshot, route: &Route) -> Option<String> {
     if matches!(route.by, RoutedBy::Listing | RoutedBy::Template) || route.source.is_builtin() {
         return None;

@@ -5,6 +5,7 @@ mod failures;
 mod hostile;
 mod oddities;
 mod reads;
+mod remedies;
 mod windows;
 
 use std::sync::Arc;

@@ -55,6 +55,9 @@ impl Side {
     /// Starts the servers of a configuration that may run.
     async fn admit(&self, loaded: &Loaded, is_waived: bool) {
         // Nobody listens to what they say: only a gateway that serves does.
+        if let Some(file) = loaded.file_to_name() {
+            self.gateway.board().name_configuration(file);
+        }
         let words = Words::of(&loaded.config.state_dir.value, &memory_of(loaded));
         let keeping = (words, is_waived);
         let board = self.gateway.board().clone();

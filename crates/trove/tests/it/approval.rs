@@ -33,7 +33,8 @@ async fn t31_a_command_that_came_with_a_project_is_never_run_before_it_is_approv
     }
     let trove = Trove::start_in(&folder).await;
     let source = trove.source("trap", |source| source["state"] == "idle").await;
-    assert_eq!(source["last_error"], "waiting for approval: run `trove approve trap`");
+    let command = format!("trove approve --config {} trap", folder.config().display());
+    assert_eq!(source["last_error"], format!("waiting for approval: run `{command}`"));
     drop(trove);
     assert!(!is_sprung(&folder));
     let ran = folder.run(&["approve", "trap"]).await;
@@ -46,9 +47,13 @@ async fn t31_a_command_that_came_with_a_project_is_never_run_before_it_is_approv
 async fn status_and_ls_say_who_waits_and_how_to_go_on() {
     let folder = Folder::project(&config(&[toy("fs", "--resources 1")]));
     let ran = folder.run(&["status"]).await;
-    assert!(ran.text().contains("\n  waiting for approval: run `trove approve fs`"), "{ran:?}");
+    assert!(
+        ran.text().contains("\n  waiting for approval: run `trove approve --config "),
+        "{ran:?}"
+    );
     let ran = folder.run(&["ls"]).await;
-    assert!(ran.stderr.contains("run `trove approve fs`"), "{ran:?}");
+    let command = format!("run `trove approve --config {} fs`", folder.config().display());
+    assert!(ran.stderr.contains(&command), "{ran:?}");
     assert!(!ran.text().contains("toy://"), "{ran:?}");
     folder.run(&["approve", "--all"]).await;
     let ran = folder.run(&["ls"]).await;
@@ -73,7 +78,7 @@ async fn t18_what_would_run_is_shown_whole_and_cannot_steer_the_terminal() {
     assert!(text.contains("LD_PRELOAD=./evil.so  (this decides what code is run)"), "{text}");
     assert!(text.contains("SECRET=***") && text.contains("TOKEN=${env:HOME}"), "{text}");
     assert!(!text.contains("hunter2") && !text.contains('\u{1b}'), "{text}");
-    assert!(text.contains("program  /") && text.contains("trove approve --all"), "{text}");
+    assert!(text.contains("program  /") && text.contains(" --all`"), "{text}");
 }
 
 #[tokio::test]
@@ -82,7 +87,7 @@ async fn t17_a_changed_command_waits_again_and_the_difference_is_shown() {
     folder.run(&["approve", "one"]).await;
     folder.write(&config(&[toy("one", "--resources 2")]));
     let ran = folder.run(&["ls"]).await;
-    assert!(!ran.text().contains("toy://") && ran.stderr.contains("approve one"), "{ran:?}");
+    assert!(!ran.text().contains("toy://") && ran.stderr.contains(" one`"), "{ran:?}");
     let ran = folder.run(&["approve"]).await;
     assert!(ran.text().contains(r#"- args: ["--name","one","--resources","1"]"#), "{ran:?}");
     assert!(ran.text().contains(r#"+ args: ["--name","one","--resources","2"]"#), "{ran:?}");
@@ -140,7 +145,7 @@ async fn t31_a_program_that_changed_is_not_started_again_before_it_is_approved()
     write(&format!("touch {}", folder.path().join("sprung").display()));
     let pid = Pid::from_raw(pid).expect("a process");
     rustix::process::kill_process(pid, Signal::KILL).expect("it can be killed");
-    let says_so = |source: &Value| source["last_error"].to_string().contains("trove approve one");
+    let says_so = |source: &Value| source["last_error"].to_string().contains(" one`");
     trove.source("one", says_so).await;
     assert!(!is_sprung(&folder));
     folder.run(&["approve", "one"]).await;
@@ -157,7 +162,7 @@ async fn t31_a_clients_file_waits_too_and_yes_lets_it_run_this_once() {
     std::fs::write(&file, servers.to_string()).expect("the file can be written");
     let file = file.to_str().expect("UTF-8");
     let ran = folder.run(&["ls", "--config", file]).await;
-    assert!(ran.stderr.contains("run `trove approve trap`") && !is_sprung(&folder), "{ran:?}");
+    assert!(ran.stderr.contains(" trap`") && !is_sprung(&folder), "{ran:?}");
     let ran = folder.run(&["approve", "--config", file]).await;
     assert!(ran.text().contains("another client's"), "{ran:?}");
     folder.run(&["ls", "--config", file, "--yes"]).await;
@@ -210,7 +215,7 @@ async fn a_url_that_would_be_sent_values_of_this_machine_waits_too() {
     folder.write(&with("headers = { X-Home = \"${env:HOME}\", X-Plain = \"word-of-theirs\" }\n"));
     let ran = folder.run(&["ls"]).await;
     assert!(!ran.text().contains("toy://item/0"), "{ran:?}");
-    assert!(ran.stderr.contains("run `trove approve far`"), "{ran:?}");
+    assert!(ran.stderr.contains(" far`"), "{ran:?}");
     let ran = folder.run(&["approve"]).await;
     assert!(ran.text().contains(&format!("asks     {url}")), "{ran:?}");
     assert!(ran.text().contains("header   X-Home: ${env:HOME}"), "{ran:?}");

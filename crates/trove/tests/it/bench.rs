@@ -97,7 +97,10 @@ async fn what_is_not_approved_is_not_started() {
     let folder = Folder::project(&config(&[toy("one", "--bare --resources 2")]));
     let ran = folder.run(&["bench", "--json"]).await;
     assert_eq!(ran.code, Some(4), "{ran:?}");
-    assert!(ran.text().contains("trove approve one"), "{ran:?}");
+    assert!(
+        ran.text().contains("trove approve --config") && ran.text().contains(" one`"),
+        "{ran:?}"
+    );
     let ran = folder.run(&["bench", "--json", "--yes", "--reads", "4"]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
 }

@@ -91,7 +91,7 @@ async fn a_server_that_asks_is_logged_in_to_and_read() {
     let trove = Trove::start_in(&world.folder).await;
     let refused = trove.source("far", |far| far["last_error"].is_string()).await;
     let said = refused["last_error"].as_str().unwrap_or_default().to_owned();
-    assert!(said.contains("run `trove auth login far`"), "{said}");
+    assert!(said.contains("run `trove auth login far"), "{said}");
 
     let (code, said) = world.login().await;
     assert_eq!(code, Some(0), "{said}");
@@ -176,7 +176,7 @@ async fn a_login_that_was_taken_back_says_what_to_do() {
     world.authority.rotate().expect("new keys");
     let ran = world.folder.run(&["read", "far+config://server"]).await;
     assert_ne!(ran.code, Some(0));
-    assert!(ran.stderr.contains("run `trove auth login far`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("run `trove auth login far"), "{}", ran.stderr);
 }
 
 #[tokio::test]
@@ -279,4 +279,27 @@ async fn only_servers_behind_a_url_are_logged_in_to() {
         let ran = folder.run(&["auth", "login", server, "--json"]).await;
         assert_eq!(ran.json()["error"], "InvalidArguments", "{ran:?}");
     }
+}
+
+#[tokio::test]
+async fn the_command_to_log_in_is_in_the_answer_also_where_causes_are_masked() {
+    let world = World::start("[tools]\nmask_error_details = true").await;
+    let trove = Trove::start_in(&world.folder).await;
+    trove.source("far", |far| far["remedy"].is_string()).await;
+    let client = trove.client(crate::kit::client::Kind::HTTP_MODERN).await;
+    let answer = client.call("get_resource", json!({ "uri": "far+config://server" })).await;
+    let failure = &answer["structuredContent"];
+    assert_eq!(failure["error"], "Unauthorized", "{failure}");
+    let file = world.folder.config().display().to_string();
+    assert_eq!(
+        crate::remedies::command_in(failure),
+        ["auth", "login", "far", "--config", file.as_str()],
+        "{failure}"
+    );
+    let browse = async |address: String| {
+        reqwest::get(&address).await.expect("the browser is sent back");
+    };
+    let (code, said) = world.login_with(&["--config", &file], browse).await;
+    assert_eq!(code, Some(0), "{said}");
+    trove.source("far", crate::kit::is_ready).await;
 }

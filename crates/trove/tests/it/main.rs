@@ -33,8 +33,10 @@ mod identity;
 mod limits;
 mod login;
 mod odd;
+mod remedies;
 mod restart;
 mod small;
+mod sse_door;
 mod turned_away;
 
 // What a person at a terminal sees, and what becomes of other clients' files.

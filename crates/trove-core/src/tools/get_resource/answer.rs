@@ -135,7 +135,7 @@ pub(super) fn listed<'a>(
     snapshot.listed(&reading.source, reading.local.as_str())
 }
 
-/// What people call it: its title, else its name.
+/// The name people use: its title, else its name.
 fn human_name(entry: &Object<'_>) -> Option<String> {
     let said = ["title", "name"].map(|key| entry.get_str(key));
     let said = said.into_iter().flatten().find(|text| !text.trim().is_empty());

@@ -367,7 +367,7 @@ fn template_entry(view: &View, entry: &TemplateEntry, closed: bool) -> (String, 
     (category, text)
 }
 
-/// What a read takes, and whether this caller has it.
+/// The rights that a read takes, and whether this caller has them.
 #[derive(Clone, Copy)]
 struct Rights {
     /// Of every caller.

@@ -27,11 +27,10 @@ const MAX_OFFERED: usize = 100;
 const MAX_LISTED: usize = 10_000;
 /// Stands for the value of a variable that is not looked at.
 const ANYTHING: &str = "x";
-/// How long a server may take to offer values: the answer is an error, and nobody waits
-/// long for one.
+/// How long a server may take to offer values: the answer is an error, which must come soon.
 const MAX_COMPLETING: Duration = Duration::from_secs(2);
 
-/// What helps to fill a template.
+/// Help to fill a template.
 pub(super) struct Help {
     /// Values of the variable that is missing or wrong.
     pub(super) known: Vec<String>,

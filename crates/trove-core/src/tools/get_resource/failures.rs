@@ -192,6 +192,21 @@ pub(super) async fn of_source(
     if let Some(failure) = remedy::awaited(call.gateway, uri, source, error) {
         return failure;
     }
+    let failure = of_words(call, view, uri, source, error).await;
+    match remedy::examination(call.gateway, source, error) {
+        Some(advice) => failure.suggest(advice),
+        None => failure,
+    }
+}
+
+/// A failure as the error of its Source means it.
+async fn of_words(
+    call: &Call<'_>,
+    view: &View,
+    uri: &PublicUri,
+    source: &SourceId,
+    error: &SourceError,
+) -> Failure {
     let name = shown(uri.as_str());
     match meaning::of_read(error, Some(&local_name(uri, source))) {
         Meaning::NotFound => not_found(call, view, uri, source, error).await,

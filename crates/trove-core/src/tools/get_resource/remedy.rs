@@ -5,20 +5,11 @@
 use super::failures::{details, shown};
 use crate::{
     gateway::Gateway,
-    source::{SourceError, SourceId, meaning::ASKS_WHO},
-    status::{AWAITS_APPROVAL, NOT_AS_APPROVED, Remedy},
+    source::{SourceError, SourceId, remedy::of_state},
+    status::{Remedy, State},
     tools::{Advice, Class, Failure},
     uri::PublicUri,
 };
-
-/// What a person can do about a server in this state, if that is known.
-fn of_state(state: &str) -> Option<Remedy> {
-    if state.contains(ASKS_WHO) {
-        return Some(Remedy::LogIn);
-    }
-    let awaits = state.contains(AWAITS_APPROVAL) || state.contains(NOT_AS_APPROVED);
-    awaits.then_some(Remedy::Approve)
-}
 
 /// The failure of a read whose server waits for a person.
 pub(super) fn awaited(
@@ -43,7 +34,19 @@ pub(super) fn awaited(
     Some(failure.details(details(source, error)))
 }
 
-/// What to tell the user about a server that is not in use, by its state.
+/// Advice to look at a server that could not be connected to, which only a person can mend.
+pub(super) fn examination(
+    gateway: &Gateway,
+    source: &SourceId,
+    error: &SourceError,
+) -> Option<Advice> {
+    let is_out = matches!(error, SourceError::Unavailable { .. });
+    let state = gateway.board().of(source).map(|status| status.state);
+    let is_given_up = matches!(state, Some(State::Backoff | State::CircuitOpen | State::Stopped));
+    (is_out && is_given_up).then(|| advice(gateway, source, Remedy::Examine))
+}
+
+/// Advice for the user about a server that is not in use, by its state.
 pub(super) fn of_server(gateway: &Gateway, source: &SourceId, state: &str) -> Advice {
     advice(gateway, source, of_state(state).unwrap_or(Remedy::Examine))
 }
