@@ -44,8 +44,29 @@ async fn a_flag_is_set_read_listed_and_removed() {
         run(&["flag", "list", "*e*", "--project", "here"]).await,
         "beta\toff by hand\tproject\ncontent-format\tmime\tdefault\nnumber\t12\tglobal\n"
     );
+    assert_eq!(run(&["flag", "set", "other", "x", "--project", "here"]).await, "");
     assert_eq!(run(&["flag", "unset", "beta", "--project", "here"]).await, "");
     assert_eq!(run(&["flag", "get", "beta", "--project", "here"]).await, "true\n");
+}
+
+#[tokio::test]
+async fn a_project_that_is_not_known_is_reported() {
+    let folder = Folder::with("[guide.projects.shop]\n");
+    let set = folder.run(&["flag", "set", "beta", "true", "--project", "desk"]).await;
+    assert!(set.code == Some(0) && set.stderr.contains("desk was not known"), "{set:?}");
+    for args in [
+        &["flag", "get", "beta", "--project", "shpo"][..],
+        &["flag", "list", "--project", "shpo"],
+        &["flag", "unset", "beta", "--project", "shpo"],
+    ] {
+        let ran = folder.run(args).await;
+        assert_eq!(ran.code, NOT_THERE, "{args:?}: {ran:?}");
+        assert!(ran.stderr.contains("no project is called shpo; known are desk, shop"), "{ran:?}");
+    }
+    for known in ["desk", "shop"] {
+        let ran = folder.run(&["flag", "list", "--project", known]).await;
+        assert!(ran.code == Some(0) && ran.stderr.is_empty(), "{ran:?}");
+    }
 }
 
 #[tokio::test]
@@ -65,6 +86,7 @@ async fn json_tells_value_and_origin() {
     let folder = Folder::with("");
     let set = folder.run(&["flag", "set", "m", r#"{"a": ["x"]}"#, "--json"]).await;
     assert_eq!(set.json(), json!({"success": true, "name": "m", "value": {"a": ["x"]}}));
+    folder.run(&["flag", "set", "own", "true", "--project", "p"]).await;
     let got = folder.run(&["flag", "get", "content-format", "--project", "p", "--json"]).await;
     let expected = json!({
         "success": true, "project": "p", "name": "content-format", "value": "mime", "origin": "default",

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -150,34 +150,38 @@ impl Machine {
             .stderr(Stdio::null())
             .spawn()
             .expect("trove can be started");
-        let mut input = child.stdin.take().expect("stdin is a pipe");
-        let output = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
-        let mut answers = output.lines().map_while(Result::ok).filter_map(|line| {
-            let message: Value = serde_json::from_str(&line).ok()?;
-            message.get("method").is_none().then_some(message)
-        });
-        let mut ask = |message: &Value| writeln!(input, "{message}").map_err(|e| e.to_string());
-        ask(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
-            "protocolVersion": "2025-11-25", "capabilities": {},
-            "clientInfo": { "name": "example", "version": "1" },
-        } }))?;
-        answers.next().ok_or("no answer to `initialize`")?;
-        ask(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
-        let mut came = None;
-        for value in blocks::values(text)? {
-            if value.get("method").is_some() {
-                ask(&value)?;
-                came = answers.next();
-                continue;
-            }
-            let answer = came.take().ok_or("there is no answer")?;
-            if let Some(why) = compare::difference(&value, &answer) {
-                return Err(format!("{why}\nexpected {value}\ncame {answer}"));
-            }
-        }
-        drop(input);
-        // It ends when its client has gone.
-        let _ = child.wait();
-        Ok(())
+        let outcome = talk(&mut child, text);
+        // Its client has gone, so it ends.
+        let ended = child.wait();
+        outcome.and(ended.map(drop).map_err(|error| error.to_string()))
     }
+}
+
+fn talk(child: &mut Child, text: &str) -> Result<(), String> {
+    let mut input = child.stdin.take().expect("stdin is a pipe");
+    let output = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
+    let mut answers = output.lines().map_while(Result::ok).filter_map(|line| {
+        let message: Value = serde_json::from_str(&line).ok()?;
+        message.get("method").is_none().then_some(message)
+    });
+    let mut ask = |message: &Value| writeln!(input, "{message}").map_err(|e| e.to_string());
+    ask(&json!({ "jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {},
+        "clientInfo": { "name": "example", "version": "1" },
+    } }))?;
+    answers.next().ok_or("no answer to `initialize`")?;
+    ask(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+    let mut came = None;
+    for value in blocks::values(text)? {
+        if value.get("method").is_some() {
+            ask(&value)?;
+            came = answers.next();
+            continue;
+        }
+        let answer = came.take().ok_or("there is no answer")?;
+        if let Some(why) = compare::difference(&value, &answer) {
+            return Err(format!("{why}\nexpected {value}\ncame {answer}"));
+        }
+    }
+    Ok(())
 }
