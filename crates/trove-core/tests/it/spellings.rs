@@ -84,7 +84,7 @@ fn is_absent<T>(answer: Result<T, AskError>) -> bool {
 }
 
 #[tokio::test]
-async fn t61_no_spelling_that_a_parser_reads_as_a_protected_name_passes_a_rule() {
+async fn t71_no_spelling_that_a_parser_reads_as_a_protected_name_passes_a_rule() {
     let (gateway, low) = guarded().await;
     let nobody = Caller::behind(Door::Http);
     let gateway = &gateway.gateway;
@@ -107,7 +107,7 @@ const AT_EACH_DOOR: usize = 5_000;
 const SEQ: std::sync::atomic::Ordering = SeqCst;
 
 #[tokio::test]
-async fn t61_nor_does_one_at_any_other_door() {
+async fn t71_nor_does_one_at_any_other_door() {
     let (gateway, low) = guarded().await;
     let gateway = &gateway.gateway;
     let nobody = Caller::behind(Door::Http);
@@ -155,7 +155,7 @@ async fn read(gateway: &GatewayBox, uri: &str) -> Result<(), AskError> {
 }
 
 #[tokio::test]
-async fn t61_blanks_controls_hosts_and_case_pass_no_rule() {
+async fn t71_blanks_controls_hosts_and_case_pass_no_rule() {
     let rules = [
         ("docs://l/vault/*", false),
         ("docs://l/résumé*", false),
@@ -183,7 +183,7 @@ async fn t61_blanks_controls_hosts_and_case_pass_no_rule() {
 }
 
 #[tokio::test]
-async fn t61_ordinary_names_that_are_near_no_rule_stay_readable() {
+async fn t71_ordinary_names_that_are_near_no_rule_stay_readable() {
     let rules = [
         ("docs://l/vault/*", false),
         ("file:///srv/secret/*", false),
@@ -216,7 +216,7 @@ async fn t61_ordinary_names_that_are_near_no_rule_stay_readable() {
 }
 
 #[tokio::test]
-async fn t61_what_a_server_lists_is_read_however_it_is_spelled() {
+async fn t71_what_a_server_lists_is_read_however_it_is_spelled() {
     let listed =
         ["docs://l/The Vault (overview).md", "DOCS://l/a/../vault notes", " docs://l/vault"];
     let gateway = with_rules(&listed, &[("docs://l/vault/*", false)]).await;
@@ -229,7 +229,7 @@ async fn t61_what_a_server_lists_is_read_however_it_is_spelled() {
 }
 
 #[tokio::test]
-async fn t61_a_spelling_of_what_is_shown_is_refused_with_the_role() {
+async fn t71_a_spelling_of_what_is_shown_is_refused_with_the_role() {
     let gateway = with_rules(&["docs://l/vault/key"], &[("docs://l/vault/*", true)]).await;
     for uri in ["docs://l/vault/key", " docs://l/vault/key", "docs://l/v%61ult/key"] {
         let refused = read(&gateway, uri).await.expect_err(uri);
@@ -239,7 +239,7 @@ async fn t61_a_spelling_of_what_is_shown_is_refused_with_the_role() {
 }
 
 #[tokio::test]
-async fn t61_what_a_server_puts_into_answers_is_judged_by_every_spelling() {
+async fn t71_what_a_server_puts_into_answers_is_judged_by_every_spelling() {
     let low = Arc::new(FakeSource::new("low", &["docs://l/open"]));
     let gateway = GatewayBox::with(&[&low]).await;
     let rule = Rule::new("docs://l/vault/*", vec!["admin".to_owned()], false).expect("a pattern");

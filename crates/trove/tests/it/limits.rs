@@ -238,7 +238,7 @@ async fn begin_body(address: &str, sent: usize, length: usize) -> TcpStream {
 }
 
 #[tokio::test]
-async fn t62_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
+async fn t72_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
     const SENT: usize = 50_000;
     const LENGTH: usize = 60_000;
     const CLIENTS: usize = 40;

@@ -33,7 +33,7 @@ fn asked(requests: &str, method: &str) -> u64 {
 }
 
 #[tokio::test]
-async fn t61_every_door_of_the_program_refuses_spellings_and_asks_nobody() {
+async fn t71_every_door_of_the_program_refuses_spellings_and_asks_nobody() {
     let toys = [whole("one", "--resources 3")];
     let folder = Folder::with(&(RULES.to_owned() + &config(&toys)));
     let trove = Trove::start_in(&folder).await;
