@@ -54,11 +54,13 @@ pub(super) fn visible(text: &str) -> String {
     text.nfkc().filter(|c| is_seen(*c)).collect()
 }
 
-/// A text with each `xn--` label of a host name in the letters it stands for.
-pub(super) fn with_decoded_hosts(text: &str) -> String {
-    let lower = text.to_lowercase();
+/// A text with each `xn--` label of a host name in the letters it stands for; `None` if it has
+/// no such label.
+pub(super) fn with_decoded_hosts(text: &str) -> Option<String> {
+    // Few have two hyphens, and many are looked at.
+    let lower = if text.contains("--") { text.to_lowercase() } else { return None };
     if !lower.contains(CODED) {
-        return text.to_owned();
+        return None;
     }
     let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-';
     let mut decoded = String::with_capacity(lower.len());
@@ -68,7 +70,7 @@ pub(super) fn with_decoded_hosts(text: &str) -> String {
         decoded.push_str(letters.as_deref().unwrap_or(label));
         decoded.push_str(&part[label.len()..]);
     }
-    decoded
+    Some(decoded)
 }
 
 /// The letters and digits of a text, one behind the other, without accents.

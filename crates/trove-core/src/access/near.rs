@@ -42,7 +42,11 @@ impl Words {
         // A fragment is not sent to servers, and these parts are resolved or left out.
         let rest = rest.split('#').next().unwrap_or_default();
         let is_resolved = ["..", "@", ";", "\\"].iter().any(|part| rest.contains(part));
-        let mut rest = if is_resolved { Vec::new() } else { words(&with_decoded_hosts(rest)) };
+        let mut rest = if is_resolved {
+            Vec::new()
+        } else {
+            words(&with_decoded_hosts(rest).unwrap_or_else(|| rest.to_owned()))
+        };
         // Numbers of addresses have many spellings, and the usual port is left out.
         let is_address = pattern.has_brackets();
         rest.retain(|word| {
@@ -64,7 +68,8 @@ impl Words {
 impl Blurred {
     pub(super) fn of(id: &str, local: &str) -> Blurred {
         let (decoded, is_unclear) = decode_all(local);
-        let letters = letters(id) + &letters(&with_decoded_hosts(&decoded));
+        let letters =
+            letters(id) + &letters(with_decoded_hosts(&decoded).as_ref().unwrap_or(&decoded));
         Blurred { letters, has_scheme: has_scheme(local), is_unclear }
     }
 }

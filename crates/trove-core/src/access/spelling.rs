@@ -65,10 +65,7 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
         all.extend(slashes.iter().map(|form| format!("{scheme}{}{rest}", form.as_str())));
     }
     for n in 0..all.len() {
-        let decoded = with_decoded_hosts(&all[n]);
-        if decoded != all[n] {
-            all.push(decoded);
-        }
+        all.extend(with_decoded_hosts(&all[n]));
     }
     for n in 0..all.len() {
         if is_foldable(&all[n]) {
