@@ -18,9 +18,7 @@ mod tests;
 
 pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
-pub use escape::{
-    escape_controls, escape_in_json, escape_line, meant_uri, one_line, shown_uri,
-};
+pub use escape::{escape_controls, escape_in_json, escape_line, meant_uri, one_line, shown_uri};
 pub use grep::{
     BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_STEPS,
     PatternLimits, grep, matching,

@@ -14,10 +14,7 @@ use super::{Named, View};
 use crate::{
     access::Standing,
     json::Json,
-    source::{
-        SourceError, SourceId,
-        meaning::{self, Meaning},
-    },
+    source::{SourceError, SourceId, meaning::Meaning},
     uri::LocalUri,
 };
 
@@ -87,7 +84,7 @@ impl Refusals {
 /// Whether a server refused one resource; one that asks for a login refuses all.
 fn is_refusal(error: &SourceError, local: &LocalUri) -> bool {
     let is_own_word = matches!(error, SourceError::Refused { .. });
-    is_own_word && meaning::of_read(error, Some(local.as_str())) == Meaning::Forbidden
+    is_own_word && error.meaning(Some(local.as_str())) == Meaning::Forbidden
 }
 
 impl View {

@@ -17,6 +17,7 @@ use super::{
     plan::Plan,
     query::{MAX_REACH, Query, QueryError},
     recommend,
+    record::Record,
     relevance::{self, DEFAULT_THRESHOLD, Evidence},
     roster::Roster,
     show,

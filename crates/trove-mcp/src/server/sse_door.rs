@@ -23,7 +23,7 @@ use trove_core::{Caller, source::Notice};
 
 use super::{
     asking::Asking,
-    guard::{Admitted, Refusal},
+    guard::Admitted,
     http::{HttpDoor, MAX_UNHEARD, drop_later, over},
     legacy::{CANCELLED, Session},
     refusing::{refuse, respond, turn_away},

@@ -233,7 +233,6 @@ impl Discoveries {
 
 impl Discovery {
     fn new(view: &View, need: Need, server: Option<&SourceId>, uses: &Uses) -> Discovery {
-        let snapshot = view.snapshot();
         let categories = categories(view, need, server, uses);
         let sizes: Vec<(&str, usize)> =
             categories.iter().map(|(name, all)| (name.as_str(), all.entries.len())).collect();

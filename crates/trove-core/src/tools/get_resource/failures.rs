@@ -163,11 +163,8 @@ pub(super) fn not_in_use(call: &Call<'_>, view: &View, server: Option<&str>) -> 
     let status = call.gateway.board().of(id);
     let is_starting = status.as_ref().is_some_and(|status| status.state == State::Connecting);
     let state = status.and_then(|status| status.last_error).unwrap_or_default();
-    let action = if is_starting {
-        Advice::from(RETRY)
-    } else {
-        remedy::of_server(call.gateway, id, &state)
-    };
+    let action =
+        if is_starting { Advice::from(RETRY) } else { remedy::of_server(call.gateway, id, &state) };
     let message = format!("the server {id} is not in use yet: {}", shown(why));
     let failure = Failure::new(Class::ResourceExecutionError, message, action);
     Some(failure.suggest(NOT_IN_USE).with("field", "server").retryable(is_starting))
