@@ -52,7 +52,8 @@ impl Words {
         rest.retain(|word| {
             let is_number = word.bytes().all(|byte| byte.is_ascii_digit());
             let is_hex = word.bytes().all(|byte| byte.is_ascii_hexdigit());
-            !is_number && !(is_address && is_hex) && word != THIS_MACHINE
+            let varies = is_number || (is_address && is_hex) || word == THIS_MACHINE;
+            !varies
         });
         Words { server: words(server), scheme: words(scheme), rest }
     }
