@@ -1,7 +1,7 @@
 //! What the servers say when they are started.
 
 use trove_core::status::{SourceStatus, State};
-use trove_mcp::upstream::{Scope, Secrets, UpstreamConfig};
+use trove_mcp::upstream::{Reach, Scope, Secrets, UpstreamConfig};
 
 use super::{Finding, Level};
 use crate::{app::App, config::Config};
