@@ -57,7 +57,7 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
 /// What others on this machine may look into or change, and a token that they may guess.
 pub(crate) fn check_secrecy(loaded: &Loaded) -> Vec<Finding> {
     let state = &loaded.config.state_dir.value;
-    let mut findings = check_folder(state);
+    let mut findings = Vec::from_iter(check_folder(state));
     for name in [token::FILE, "credentials.json"] {
         let file = state.join(name);
         if mode(&file) & OTHERS == 0 {
