@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
-use trove_core::{SourceError, gateway::AskError};
+use trove_core::{SourceError, gateway::AskError, source::meaning::Meaning};
 
 /// Exit codes by class.
 pub mod exit {
@@ -43,6 +43,12 @@ impl Failed {
 impl From<AskError> for Failed {
     fn from(error: AskError) -> Failed {
         let message = error.to_string();
+        let meaning = match &error {
+            AskError::Source { uri, error, .. } => {
+                Some(error.meaning(uri.as_ref().map(|uri| uri.as_str())))
+            }
+            _ => None,
+        };
         match error {
             AskError::Source { error, .. } if error.is_retryable() => {
                 Failed::new(exit::UNREACHABLE, "ResourceExecutionError", message)
@@ -55,9 +61,30 @@ impl From<AskError> for Failed {
             AskError::Source { error: SourceError::Refused { code: NOT_FOUND, .. }, .. } => {
                 Failed::new(exit::SOURCE, "InvalidURI", message)
             }
+            AskError::Source { error: SourceError::Refused { .. }, .. } => {
+                let (class, hint) = told_as(meaning.unwrap_or(Meaning::Unknown));
+                Failed::new(exit::SOURCE, class, format!("{message}{hint}"))
+            }
             AskError::Forbidden { .. } => Failed::new(exit::UNAUTHORISED, "Unauthorized", message),
             AskError::Ambiguous { .. } => Failed::new(exit::SOURCE, "AmbiguousURI", message),
             _ => Failed::new(exit::SOURCE, "ResourceExecutionError", message),
+        }
+    }
+}
+
+/// The class of a server's refusal, and what to do about it.
+fn told_as(meaning: Meaning) -> (&'static str, &'static str) {
+    match meaning {
+        Meaning::NotFound => ("NotFound", ""),
+        Meaning::WhoAreYou | Meaning::Forbidden => {
+            ("Unauthorized", "; check that server's credentials in the configuration")
+        }
+        Meaning::Passing | Meaning::Busy(_) | Meaning::Cancelled => {
+            ("ResourceExecutionError", "; try again in a few seconds")
+        }
+        Meaning::Unknown => ("ResourceExecutionError", "; try once more, then see `trove doctor`"),
+        Meaning::BadArgument | Meaning::OwnFault | Meaning::Hopeless | Meaning::TooLarge(_) => {
+            ("ResourceExecutionError", "")
         }
     }
 }

@@ -471,7 +471,7 @@ async fn the_servers_own_refusal_is_reported_as_such() {
 
 #[tokio::test]
 async fn a_failing_server_is_retryable_only_where_waiting_helps() {
-    let cases: [(SourceError, &str, bool); 9] = [
+    let cases: [(SourceError, &str, bool); 11] = [
         (SourceError::TimedOut { waited: Duration::from_secs(30) }, "ResourceExecutionError", true),
         (SourceError::Lost, "ResourceExecutionError", true),
         (
@@ -484,7 +484,10 @@ async fn a_failing_server_is_retryable_only_where_waiting_helps() {
             "ResourceExecutionError",
             false,
         ),
-        (refused(-32603, "boom"), "ResourceExecutionError", false),
+        // It is not known: worth one more try.
+        (refused(-32603, "boom"), "ResourceExecutionError", true),
+        (refused(-32603, "ThrottlingException: Rate exceeded"), "ResourceExecutionError", true),
+        (refused(-32603, "no such table: notes"), "ResourceExecutionError", false),
         (refused(-32601, "Method not found"), "ResourceExecutionError", false),
         (SourceError::TooLarge { limit: 7 }, "TooLarge", false),
         (SourceError::Busy { limit: 9 }, "Busy", true),
@@ -510,6 +513,31 @@ async fn a_failing_server_is_retryable_only_where_waiting_helps() {
             "Cancelled" => {}
             _ => assert!(failure["limit"].is_number(), "{failure}"),
         }
+    }
+}
+
+#[tokio::test]
+async fn only_what_is_known_not_to_help_is_told_so() {
+    let srv = source("srv", &["x://a"]);
+    let bridge = Bridge::over(&[&srv]).await;
+    for (error, action, is_hopeless) in [
+        (refused(-32603, "fetch failed"), "Try again in a few seconds", false),
+        (refused(-32603, "database is locked"), "Try again in a few seconds", false),
+        (refused(-32603, "boom"), "It is not known whether asking again helps", false),
+        (refused(-32603, "timeout must be a positive integer"), "Ask for another value", false),
+        (refused(-32603, "No module named 'notes'"), "at fault", false),
+        (refused(-32601, "Method not found"), "asking again will not help", true),
+    ] {
+        srv.fail("x://a", error.clone());
+        let failure = bridge.failure(json!({ "uri": "x://a" })).await;
+        assert!(suggests(&failure, action), "{failure}");
+        assert_eq!(suggests(&failure, "asking again will not help"), is_hopeless, "{failure}");
+    }
+    for words in ["Not logged in", "requires admin privileges", "ExpiredToken", "AccessDenied"] {
+        srv.fail("x://a", refused(-32603, words));
+        let failure = bridge.failure(json!({ "uri": "x://a" })).await;
+        assert_eq!(failure["error"], "Unauthorized", "{failure}");
+        assert_eq!(failure["retryable"], false, "{failure}");
     }
 }
 
