@@ -181,7 +181,10 @@ impl Health {
             index: IndexHealth::default(),
             stores: Vec::new(),
             cache: None,
-            sources: all.into_iter().map(|(id, status)| SourceHealth::of(&id, status, board)).collect(),
+            sources: all
+                .into_iter()
+                .map(|(id, status)| SourceHealth::of(&id, status, board))
+                .collect(),
         }
     }
 }
