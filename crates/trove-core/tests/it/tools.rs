@@ -354,7 +354,8 @@ fn conforms(schema: &Value, given: &Value, place: &str, is_closed: bool) {
         assert_eq!(kind, is, "{place}: {given}");
     }
     for name in schema["required"].as_array().into_iter().flatten() {
-        assert!(given.get(name.as_str().unwrap()).is_some(), "{place}: {name} is missing: {given}");
+        let name = name.as_str().expect("names are strings");
+        assert!(given.get(name).is_some(), "{place}: {name} is missing: {given}");
     }
     if let (Some(known), Some(members)) = (schema["properties"].as_object(), given.as_object()) {
         for (name, member) in members {
