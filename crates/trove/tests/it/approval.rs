@@ -114,7 +114,7 @@ async fn an_approval_reaches_a_running_trove_and_a_change_ends_what_ran() {
     folder.run(&["approve", "one"]).await;
     until("it to be back", async || client.uris().await.contains(&"toy://item/1".to_owned())).await;
     // And one that is gone from the file is gone from the board.
-    folder.write("");
+    folder.write("[servers]\n");
     until("it to be gone", async || {
         let health = trove.health().await;
         !health["sources"].as_array().expect("sources").iter().any(|one| one["id"] == "one")
