@@ -10,7 +10,7 @@ use crate::{peers, steps, system};
 /// All parsers that the tests know.
 const PARSERS: &str = "rust,node,python,go,java";
 /// What the tests are called that read spellings.
-const TESTS: &str = "t71_";
+const TESTS: &str = "t53_";
 
 #[derive(Debug, Args)]
 pub(crate) struct Options {

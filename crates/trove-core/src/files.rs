@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn t61_what_is_no_regular_file_is_refused_at_once() {
+    fn t55_what_is_no_regular_file_is_refused_at_once() {
         let dir = tempfile::tempdir().unwrap();
         let socket = dir.path().join("socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
@@ -297,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn t61_a_draft_replaces_a_pipe_of_its_name_without_opening_it() {
+    fn t55_a_draft_replaces_a_pipe_of_its_name_without_opening_it() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file.json");
         fs::rename(pipe(dir.path()), file.with_extension("draft")).unwrap();
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn t64_a_folder_that_went_away_is_not_made_again() {
+    fn t58_a_folder_that_went_away_is_not_made_again() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a/home");
         let home = Home::at(&path);

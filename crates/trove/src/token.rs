@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn t69_a_token_that_can_be_guessed_is_weak() {
+    fn t63_a_token_that_can_be_guessed_is_weak() {
         for weak in ["", "secret", "hunter2hunter2hunter2", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"] {
             assert!(weakness(weak).is_some(), "{weak}");
         }

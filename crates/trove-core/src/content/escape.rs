@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn t67_json_stays_the_same_value() {
+    fn t61_json_stays_the_same_value() {
         let value = serde_json::json!({ "a\u{202e}b": "x\u{9b}y\u{e0041}\u{7f}\u{200b} \n\t é 日本 \u{1b}" });
         for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
             let escaped = escape_in_json(&text);

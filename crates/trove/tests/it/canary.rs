@@ -276,7 +276,7 @@ const ENCODINGS: &str = "for way in 'base64 -w0' 'base64 -w8' 'od -An -v -tx1' ;
     printf '%s' \"$API_TOKEN\" | od -An -v -tx1 | tr -d '\\n' | tr ' ' % >&2; echo >&2; exit 1";
 
 #[tokio::test]
-async fn t68_no_encoded_secret_is_told_of_arguments_environment_or_names() {
+async fn t62_no_encoded_secret_is_told_of_arguments_environment_or_names() {
     let (token, argument) = ("canary-0f31-token", "canary-77aa-argument");
     let encoded = STANDARD.encode(format!("me:{token}"));
     let name = format!("I am {token} or {encoded} or {argument}");

@@ -217,7 +217,7 @@ async fn a_damaged_store_is_found() {
 }
 
 #[tokio::test]
-async fn t69_weak_tokens_and_open_files_are_told_by_the_doctor_and_at_the_start() {
+async fn t63_weak_tokens_and_open_files_are_told_by_the_doctor_and_at_the_start() {
     let secret = "env = { API_TOKEN = \"hunter2-hunter2\" }";
     let folder = with_free_port(&config(&[toy("one", "--bare --resources 2").set(secret)]));
     fs::create_dir_all(folder.home()).unwrap();

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn t66_one_caller_takes_half_of_the_room_and_others_go_on() {
+    fn t60_one_caller_takes_half_of_the_room_and_others_go_on() {
         let (room, now) = (16 << 20, Instant::now());
         let shares = Shares::of(room);
         let flood = written(&shares, "mallory", 200_000, now);
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn t66_what_was_taken_becomes_free_in_days_whatever_the_number_of_callers() {
+    fn t60_what_was_taken_becomes_free_in_days_whatever_the_number_of_callers() {
         let (room, start) = (16 << 20, Instant::now());
         let shares = Shares::of(room);
         for name in ["a", "b", "c", "d"] {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn t66_one_caller_takes_half_of_the_queue_while_the_disk_is_slow() {
+    fn t60_one_caller_takes_half_of_the_queue_while_the_disk_is_slow() {
         let (shares, now) = (Shares::of(1 << 30), Instant::now());
         let mut waiting = 0;
         let mut put = |name: &str| {

@@ -200,7 +200,7 @@ async fn two_processes_share_a_log_and_its_rotation_without_loss() {
 }
 
 #[tokio::test]
-async fn t65_half_a_line_of_a_crash_is_taken_off() {
+async fn t59_half_a_line_of_a_crash_is_taken_off() {
     for before in ["", "{\"whole\":true}\n"] {
         let lab = Lab::new();
         fs::create_dir_all(lab.file.parent().unwrap()).unwrap();
@@ -215,7 +215,7 @@ async fn t65_half_a_line_of_a_crash_is_taken_off() {
 }
 
 #[tokio::test]
-async fn t64_a_file_taken_away_is_made_anew_and_its_folder_is_not() {
+async fn t58_a_file_taken_away_is_made_anew_and_its_folder_is_not() {
     let lab = Lab::new();
     let audit = lab.start();
     audit.record(read_of("doc://a"));
@@ -244,7 +244,7 @@ fn fill(lab: &Lab) {
 }
 
 #[tokio::test]
-async fn t66_a_full_disk_delays_nobody_and_one_caller_takes_no_others_place() {
+async fn t60_a_full_disk_delays_nobody_and_one_caller_takes_no_others_place() {
     let lab = Lab::new();
     fill(&lab);
     let audit = lab.start();

@@ -148,7 +148,7 @@ async fn progress_goes_to_whoever_asked_on_whatever_stream_it_comes() {
 }
 
 #[test]
-fn t67_a_redirect_is_told_as_an_address_and_a_known_status_says_what_to_write() {
+fn t61_a_redirect_is_told_as_an_address_and_a_known_status_says_what_to_write() {
     let place = HeaderValue::from_static("/mcp/");
     let moved = refusal(StatusCode::TEMPORARY_REDIRECT, Some(&place), b"").to_string();
     assert!(moved.contains("307") && moved.contains("/mcp/") && moved.contains("`url`"), "{moved}");

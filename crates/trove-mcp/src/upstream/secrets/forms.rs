@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn t68_a_secret_is_hidden_in_every_form_programs_print() {
+    fn t62_a_secret_is_hidden_in_every_form_programs_print() {
         let quoted = serde_json::to_string(SECRET).unwrap();
         let json = quoted.trim_matches('"');
         let json_in_json = serde_json::to_string(json).unwrap();
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn t68_a_long_secret_is_hidden_line_by_line_and_wherever_it_is_cut() {
+    fn t62_a_long_secret_is_hidden_line_by_line_and_wherever_it_is_cut() {
         let line =
             |n: u8| format!("{n:02}MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQ{n:02}");
         let key: String = (0..40).map(|n| line(n) + "\n").collect();
@@ -403,7 +403,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn t68_base64_amid_other_bytes_hides_the_secret(
+        fn t62_base64_amid_other_bytes_hides_the_secret(
             before in proptest::collection::vec(any::<u8>(), 0..9),
             secret in "[ -~]{6,40}",
             after in proptest::collection::vec(any::<u8>(), 0..9),

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn t67_every_form_makes_visible_what_acts_unseen() {
+    fn t61_every_form_makes_visible_what_acts_unseen() {
         let hidden = "a\u{202e}b\u{9b}c\u{200b}d\u{e0041}e";
         let json = serde_json::json!({ hidden: [hidden] }).to_string();
         let markdown = format!(

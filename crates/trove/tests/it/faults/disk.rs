@@ -115,7 +115,7 @@ fn audit_lines(trove: &Trove) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn t65_a_full_disk_leaves_no_half_line_and_what_waited_is_written_later() {
+async fn t59_a_full_disk_leaves_no_half_line_and_what_waited_is_written_later() {
     let folder = Folder::with(&servers(20));
     let trove = on_disk(&folder, "size=4m").await;
     trove.ready(&["one"]).await;
@@ -161,7 +161,7 @@ async fn t65_a_full_disk_leaves_no_half_line_and_what_waited_is_written_later() 
 const MAX_LOST: usize = 8192;
 
 #[tokio::test]
-async fn t65_a_kill_loses_only_the_lines_of_the_last_moment() {
+async fn t59_a_kill_loses_only_the_lines_of_the_last_moment() {
     let folder = Folder::with(&servers(20));
     let mut trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;

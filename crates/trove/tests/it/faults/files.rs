@@ -64,7 +64,7 @@ async fn is_configuration_failing(trove: &Trove) -> bool {
 }
 
 #[tokio::test]
-async fn t61_a_configuration_that_is_no_file_changes_nothing_and_keeps_nobody() {
+async fn t55_a_configuration_that_is_no_file_changes_nothing_and_keeps_nobody() {
     let folder = Folder::with(&config(&[server("kept")]));
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["kept"]).await;
@@ -90,7 +90,7 @@ async fn t61_a_configuration_that_is_no_file_changes_nothing_and_keeps_nobody() 
 }
 
 #[tokio::test]
-async fn t61_a_configuration_that_is_no_file_at_the_start_is_an_error_at_once() {
+async fn t55_a_configuration_that_is_no_file_at_the_start_is_an_error_at_once() {
     for (what, obstacle) in OBSTACLES {
         let folder = Folder::project("");
         std::fs::remove_file(folder.config()).expect("the file can be removed");
@@ -103,7 +103,7 @@ async fn t61_a_configuration_that_is_no_file_at_the_start_is_an_error_at_once() 
 }
 
 #[tokio::test]
-async fn t61_state_files_that_are_no_files_keep_nobody() {
+async fn t55_state_files_that_are_no_files_keep_nobody() {
     for (what, obstacle) in OBSTACLES {
         let folder = Folder::with(&config(&[server("one")]));
         {
@@ -162,7 +162,7 @@ async fn beside_a_stalled_disk(folder: &Arc<Folder>) -> Trove {
 }
 
 #[tokio::test]
-async fn t62_a_configuration_on_a_disk_that_stalls_keeps_nobody_and_the_stop_works() {
+async fn t56_a_configuration_on_a_disk_that_stalls_keeps_nobody_and_the_stop_works() {
     let folder = Folder::with(&config(&[server("one")]));
     let mut trove = beside_a_stalled_disk(&folder).await;
     trove.ready(&["one"]).await;
@@ -183,7 +183,7 @@ async fn t62_a_configuration_on_a_disk_that_stalls_keeps_nobody_and_the_stop_wor
 }
 
 #[tokio::test]
-async fn t62_a_state_folder_on_a_disk_that_stalls_does_not_keep_the_stop() {
+async fn t56_a_state_folder_on_a_disk_that_stalls_does_not_keep_the_stop() {
     let folder = Folder::with(&config(&[server("one")]));
     let place = folder.path().join("stalled");
     std::fs::create_dir_all(&place).expect("a folder to mount on");
@@ -215,7 +215,7 @@ async fn t62_a_state_folder_on_a_disk_that_stalls_does_not_keep_the_stop() {
 }
 
 #[tokio::test]
-async fn t63_sighup_reads_the_configuration_again() {
+async fn t57_sighup_reads_the_configuration_again() {
     let folder = Folder::with(&config(&[server("one")]));
     let mut trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;
@@ -230,7 +230,7 @@ async fn t63_sighup_reads_the_configuration_again() {
 }
 
 #[tokio::test]
-async fn t63_an_emptied_configuration_stops_no_server_and_an_explicit_one_stops_all() {
+async fn t57_an_emptied_configuration_stops_no_server_and_an_explicit_one_stops_all() {
     let folder = Folder::with(&config(&[server("one"), server("two")]));
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one", "two"]).await;
@@ -251,7 +251,7 @@ async fn t63_an_emptied_configuration_stops_no_server_and_an_explicit_one_stops_
 }
 
 #[tokio::test]
-async fn t63_the_last_server_is_removed_by_its_command() {
+async fn t57_the_last_server_is_removed_by_its_command() {
     let folder = Folder::with(&config(&[server("one")]));
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;
@@ -262,7 +262,7 @@ async fn t63_the_last_server_is_removed_by_its_command() {
 }
 
 #[tokio::test]
-async fn t64_a_state_folder_that_went_away_is_not_made_again_and_comes_back() {
+async fn t58_a_state_folder_that_went_away_is_not_made_again_and_comes_back() {
     let folder = Folder::with(&config(&[server("one")]));
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;

@@ -88,7 +88,7 @@ async fn t18_no_command_prints_what_steers_a_terminal() {
 }
 
 #[tokio::test]
-async fn t67_no_command_prints_json_or_logs_that_steer_a_terminal() {
+async fn t61_no_command_prints_json_or_logs_that_steer_a_terminal() {
     let trove = Trove::with(&[whole("evil", "--resources 2 --fault eviltext")]).await;
     let mut seen = false;
     for command in [
