@@ -28,7 +28,9 @@ const SPELLINGS: [&str; 12] = [
 
 /// How often a toy was asked by a method, by what it says of itself.
 fn asked(requests: &str, method: &str) -> u64 {
-    let counts: Value = serde_json::from_str(requests).expect("the toy writes JSON");
+    // Its name stands before the counts.
+    let counts = &requests[requests.find('{').expect("an object")..];
+    let counts: Value = serde_json::from_str(counts).expect("the toy writes JSON");
     counts[method].as_u64().unwrap_or(0)
 }
 
