@@ -118,6 +118,8 @@ struct Resource {
     category_count: Option<u64>,
     /// Of a list: where it goes on.
     cursor: Option<String>,
+    /// Of a list: the server of each category that has one alone.
+    servers: Option<Value>,
     /// Of a list: the servers that do not answer now, with the reason.
     errors: Option<Value>,
     /// Of a list: a word that servers cannot have known when they wrote its names.
