@@ -308,7 +308,7 @@ impl Gateway {
         // What names other resources must not name those that nobody in particular may read.
         let visible = self.visible(&Caller::behind(Door::Http), source);
         let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
-        let asked_at = search.now();
+        let asked_at = search.moment_of_read(source);
         let read = self.fetch_anew(&*member.source, local, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,

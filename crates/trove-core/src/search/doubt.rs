@@ -60,6 +60,14 @@ impl Doubts {
         }
     }
 
+    /// The moment to note for a read of a Source that begins now: after any doubt that was cast
+    /// before, even in the same millisecond.
+    pub(super) fn moment_of_read(&self, source: &SourceId, now: i64) -> i64 {
+        let all = self.0.read().unwrap_or_else(PoisonError::into_inner);
+        let since = all.get(source).unwrap_or(&NEVER);
+        if since.undated == now { now + 1 } else { now }
+    }
+
     /// Forgets a Source.
     pub(super) fn forget(&self, source: &SourceId) {
         self.0.write().unwrap_or_else(PoisonError::into_inner).remove(source);
@@ -92,8 +100,8 @@ impl Judge {
         if self.is_doubted(record) && record.state != State::Skipped(Skip::Forbidden) {
             return Some(Reason::Doubted);
         }
-        // A look in the future tells that the clock was put back.
-        let is_due = self.now >= record.due_at() || self.now < record.looked_at;
+        // A look in the future tells that the clock was put back; one millisecond is no future.
+        let is_due = self.now >= record.due_at() || self.now + 1 < record.looked_at;
         is_due.then_some(Reason::Due)
     }
 

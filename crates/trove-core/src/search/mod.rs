@@ -216,6 +216,11 @@ impl Search {
         self.shared.doubts.cast(source, doubt, self.now());
     }
 
+    /// The moment to note for a read of a Source that begins now, in milliseconds since 1970.
+    pub fn moment_of_read(&self, source: &SourceId) -> i64 {
+        self.shared.doubts.moment_of_read(source, self.now())
+    }
+
     /// What time it is for the index, in milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.shared.now()

@@ -109,7 +109,7 @@ impl Gateway {
         if is_alone || route.source.is_builtin() {
             return None;
         }
-        let asked_at = self.search()?.now();
+        let asked_at = self.search()?.moment_of_read(route.source.id());
         Some(Passer { scope: caller.scope(), asked_at })
     }
 
