@@ -84,21 +84,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
         failures += 1;
         let flood = upstream.meter.noise_of_cut();
         cuts = if flood.is_some() { cuts + 1 } else { 0 };
-        let error = flood.map_or(error, meter::cut_off);
-        let error = upstream.as_typed(&upstream.secrets.hide(&error));
-        let (state, wait) = match flood {
-            Some(_) => (State::CutOff, backoff::delay(backoff::CIRCUIT_OPENS_AFTER)),
-            None if backoff::is_open(failures) => (State::CircuitOpen, backoff::delay(failures)),
-            None => (State::Backoff, backoff::delay(failures)),
-        };
-        warn!(source = %id, %error, failures, ?wait, "not connected");
-        board.update(id, |status| {
-            status.state = state;
-            status.is_slowed = false;
-            status.last_error = Some(error);
-            status.failures = failures;
-            status.pid = None;
-        });
+        let wait = note_failure(&upstream, error, failures, flood);
         let rest = LEAST_REST * 2u32.pow(cuts.saturating_sub(1).min(MAX_DOUBLINGS));
         tokio::select! {
             () = tokio::time::sleep(wait) => {}
@@ -109,6 +95,32 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     }
     board.update(id, |status| status.state = State::Stopped);
     upstream.is_over.cancel();
+}
+
+/// Says on the board why the server is not connected; gives the time until the next attempt.
+fn note_failure(
+    upstream: &Upstream,
+    error: String,
+    failures: u32,
+    flood: Option<Noise>,
+) -> Duration {
+    let id = &upstream.config.id;
+    let error = flood.map_or(error, meter::cut_off);
+    let error = upstream.as_typed(&upstream.secrets.hide(&error));
+    let (state, wait) = match flood {
+        Some(_) => (State::CutOff, backoff::delay(backoff::CIRCUIT_OPENS_AFTER)),
+        None if backoff::is_open(failures) => (State::CircuitOpen, backoff::delay(failures)),
+        None => (State::Backoff, backoff::delay(failures)),
+    };
+    warn!(source = %id, %error, failures, ?wait, "not connected");
+    upstream.shared.board.update(id, |status| {
+        status.state = state;
+        status.is_slowed = false;
+        status.last_error = Some(error);
+        status.failures = failures;
+        status.pid = None;
+    });
+    wait
 }
 
 /// That the connection was lost, and how its process ended.
@@ -148,11 +160,13 @@ async fn flooded(upstream: &Upstream) -> Noise {
             let _ = standing.changed().await;
         };
         let looks = async {
-            while now == Standing::Slowed {
+            if now != Standing::Slowed {
+                return std::future::pending::<()>().await;
+            }
+            loop {
                 tokio::time::sleep(LOOK).await;
                 upstream.meter.look();
             }
-            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = changed => {}

@@ -58,8 +58,9 @@ impl Log {
 
     /// Sees to it that what was written survives the machine, too.
     pub(super) fn sync(&self) -> io::Result<()> {
-        match self.open.as_ref().map_or(Ok(()), File::sync_data) {
-            synced => synced,
+        match &self.open {
+            Some(file) => file.sync_data(),
+            None => Ok(()),
         }
     }
 
