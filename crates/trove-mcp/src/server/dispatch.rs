@@ -237,9 +237,12 @@ impl Server {
         let AskError::Source { source_id, uri, error: cause } = error else {
             return encode::error(error, asking.version);
         };
-        let withheld = cause.without_cause(uri.as_ref().map(|uri| uri.as_str()));
-        let is_masked = || self.gateway.access().withholds_causes_from(&asking.caller);
-        let told = match withheld.filter(|_| is_masked()) {
+        let withheld = if self.gateway.access().withholds_causes_from(&asking.caller) {
+            cause.without_cause(uri.as_ref().map(|uri| uri.as_str()))
+        } else {
+            None
+        };
+        let told = match withheld {
             Some(told) => {
                 let cause = cause.to_string();
                 warn!(source = %source_id, cause = %escape_line(&cause), "failure");

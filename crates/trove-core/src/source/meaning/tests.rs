@@ -1,7 +1,8 @@
 //! The rules one by one, and all of them against the corpus of real texts.
 
-use std::{collections::BTreeMap, fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, sync::LazyLock};
 
+use regex::Regex;
 use serde_json::Value;
 
 use super::*;
@@ -234,13 +235,16 @@ fn row_of(line: &str) -> Row {
     }
 }
 
+static URIS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"[a-z]+://[^\s'"]+"#).unwrap());
+static NUMBERS: LazyLock<Regex> = LazyLock::new(|| Regex::new("[0-9]+").unwrap());
+static OTHERS: LazyLock<Regex> = LazyLock::new(|| Regex::new("[^a-z0]+").unwrap());
+
 /// A text without its numbers and URIs, as `record/half.py` has it.
 fn gist(said: &str) -> String {
-    let uris = regex::Regex::new(r#"[a-z]+://[^\s'"]+"#).unwrap();
-    let text = uris.replace_all(&said.to_lowercase(), "u").into_owned();
-    let numbers = regex::Regex::new("[0-9]+").unwrap();
-    let others = regex::Regex::new("[^a-z0]+").unwrap();
-    others.replace_all(&numbers.replace_all(&text, "0"), " ").trim().to_owned()
+    let lower = said.to_lowercase();
+    let text = URIS.replace_all(&lower, "u");
+    let text = NUMBERS.replace_all(&text, "0");
+    OTHERS.replace_all(&text, " ").trim().to_owned()
 }
 
 fn fnv(text: &str) -> u64 {

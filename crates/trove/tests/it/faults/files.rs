@@ -45,7 +45,8 @@ fn pipe(path: &Path) {
 }
 
 /// What stands in the way of a file, made at a path.
-const OBSTACLES: [(&str, fn(&Path)); 3] = [
+type Obstacle = (&'static str, fn(&Path));
+const OBSTACLES: [Obstacle; 3] = [
     ("a pipe", pipe),
     ("a folder", |path| std::fs::create_dir(path).expect("a folder can be made")),
     ("a device", |path| {
