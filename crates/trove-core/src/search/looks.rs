@@ -3,7 +3,7 @@
 //! A small file beside the index, written whole when the writer rests. The index itself knows
 //! when a text was last written; with a kill that much is known.
 
-use std::{fs, hash::Hasher as _, io, path::PathBuf};
+use std::{hash::Hasher as _, io, path::PathBuf};
 
 use super::{
     record::{Record, urgency},
@@ -11,6 +11,7 @@ use super::{
     store::{Place, Store},
     top::top_by,
 };
+use crate::files;
 
 /// How many looks are remembered, the most wanted texts first.
 const MAX_KEPT: usize = 200_000;
@@ -23,10 +24,7 @@ const CHECK_BYTES: usize = 8;
 pub(super) fn restore(store: &Store, roster: &mut Roster, now: i64) {
     let Some(path) = path(store) else { return };
     let limit = (MAX_KEPT * ENTRY_BYTES + CHECK_BYTES) as u64;
-    if fs::metadata(&path).map_or(0, |file| file.len()) > limit {
-        return;
-    }
-    let Ok(bytes) = fs::read(path) else { return };
+    let Ok(bytes) = files::read(&path, limit) else { return };
     let Some((entries, sum)) = bytes.split_last_chunk::<CHECK_BYTES>() else { return };
     if check(entries) != u64::from_le_bytes(*sum) {
         return;
@@ -53,9 +51,7 @@ pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
         write(record, &mut bytes);
     }
     bytes.extend(check(&bytes).to_le_bytes());
-    let draft = path.with_extension("draft");
-    fs::write(&draft, bytes)?;
-    fs::rename(draft, path)
+    files::replace(&path, &bytes)
 }
 
 /// One look as the file has it.

@@ -394,13 +394,11 @@ impl HttpDoor {
             return self.initialize(request, admitted).await;
         }
         let Some(session) = self.session(headers, admitted) else {
-            return match headers.contains_key(headers::SESSION) {
-                true => no_such_session(),
-                false => refuse(
-                    StatusCode::BAD_REQUEST,
-                    "Mcp-Session-Id is missing; send `initialize` first",
-                ),
-            };
+            if headers.contains_key(headers::SESSION) {
+                return no_such_session();
+            }
+            let why = "Mcp-Session-Id is missing; send `initialize` first";
+            return refuse(StatusCode::BAD_REQUEST, why);
         };
         if let Err(error) = headers::check_version(headers) {
             return bad_request(Some(&request.id), &error);
