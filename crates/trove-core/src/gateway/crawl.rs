@@ -47,7 +47,7 @@ use crate::{
         Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Search, Skip,
         SourceListing,
     },
-    source::{Ask, Indexing, Reply, SourceError, SourceId},
+    source::{Ask, Indexing, Reply, SourceError, SourceId, meaning::Meaning},
 };
 
 /// How long reading one content may take.
@@ -312,7 +312,7 @@ impl Gateway {
         let read = self.fetch_anew(&*member.source, local, ask);
         match tokio::time::timeout(MAX_READING, read).await {
             Err(_) => Outcome::Failed,
-            Ok(Err(error)) if error.is_retryable() || error.may_pass() => Outcome::Failed,
+            Ok(Err(error)) if is_passing(&error) => Outcome::Failed,
             Ok(Err(SourceError::TooLarge { .. })) => Outcome::Skip(Skip::TooLarge),
             // A text that is indexed stays until it is known to be gone.
             Ok(Err(error)) if pending.has_text && !error.means_absence_of(local.as_str()) => {
@@ -327,6 +327,11 @@ impl Gateway {
             }
         }
     }
+}
+
+/// Whether a failure is known to pass. After one that tells nothing the text is unreadable.
+fn is_passing(error: &SourceError) -> bool {
+    error.is_retryable() || matches!(error.meaning(None), Meaning::Passing | Meaning::Busy(_))
 }
 
 /// When a text was asked for, and how long it may be believed.

@@ -360,6 +360,8 @@ async fn every_limit_that_is_set_is_published() {
         ("cached_answer_bytes", 76_000, "/limits/max_cached_answer_bytes"),
         ("index_bytes", 77_000, "/limits/max_index_bytes"),
         ("children", 78, "/limits/max_children"),
+        ("unasked_bytes", 82_000, "/limits/max_unasked_bytes"),
+        ("unasked_bytes_per_second", 83_000, "/limits/max_unasked_bytes_per_second"),
         ("startup_timeout_ms", 79_000, "/limits/max_startup_seconds"),
         ("stdio_requests", 80, "/rate_limits/concurrent_requests_per_connection"),
     ];

@@ -72,7 +72,7 @@ const LIVING: [Ailment; 9] = [
     ("wrongid", FIVE, "well", "", ""),
     ("batch", "--resources 5 --era legacy", "well", "", ""),
     ("flood:listchanged=1000", FIVE, "well", "", ""),
-    ("pages:changing=5", FIVE, "well", "", ""),
+    ("pages:changing=5", FIVE, "error", "could not be read", "mend what it says"),
     ("drop:updated", FIVE, "well", "", ""),
     ("drop:listchanged", FIVE, "well", "", ""),
 ];
