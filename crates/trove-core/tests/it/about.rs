@@ -151,7 +151,7 @@ async fn hidden_resources_are_not_counted_in_health() {
 }
 
 #[tokio::test]
-async fn an_audit_log_that_cannot_be_written_is_said_before_it_loses_entries() {
+async fn an_audit_log_that_cannot_be_written_is_said_and_keeps_count_of_what_waits() {
     let one = Arc::new(FakeSource::new("one", &["doc:1"]));
     let gateway = GatewayBox::with(&[&one]).await.gateway.clone();
     let nowhere = AuditConfig::in_file("/proc/self/nowhere/audit.jsonl");
@@ -169,20 +169,13 @@ async fn an_audit_log_that_cannot_be_written_is_said_before_it_loses_entries() {
     let (store, status) = audit();
     assert_eq!((store.lost, status), (Some(0), "degraded"));
     assert!(store.problem.is_some_and(|why| why.contains("cannot be written")), "{store:?}");
-    // So many wait for the disk to come back; only then some are lost.
-    for _ in 0..1000 {
-        for _ in 0..1000 {
-            let read = gateway.read(&caller, &"auth://status".into(), Ask::default()).await;
-            assert!(read.is_ok(), "nobody waits for the log");
-        }
-        if audit().0.lost > Some(0) {
-            break;
-        }
+    // More than wait for the disk to come back: past its share a caller's entries are counted.
+    for _ in 0..20_000 {
+        let read = gateway.read(&caller, &"auth://status".into(), Ask::default()).await;
+        assert!(read.is_ok(), "no read waits for the log");
     }
     let (store, status) = audit();
-    assert_eq!((store.state, status), ("failing", "degraded"));
-    assert!(store.lost > Some(0), "{store:?}");
-    assert!(store.problem.is_some_and(|why| why.contains("were lost")), "{store:?}");
+    assert_eq!((store.state, store.lost, status), ("failing", Some(0), "degraded"));
 }
 
 #[tokio::test]

@@ -70,7 +70,6 @@ fn questions() -> Vec<(Value, &'static str)> {
         (read("docs://busy"), "Busy"),
         (read("docs://back"), "Cancelled"),
         (json!({ "uri": "docs://intro", "grep": "(" }), "InvalidArguments"),
-        (json!({ "server": "nobody" }), "InvalidArguments"),
         (json!({ "grep": "x" }), "InvalidArguments"),
         (json!({ "no_such": 1 }), "InvalidArguments"),
     ]

@@ -57,7 +57,7 @@ async fn a_new_user_finds_the_way_from_one_answer_to_the_next() {
 
         let found = get_resource(&url, "");
         let entries = found["data"]["demo"].as_array().expect("the server's resources are there");
-        let listed = entries.iter().find(|entry| entry["is_template"] == false);
+        let listed = entries.iter().find(|entry| entry["is_template"] != true);
         let uri = listed.and_then(|entry| entry["uri"].as_str()).expect("one is listed");
         assert_eq!(get_resource(&url, uri)["success"], true, "{uri}");
 
