@@ -32,7 +32,7 @@ fn is_plain_scheme(scheme: &str) -> bool {
     scheme.starts_with(|c: char| c.is_ascii_lowercase()) && scheme.chars().all(is_part)
 }
 
-/// What stands between the scheme and a query or fragment.
+/// Whether the part between the scheme and a query or fragment is plain.
 fn is_plain_place(scheme: &str, place: &str) -> bool {
     let Some(place) = place.strip_prefix("//") else {
         // One slash alone is read in many ways, and so is somebody's name before an `@`.

@@ -10,7 +10,7 @@ use unicode_normalization::UnicodeNormalization as _;
 /// How often a text is put into upper and lower case: `ẞ` is `ß`, and `ß` is `SS`.
 const ROUNDS: usize = 2;
 
-/// What stands before a label of a host name in another alphabet.
+/// The mark before a label of a host name in another alphabet, as in `xn--mnchen-3ya`.
 const CODED: &str = "xn--";
 
 /// A dot above: the lower case of `İ` is an `i` with it, of others there is one letter.

@@ -64,7 +64,7 @@ impl Pattern {
         self.wildcards.iter().any(|wildcard| wildcard == "[[]")
     }
 
-    /// What one of its texts begins with, before the first wildcard.
+    /// The beginning of one of its texts, up to the first wildcard.
     pub(super) fn literal<'a>(&self, text: &'a str) -> &'a str {
         let end = text.find(|c| self.wildcard(c).is_some());
         &text[..end.unwrap_or(text.len())]

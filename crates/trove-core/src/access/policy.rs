@@ -201,7 +201,7 @@ impl Policy {
     }
 }
 
-/// What both texts begin with.
+/// The beginning that both texts share.
 fn common_start(a: &str, b: &str) -> String {
     let both = a.chars().zip(b.chars());
     both.take_while(|(a, b)| a == b).map(|(c, _)| c).collect()

@@ -139,7 +139,7 @@ impl Cache {
         }
     }
 
-    /// Fetches whatever is kept, and keeps the answer where that is allowed: the next question
+    /// Fetches even what is kept, and keeps the answer where that is allowed: the next question
     /// finds it. Counts as no question.
     pub async fn fetch_anew<W>(
         &self,
@@ -268,7 +268,7 @@ impl Inner {
         let is_kept = ttl.is_some() && audience.is_some() && self.store.takes(&key, &reply);
         // A kept answer must not hold on to the larger message it came in.
         let reply = if is_kept { reply.compact() } else { reply };
-        // What the Source or the configuration says of its own accord needs no reports.
+        // A time that the Source or the configuration gives needs no reports.
         let needs_reports = reply.freshness.is_none() && policy.told.is_some();
         let ttl = ttl.unwrap_or_default();
         let entry = Arc::new(Entry {

@@ -205,7 +205,7 @@ fn mend(file: &File) -> io::Result<()> {
     if ends_whole(file)? {
         return Ok(());
     }
-    // Whoever is in the middle of a write is let finish it.
+    // A process in the middle of a write may finish it.
     let _alone = Locked::alone(file)?;
     if ends_whole(file)? {
         return Ok(());

@@ -1,10 +1,10 @@
 //! The room of the log, shared by callers.
 //!
-//! The files are bounded, so whoever asks fast enough could push what others did out of them, or
-//! fill the queue before a slow disk. Each caller may take at most as much as all callers leave
-//! free: the first half of the room, the next a quarter, and so on. What it took becomes free
-//! again in the course of days. Past its share a caller's entries are counted, and become one
-//! line for each kind with their number.
+//! The files are bounded, so a caller that asks fast enough could push the lines of others out of
+//! them, or fill the queue before a slow disk. Each caller may take at most as much as all
+//! callers leave free: the first half of the room, the next a quarter, and so on. The room it
+//! took becomes free again in the course of days. Past its share a caller's entries are counted,
+//! and become one line for each kind with their number.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ const LINE_BYTES: usize = 160;
 /// Who takes room: the door and the name, not what a client calls itself.
 type Who = (&'static str, Option<Arc<str>>);
 
-/// What is taken by whom.
+/// The room that each caller has taken.
 pub(super) struct Shares {
     room: f64,
     inner: Mutex<Inner>,
@@ -44,7 +44,7 @@ struct Inner {
     counted: BTreeMap<Kind, Counted>,
 }
 
-/// What one caller takes.
+/// The room that one caller has taken.
 #[derive(Default)]
 struct Share {
     bytes: f64,
@@ -170,7 +170,7 @@ impl Inner {
     }
 }
 
-/// What stands for actions that are not told apart any more.
+/// The name for actions that are not told apart any more.
 const OTHERS: &str = "others";
 
 fn bytes_of(entry: &Entry) -> f64 {
