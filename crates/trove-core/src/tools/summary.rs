@@ -25,6 +25,13 @@ use crate::{
 const TOP: usize = 10;
 /// How many groups a summary shows.
 const MAX_GROUPS: usize = 100;
+/// Up to so many resources, each group shows its top whatever that takes.
+const FEW_RESOURCES: usize = 200;
+/// The most bytes that the groups of a larger catalogue take. A result holds them twice, as text
+/// and as structured content, and the whole of it stays below 12 KB.
+const USUAL_BYTES: usize = 3000;
+/// The most bytes that each count by server or by type takes in a larger catalogue.
+const COUNT_BYTES: usize = 600;
 /// How many of the freshest and of the most read are told.
 const FEW: usize = 5;
 
@@ -72,7 +79,7 @@ impl Tool for ResourceSummary {
         let snapshot = view.snapshot();
         let mut by_server: BTreeMap<String, usize> = BTreeMap::new();
         let mut by_type: BTreeMap<String, usize> = BTreeMap::new();
-        let mut groups: HashMap<String, (usize, Vec<Value>)> = HashMap::new();
+        let mut groups: HashMap<String, Group> = HashMap::new();
         let mut figures = Figures::default();
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
@@ -91,23 +98,26 @@ impl Tool for ResourceSummary {
             };
             *by_server.entry(server).or_default() += 1;
             *by_type.entry(kind).or_default() += 1;
-            let (count, top) = groups.entry(group).or_default();
-            *count += 1;
-            if top.len() < TOP {
+            let group = groups.entry(group).or_default();
+            group.total += 1;
+            if group.top.len() < TOP {
                 let name = object.get_str("name").unwrap_or_default();
                 let mut one = json!({ "uri": resource.public.as_str(), "name": name });
                 put(&mut one, "mimeType", mime);
                 put(&mut one, "size", size);
-                top.push(one);
+                group.top.push(one);
             }
         }
         let without = without_resources(call, &view, &by_server);
         for (server, _) in &without {
             by_server.insert(server.to_string(), 0);
         }
-        let (groups, left_out) = largest(groups);
-        let summary =
-            summed(&view, &by_server, &by_type, self.include_stats.then(|| figures.told(call)));
+        let is_large = view.resource_count() > FEW_RESOURCES;
+        let room = if is_large { USUAL_BYTES } else { usize::MAX };
+        let (groups, left_out) = shown(groups, room);
+        let figures = self.include_stats.then(|| figures.told(call));
+        let room = if is_large { COUNT_BYTES } else { usize::MAX };
+        let summary = summed(&view, &by_server, &by_type, room, figures);
         let mut out = Object::new();
         out.set("success", "true");
         out.set("summary", tidy(summary).to_string());
@@ -116,24 +126,97 @@ impl Tool for ResourceSummary {
             out.set("groupsLeftOut", left_out.to_string());
         }
         if !without.is_empty() {
-            let told = without.iter().take(MAX_GROUPS);
-            let told = told.map(|(server, why)| json!({ "server": server.as_str(), "why": why }));
-            out.set("serversWithoutResources", tidy(told.collect()).to_string());
+            let told = told_within(&without, room);
+            out.set("serversWithoutResources", tidy(told).to_string());
         }
         Ok(Outcome::flat(out))
     }
 }
 
-/// The largest groups as they are shown, and how many are left out.
-fn largest(groups: HashMap<String, (usize, Vec<Value>)>) -> (Vec<Value>, usize) {
-    let mut groups: Vec<(String, (usize, Vec<Value>))> = groups.into_iter().collect();
-    groups.sort_by(|(a, (n, _)), (b, (m, _))| m.cmp(n).then(a.cmp(b)));
-    let left_out = groups.len().saturating_sub(MAX_GROUPS);
-    let shown = groups.into_iter().take(MAX_GROUPS).map(|(name, (count, resources))| {
-        let more = count - resources.len();
-        json!({ "groupName": name, "total": count, "more": more, "resources": resources })
-    });
-    (shown.collect(), left_out)
+/// The resources of one server or of one type.
+#[derive(Default)]
+struct Group {
+    total: usize,
+    /// The first of them, as they are shown.
+    top: Vec<Value>,
+}
+
+/// The largest groups as they are shown within `room` bytes, and how many are left out.
+///
+/// Heads of groups take at most half of the room. Each group shows its first resource before any
+/// shows its second.
+fn shown(groups: HashMap<String, Group>, mut room: usize) -> (Vec<Value>, usize) {
+    let mut groups: Vec<(String, Group)> = groups.into_iter().collect();
+    groups.sort_by(|(a, one), (b, other)| other.total.cmp(&one.total).then(a.cmp(b)));
+    let mut shown: Vec<ShownGroup> = Vec::new();
+    let all = groups.len();
+    let for_resources = room / 2;
+    for (name, group) in groups.into_iter().take(MAX_GROUPS) {
+        let head = json!({ "groupName": name, "total": group.total, "more": group.total, "resources": [] });
+        match room.checked_sub(length(&head)) {
+            Some(left) if left >= for_resources => room = left,
+            _ => break,
+        }
+        shown.push(ShownGroup { head, top: group.top.into_iter(), resources: Vec::new() });
+    }
+    for _ in 0..TOP {
+        for group in &mut shown {
+            let Some(resource) = group.top.next() else { continue };
+            let Some(left) = room.checked_sub(length(&resource)) else { continue };
+            room = left;
+            group.resources.push(resource);
+        }
+    }
+    let left_out = all - shown.len();
+    (shown.into_iter().map(ShownGroup::told).collect(), left_out)
+}
+
+/// A group while its resources are chosen.
+struct ShownGroup {
+    head: Value,
+    /// The resources that were not looked at yet.
+    top: std::vec::IntoIter<Value>,
+    resources: Vec<Value>,
+}
+
+impl ShownGroup {
+    fn told(mut self) -> Value {
+        let total = self.head["total"].as_u64().unwrap_or_default();
+        self.head["more"] = (total - self.resources.len() as u64).into();
+        self.head["resources"] = Value::Array(self.resources);
+        self.head
+    }
+}
+
+/// How many bytes a value takes in an answer, with the comma behind it.
+fn length(value: &Value) -> usize {
+    value.to_string().len() + 1
+}
+
+/// The servers without resources, as many as fit.
+fn told_within(without: &[(SourceId, String)], mut room: usize) -> Value {
+    let mut told = Vec::new();
+    for (server, why) in without.iter().take(MAX_GROUPS) {
+        let one = json!({ "server": server.as_str(), "why": why });
+        let Some(left) = room.checked_sub(length(&one)) else { break };
+        room = left;
+        told.push(one);
+    }
+    Value::Array(told)
+}
+
+/// The largest counts within `room` bytes, and how many are left out.
+fn largest(counts: &BTreeMap<String, usize>, mut room: usize) -> (Value, usize) {
+    let mut sorted: Vec<(&String, &usize)> = counts.iter().collect();
+    sorted.sort_by(|(a, one), (b, other)| other.cmp(one).then(a.cmp(b)));
+    let mut shown = serde_json::Map::new();
+    for (name, count) in sorted {
+        let Some(left) = room.checked_sub(name.len() + 12) else { break };
+        room = left;
+        shown.insert(name.clone(), (*count).into());
+    }
+    let left_out = counts.len() - shown.len();
+    (Value::Object(shown), left_out)
 }
 
 /// The servers of which the caller sees no resource, and why.
@@ -192,20 +275,29 @@ fn summed(
     view: &View,
     by_server: &BTreeMap<String, usize>,
     by_type: &BTreeMap<String, usize>,
+    room: usize,
     stats: Option<Value>,
 ) -> Value {
+    let (servers, servers_left_out) = largest(by_server, room);
+    let (types, types_left_out) = largest(by_type, room);
     let mut summary = json!({
         "totalResources": view.resource_count(),
         "totalTemplates": view.template_count(),
         "serverCount": by_server.len(),
-        "resourcesByServer": by_server,
-        "resourcesByType": by_type,
+        "resourcesByServer": servers,
+        "resourcesByType": types,
     });
+    if servers_left_out > 0 {
+        summary["serversLeftOut"] = servers_left_out.into();
+    }
+    if types_left_out > 0 {
+        summary["typesLeftOut"] = types_left_out.into();
+    }
     put(&mut summary, "stats", stats);
     summary
 }
 
-/// What is told on top where it is asked for.
+/// Figures for those who ask for `includeStats`.
 #[derive(Default)]
 struct Figures {
     bytes: u64,

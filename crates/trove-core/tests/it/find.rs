@@ -279,6 +279,44 @@ async fn a_summary_shows_servers_without_resources_and_why() {
 }
 
 #[tokio::test]
+async fn the_summary_of_a_large_catalogue_is_small_and_says_what_it_leaves_out() {
+    let large = FakeSource::new("large", &[]);
+    for n in 0..5000 {
+        large.add_entry(&json!({
+            "uri": format!("file:///projects/area-{}/reports/{n}.md", n % 7),
+            "name": format!("Report {n}"), "mimeType": format!("application/x-kind-{}", n % 300),
+        }));
+    }
+    let gateway = GatewayBox::with(&[&Arc::new(large), &Arc::new(library())]).await;
+    let toolsets = vec![Toolset::Resources];
+    let tools =
+        Tools::new(gateway.gateway.clone(), Settings { toolsets, ..Settings::default() });
+    for group_by in ["server", "type", "none"] {
+        let asked = Json::of(&json!({ "groupBy": group_by, "includeStats": true }));
+        let reply =
+            tools.call(&Caller::local(), "resource_summary", Some(&asked), Ask::default()).await;
+        let body = reply.expect("a tool").body;
+        assert!(body.as_str().len() <= 12_000, "{group_by}: {}", body.as_str().len());
+        let result: Value = serde_json::from_str(body.as_str()).expect("JSON");
+        let answer = &result["structuredContent"];
+        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let summary = &answer["summary"];
+        let types = summary["resourcesByType"].as_object().expect("counts").len() as u64;
+        assert!(types + count(&summary["typesLeftOut"]) > 300, "every type is counted: {summary}");
+        let groups = answer["resourceGroups"].as_array().expect("groups");
+        let mut told = 0;
+        for group in groups {
+            let shown = group["resources"].as_array().expect("resources").len() as u64;
+            assert_eq!(shown + count(&group["more"]), count(&group["total"]), "{group}");
+            told += shown;
+        }
+        let is_whole = group_by != "type";
+        assert!(told >= if is_whole { 10 } else { 1 }, "{answer}");
+        assert_eq!(answer["groupsLeftOut"].is_null(), is_whole, "{group_by}: {answer}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_read_for_the_index_answers_the_first_reader() {
     let source = Arc::new(library());
     source.tell_changes();

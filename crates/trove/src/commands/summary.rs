@@ -42,7 +42,7 @@ fn as_text(answer: &Value) -> String {
         let _ = writeln!(text, "{:>8}  {}  ({})", 0, word("server"), word("why"));
     }
     if let Some(left_out) = answer["groupsLeftOut"].as_u64() {
-        let _ = writeln!(text, "{left_out} groups more");
+        let _ = writeln!(text, "and {left_out} smaller groups");
     }
     let stats = &summary["stats"];
     if stats.is_object() {

@@ -393,6 +393,16 @@ mod tests {
     }
 
     #[test]
+    fn words_between_two_secrets_stay() {
+        let (token, argument) = ("canary-0f31-token", "canary-77aa-argument");
+        let needles = Needles::of([token, argument]);
+        let encoded = STANDARD.encode(format!("me:{token}"));
+        let text = format!("I am {token} or {encoded} or {argument}, they said");
+        let hidden = needles.hide(&text);
+        assert_eq!(hidden, "I am *** or bWU***= or ***, they said");
+    }
+
+    #[test]
     fn a_secret_at_the_edge_of_a_window_is_found() {
         let needles = Needles::of(["hunter2-and-more"]);
         for before in WINDOW_BYTES - 20..WINDOW_BYTES + 5 {
