@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use trove_core::{
     Caller, Gateway, Json, PublicUri,
-    gateway::{Action, AskError},
+    gateway::{Action, AskError, Parts},
     json::items,
     source::{Ask, SourceEvent},
 };
@@ -20,8 +20,12 @@ pub struct GatewayBox {
 impl GatewayBox {
     /// Starts a gateway and waits until every Source is listed.
     pub async fn with(sources: &[&Arc<FakeSource>]) -> GatewayBox {
-        let gateway = Gateway::start("test", None).await;
-        let gateway = GatewayBox { gateway };
+        GatewayBox::of(Parts::new("test"), sources).await
+    }
+
+    /// Starts a gateway made of these parts, and waits until every Source is listed.
+    pub async fn of(parts: Parts, sources: &[&Arc<FakeSource>]) -> GatewayBox {
+        let gateway = GatewayBox { gateway: Gateway::new(parts).await };
         for source in sources {
             gateway.attach(source).await;
         }

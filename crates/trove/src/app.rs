@@ -12,7 +12,12 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
-    Gateway, catalogue::shelf::FileShelf, files::Home, flags::Flags, knowledge::Knowledge,
+    Gateway,
+    catalogue::shelf::FileShelf,
+    files::Home,
+    flags::Flags,
+    gateway::{Index, Parts},
+    knowledge::Knowledge,
     tools::Tools,
 };
 use trove_mcp::{
@@ -25,9 +30,9 @@ mod door;
 mod index;
 mod parts;
 
-use index::attach_search;
+use index::Opened;
+use parts::{Guide, audit_file, index_rules, make_state, programs};
 pub(crate) use parts::{access, offered, open_audit, open_flags, tool_settings};
-use parts::{adopt_programs, attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
     approval::{Admission, Seals, Words},
@@ -155,24 +160,33 @@ impl App {
         }
         let home = Home::at(&state);
         let shelf = FileShelf::new(home.clone(), state.join("catalogue").join(memory_of(loaded)));
-        let (version, limits) = (env!("CARGO_PKG_VERSION"), config.bounds.gateway);
-        let gateway = Gateway::start_within(version, Some(Arc::new(shelf)), limits).await;
-        if let Some(file) = loaded.file_to_name() {
-            gateway.board().name_configuration(file);
-        }
         let workspace = std::env::current_dir().unwrap_or_default();
         let stop = CancellationToken::new();
         let mut doors = JoinSet::new();
         let scope: Arc<dyn Scope> = Arc::new(HostScope::new(ProcessEnv, workspace.clone()));
         let flags = Arc::new(open_flags(&state));
-        gateway.adopt_flags(flags.clone());
-        gateway.adopt_audit(open_audit(config));
-        let knowledge = attach_guide(&gateway, loaded, &workspace, &flags, &stop, &mut doors).await;
+        let guide = Guide::open(loaded, &workspace, &flags).await;
+        let knowledge = guide.knowledge.clone();
+        let (index, opening) = Index::opening();
+        let parts = Parts {
+            version: env!("CARGO_PKG_VERSION"),
+            limits: config.bounds.gateway,
+            shelf: Some(Arc::new(shelf)),
+            flags: Some(flags.clone()),
+            audit: open_audit(config),
+            knowledge: Some(knowledge.clone()),
+            index,
+            programs: programs(),
+        };
+        let gateway = Gateway::new(parts).await;
+        if let Some(file) = loaded.file_to_name() {
+            gateway.board().name_configuration(file);
+        }
+        guide.follow(&gateway, &stop, &mut doors);
         let eras = Eras::load(Some(state.join("eras.json")));
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
-        adopt_programs(&gateway);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
         let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
@@ -198,8 +212,13 @@ impl App {
         doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
-        let settings = (is_semantic, limits.index_bytes);
-        attach_search(&gateway, index, settings, &stop, &mut doors);
+        let index = Opened {
+            place: opening,
+            folder: index,
+            is_semantic,
+            max_bytes: config.bounds.gateway.index_bytes,
+        };
+        index.open(&gateway, &stop, &mut doors);
         doors.spawn(rest::watch(stop.clone()));
         App { gateway, knowledge, flags, live, state, home, stop, doors }
     }

@@ -146,13 +146,22 @@ impl Cache {
         key: Key,
         policy: Policy,
         fetch: W,
-    ) -> Result<Reply, SourceError>
+    ) -> Result<Cached, SourceError>
     where
         W: Future<Output = Result<Reply, SourceError>>,
     {
         let began = self.inner.floors.now();
-        let landed = self.inner.land(key, policy, began, fetch.await).await;
-        landed.map(|entry| entry.reply.clone())
+        let entry = self.inner.land(key, policy, began, fetch.await).await?;
+        Ok(answer(&entry, Given::Fetched))
+    }
+
+    /// The answer that is kept, if it is still believed. Counts as no question.
+    pub async fn kept(&self, key: &Key, policy: Policy) -> Option<Cached> {
+        let entry = self.inner.find(key, policy).await?;
+        if !entry.is_fresh(policy.told) {
+            return None;
+        }
+        Some(answer(&entry, Given::Kept))
     }
 
     /// One resource has changed: what is kept or on its way is not believed any more.

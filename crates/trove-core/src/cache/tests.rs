@@ -210,7 +210,7 @@ async fn t29_what_changes_are_told_of_is_believed_until_then() {
 async fn what_is_fetched_anew_answers_the_next_question() {
     let cache = cache();
     let fetched = cache.fetch_anew(key("x:1", "me"), PUBLIC, async { Ok(says("one", None)) }).await;
-    assert_eq!(fetched.unwrap().body.to::<String>().unwrap(), "one");
+    assert_eq!(fetched.unwrap().reply.body.to::<String>().unwrap(), "one");
     let asked = ask_as(&cache, ("x:1", "you"), PUBLIC, Err(down())).await.unwrap();
     assert_eq!((text(&asked).as_str(), asked.hit), ("one", true));
     let again = cache.fetch_anew(key("x:1", "me"), PUBLIC, async { Ok(says("two", None)) }).await;

@@ -6,6 +6,7 @@
 
 mod blob;
 mod charset;
+mod contents;
 mod escape;
 mod grep;
 mod kind;
@@ -18,6 +19,7 @@ mod tests;
 
 pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
+pub use contents::{Content, Pane, Payload, Words, contents, first_text};
 pub use escape::{escape_controls, escape_in_json, escape_line, meant_uri, one_line, shown_uri};
 pub use grep::{
     BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_STEPS,

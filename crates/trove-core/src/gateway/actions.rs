@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, atomic::AtomicU8};
 
-use super::{AskError, Gateway, resources::perform, settle::Asked};
+use super::{AskError, Gateway, fetch::perform, trim::Replied};
 use crate::{
     caller::Caller,
     catalogue::{Snapshot, rewrite},
@@ -29,7 +29,7 @@ pub enum Action {
 
 impl Action {
     /// Its name in the audit log.
-    fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         match self {
             Action::CallTool => "call_tool",
             Action::GetPrompt => "get_prompt",
@@ -76,29 +76,16 @@ fn only_reads(snapshot: &Snapshot, name: &str) -> bool {
 
 impl Gateway {
     /// Does what is asked, with the thing that is named.
-    pub async fn act(
+    pub(super) async fn fetch_action(
         &self,
         caller: &Caller,
         action: Action,
         arguments: &Json,
-        ask: Ask,
-    ) -> Result<Reply, AskError> {
-        let name = arguments.get_str(action.key()).unwrap_or_default();
-        let asked = Asked::new(caller, action.as_str(), &name);
-        let result = self.act_admitted(caller, (action, &name), arguments, ask).await;
-        self.settle(&asked, &result);
-        result
-    }
-
-    async fn act_admitted(
-        &self,
-        caller: &Caller,
-        (action, name): (Action, &str),
-        arguments: &Json,
         mut ask: Ask,
     ) -> Result<Reply, AskError> {
+        let name = arguments.get_str(action.key()).unwrap_or_default();
         let find = |snapshot: &Snapshot| self.route(caller, snapshot, action, arguments);
-        let (snapshot, routed) = self.once_known(Some(name), find).await;
+        let (snapshot, routed) = self.once_known(Some(&name), None, find).await;
         let routed = match routed {
             Ok(routed) => routed,
             Err(error) => {
@@ -114,7 +101,7 @@ impl Gateway {
             Action::GetSkill => Operation::GetSkill { arguments },
             Action::ReadDirectory => Operation::ReadDirectory { arguments },
         };
-        let may_write = action == Action::CallTool && !only_reads(&snapshot, name);
+        let may_write = action == Action::CallTool && !only_reads(&snapshot, &name);
         let doubt = may_write.then(|| Doubting { gateway: self, source: source.id() });
         let reply = perform(&source, uri.as_ref(), operation, ask).await;
         drop(doubt);
@@ -128,7 +115,8 @@ impl Gateway {
             Action::GetSkill => rewrite::skill_result,
             Action::ReadDirectory => rewrite::directory,
         };
-        let body = self.without_hidden(caller, action, source.id(), &reply.body);
+        let given = Replied { id: source.id(), body: &reply.body };
+        let body = self.without_hidden(caller, &snapshot, action, &given);
         let body = rewrite(&snapshot, source.id(), &body);
         Ok(Reply { body, ..reply })
     }
@@ -171,12 +159,10 @@ impl Gateway {
     }
 
     /// Asks every Source that can log to do so at `level` and above.
-    pub async fn set_log_level(&self, caller: &Caller, level: &str) {
-        let asked = Asked::new(caller, "set_log_level", level);
+    pub(super) async fn pass_log_level(&self, level: &str) {
         let snapshot = self.snapshot().await;
         let all = snapshot.members().iter().map(|member| member.source.set_log_level(level));
         futures_util::future::join_all(all).await;
-        self.settle_end(&asked, &Ok::<(), AskError>(()));
     }
 
     /// Finds the owner of what is named and puts the owner's name among the arguments.

@@ -1,36 +1,55 @@
 //! Completions, without the names of what is hidden.
 
-use super::{Gateway, Named};
+use super::{AskError, Gateway, Named, fetch::perform};
 use crate::{
     access::Standing,
     caller::Caller,
+    catalogue::Snapshot,
     json::{Json, Object, items, string},
-    source::{Reply, SourceId},
+    source::{Ask, Operation, Reply, SourceId},
     template::{Bindings, UriTemplate},
 };
 
 /// Stands for a variable that has no value yet.
 const ANYTHING: &str = "-";
 
+/// A completion as its owner was asked for it.
+struct Completed<'a> {
+    snapshot: &'a Snapshot,
+    id: &'a SourceId,
+    arguments: &'a Json,
+}
+
 impl Gateway {
-    /// The values of a completion that do not lead to what is hidden from the caller. The
-    /// arguments are those the owner was asked with.
-    pub(super) fn without_hidden_values(
+    /// Asks the owner of a template or prompt for values of an argument.
+    pub(super) async fn fetch_values(
         &self,
         caller: &Caller,
-        id: &SourceId,
         arguments: &Json,
-        reply: Reply,
-    ) -> Reply {
+        mut ask: Ask,
+    ) -> Result<Reply, AskError> {
+        let find = |snapshot: &Snapshot| self.localise_reference(caller, snapshot, arguments);
+        let (snapshot, found) = self.once_known(None, None, find).await;
+        let (source, arguments) = found?;
+        ask.caller = caller.clone();
+        ask.visible = self.visible(caller, source.id());
+        let operation = Operation::Complete { arguments: arguments.clone() };
+        let reply = perform(&source, None, operation, ask).await?;
+        let asked = Completed { snapshot: &snapshot, id: source.id(), arguments: &arguments };
+        Ok(self.without_hidden_values(caller, &asked, reply))
+    }
+
+    /// The values of a completion that do not lead to what is hidden from the caller. The
+    /// arguments are those the owner was asked with.
+    fn without_hidden_values(&self, caller: &Caller, asked: &Completed<'_>, reply: Reply) -> Reply {
         let rules = self.rules();
         if !rules.access().standings(caller).contains(&Standing::Hidden) {
             return reply;
         }
+        let Completed { snapshot, id, arguments } = *asked;
         let Some(filled) = Filled::of(arguments) else { return reply };
-        let snapshot = self.current();
         let is_shown = |value: &str| {
-            let standing =
-                |uri: String| rules.standing(caller, Named::given(&snapshot, id, &uri)).0;
+            let standing = |uri: String| rules.standing(caller, Named::given(snapshot, id, &uri)).0;
             filled.uri(value).is_none_or(|uri| standing(uri) != Standing::Hidden)
         };
         let body = with_shown(&reply.body, is_shown);

@@ -11,12 +11,13 @@ mod reading;
 mod rules;
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     sync::{
         Arc,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use arc_swap::ArcSwap;
@@ -35,16 +36,16 @@ use self::{
     demand::{LOOK, YIELD},
     reading::Reading,
 };
-use super::{Gateway, Named};
+use super::{AskError, Gateway, Named, Purpose, Read};
 use crate::{
     access::Standing,
     caller::{Caller, Door, Via},
     catalogue::{Change, Member, Snapshot},
-    content,
+    content::{self, Payload},
     json::{self, Json, Object},
     resource::{Freshness, Listing, Scope},
     search::{
-        Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Search, Skip,
+        Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Reason, Search, Skip,
         SourceListing,
     },
     source::{Ask, Indexing, Reply, SourceError, SourceId, meaning::Meaning},
@@ -298,35 +299,53 @@ impl Gateway {
             return Outcome::Skip(Skip::TooLarge);
         }
         let Key { source, local } = &pending.key;
-        let caller = Caller { via: Via::Search, ..Caller::local() };
-        let (standing, _) = self.rules().standing_of(&[], Named::listed(source, local.as_str()));
+        // The index is for everybody, so it reads what a caller without a name may read.
+        let nobody = Caller { via: Via::Search, ..Caller::behind(Door::Http) };
+        let (standing, _) = self.rules().standing(&nobody, Named::listed(source, local.as_str()));
         if standing != Standing::Open {
             return Outcome::Skip(Skip::Forbidden);
         }
         let snapshot = self.current();
-        let Some(member) = snapshot.member(source) else { return Outcome::Failed };
-        // What names other resources must not name those that nobody in particular may read.
-        let visible = self.visible(&Caller::behind(Door::Http), source);
-        let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
+        let Some(entry) = snapshot.listed(source, local.as_str()) else { return Outcome::Failed };
+        // A text that is only read for the first time may have been kept for somebody.
+        let purpose = Purpose::Index { anew: pending.reason != Reason::Unread };
+        let read = Read::of(&entry.public, Ask::default());
+        let read = Read { purpose, found_in: Some(snapshot.clone()), ..read };
         let asked_at = search.moment_of_read(source);
-        let read = self.fetch_anew(&*member.source, local, ask);
-        match tokio::time::timeout(MAX_READING, read).await {
+        match tokio::time::timeout(MAX_READING, self.read_as(&nobody, read)).await {
             Err(_) => Outcome::Failed,
-            Ok(Err(error)) if is_passing(&error) => Outcome::Failed,
-            Ok(Err(SourceError::TooLarge { .. })) => Outcome::Skip(Skip::TooLarge),
-            // A text that is indexed stays until it is known to be gone.
-            Ok(Err(error)) if pending.has_text && !error.means_absence_of(local.as_str()) => {
-                Outcome::Refused
-            }
-            Ok(Err(_)) => Outcome::Skip(Skip::Unreadable),
-            Ok(Ok(reply)) if reply.needs_input => Outcome::Skip(Skip::Unreadable),
-            Ok(Ok(reply)) => {
-                let body = self.readable_by_all(source, &reply.body);
-                let when = When { asked_at, believed: self.believed(source, reply.freshness) };
-                text_for_index(&Reply { body, ..reply }, pending, max, &caller.scope(), when)
+            Ok(Err(error)) => unread(&error, pending),
+            Ok(Ok(reading)) if reading.reply.needs_input => Outcome::Skip(Skip::Unreadable),
+            Ok(Ok(reading)) => {
+                let asked_at =
+                    if reading.hit { milliseconds(reading.fetched_at) } else { asked_at };
+                let believed = self.believed(source, reading.reply.freshness);
+                let when = When { asked_at, believed };
+                text_for_index(&reading.reply, pending, max, &nobody.scope(), when)
             }
         }
     }
+}
+
+/// What becomes of a content that was not given.
+fn unread(error: &AskError, pending: &Pending) -> Outcome {
+    let AskError::Source { error, .. } = error else { return Outcome::Skip(Skip::Forbidden) };
+    if is_passing(error) {
+        return Outcome::Failed;
+    }
+    if matches!(error, SourceError::TooLarge { .. }) {
+        return Outcome::Skip(Skip::TooLarge);
+    }
+    // A text that is indexed stays until it is known to be gone.
+    if pending.has_text && !error.means_absence_of(pending.key.local.as_str()) {
+        return Outcome::Refused;
+    }
+    Outcome::Skip(Skip::Unreadable)
+}
+
+fn milliseconds(moment: SystemTime) -> i64 {
+    let since = moment.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// Whether a failure is known to pass. After one that tells nothing the text is unreadable.
@@ -348,26 +367,22 @@ fn text_for_index(
     scope: &Arc<str>,
     when: When,
 ) -> Outcome {
-    let object = reply.body.object().unwrap_or_default();
-    let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
     let (mut text, mut mime) = (String::new(), pending.mime.clone());
-    for item in contents {
-        let Some(one) = Object::parse(item) else { continue };
-        let declared = one.get_str("mimeType").map(|mime| mime.into_owned());
-        if let Some(part) = one.get_str("text") {
-            text.push_str(&part);
-        } else if let Some(blob) = one.get_str("blob") {
-            use base64::{Engine as _, engine::general_purpose::STANDARD};
-            let Ok(bytes) = STANDARD.decode(blob.as_bytes()) else { continue };
-            let name = pending.key.local.as_str();
-            let kind = content::sniff(declared.as_deref(), name, &bytes);
-            if !kind.is_text() {
-                return Outcome::Skip(Skip::Binary);
+    for one in content::contents(&reply.body) {
+        match &one.payload {
+            Payload::Text(words) => text.push_str(&words.text()),
+            Payload::Blob(bytes) => {
+                let name = pending.key.local.as_str();
+                let kind = content::sniff(one.mime.as_deref(), name, bytes);
+                if !kind.is_text() {
+                    return Outcome::Skip(Skip::Binary);
+                }
+                text.push_str(&content::decode_text(bytes, kind.charset).text);
             }
-            text.push_str(&content::decode_text(&bytes, kind.charset).text);
+            Payload::Odd(_) => continue,
         }
         text.push('\n');
-        mime = mime.or(declared);
+        mime = mime.or(one.mime.map(Cow::into_owned));
         if text.len() > max {
             return Outcome::Skip(Skip::TooLarge);
         }

@@ -2,30 +2,37 @@
 
 use std::{path::PathBuf, sync::Arc};
 
-use super::{AskError, Gateway, Named, settle::Asked};
+use super::{AskError, Gateway, Named};
 use crate::{
     access::Standing,
     caller::Caller,
     catalogue::{Route, Snapshot},
-    flags::Written,
-    json::Json,
-    knowledge::{Content, Knowledge, KnowledgeError, Picks, Sight},
+    flags,
+    knowledge::{
+        Category, CollectionInfo, Content, Document, Knowledge, KnowledgeError, Picks, Sight,
+    },
     project::ProjectName,
-    source::{Reply, Source as _, SourceId, Visible},
+    source::{Source as _, SourceId, Visible},
     uri::PublicUri,
 };
 
+/// The guide as far as a caller may read it.
+pub struct GuideShelf {
+    /// The categories, each with its documents.
+    pub categories: Vec<(Arc<Category>, Vec<Arc<Document>>)>,
+    /// The collections.
+    pub collections: Vec<CollectionInfo>,
+}
+
+/// A document as it was written.
+pub struct Written {
+    /// Which it is.
+    pub document: Arc<Document>,
+    /// Its text, or why that cannot be edited.
+    pub text: Result<String, KnowledgeError>,
+}
+
 impl Gateway {
-    /// Gives the gateway its local knowledge; once, at the start.
-    pub fn adopt_knowledge(&self, knowledge: Arc<Knowledge>) {
-        let _ = self.knowledge.set(knowledge);
-    }
-
-    /// Local knowledge, if there is any.
-    pub fn knowledge(&self) -> Option<&Arc<Knowledge>> {
-        self.knowledge.get()
-    }
-
     /// The project a caller works on: his own, else the one of the settings.
     pub fn project_of(&self, caller: &Caller) -> Option<ProjectName> {
         let of_settings = || {
@@ -41,7 +48,7 @@ impl Gateway {
     }
 
     /// The flags that the settings give to a project.
-    pub fn flags_written_for(&self, project: &ProjectName) -> Written {
+    pub fn flags_written_for(&self, project: &ProjectName) -> flags::Written {
         let settings = self.knowledge().map(|knowledge| knowledge.settings());
         let project = settings.as_ref().and_then(|s| s.groups.projects.get(project.as_str()));
         project.map(|project| project.flags.clone()).unwrap_or_default()
@@ -71,22 +78,52 @@ impl Gateway {
     }
 
     /// The documents an expression means, as far as the caller may read them.
-    pub async fn content(
+    pub(super) async fn documents_of(
         &self,
         caller: &Caller,
-        knowledge: &Knowledge,
         expression: &str,
         pattern: Option<&str>,
     ) -> Result<Content, KnowledgeError> {
-        let asked = Asked::new(caller, "get_content", expression);
-        let sight = self.sight_of_guide(caller);
-        let result = knowledge.get_content(sight, expression, pattern).await;
-        let told = match &result {
-            Ok(_) => Ok(Reply::plain(Json::empty_object())),
-            Err(_) => Err(AskError::not_found(&PublicUri::new(expression))),
+        let Some(knowledge) = self.knowledge() else {
+            let what = "the guide".to_owned();
+            return Err(KnowledgeError::NotFound { what, near: Vec::new() });
         };
-        self.settle(&asked, &told);
-        result
+        knowledge.get_content(self.sight_of_guide(caller), expression, pattern).await
+    }
+
+    /// The categories with their documents, and the collections.
+    pub(super) async fn guide_shelf(&self, caller: &Caller) -> Result<GuideShelf, AskError> {
+        let knowledge = self.guide()?;
+        let sight = self.sight_of_guide(caller);
+        let mut categories = Vec::new();
+        for (category, _) in knowledge.categories(sight.clone()).await {
+            let documents = knowledge.category_files(sight.clone(), category.name(), None).await;
+            categories.push((category, documents.unwrap_or_default()));
+        }
+        Ok(GuideShelf { categories, collections: knowledge.collections(sight).await })
+    }
+
+    /// A document for somebody who edits it.
+    pub(super) async fn written(
+        &self,
+        caller: &Caller,
+        category: &str,
+        path: &str,
+    ) -> Result<Written, AskError> {
+        let knowledge = self.guide()?;
+        let sight = self.sight_of_guide(caller);
+        let visible = sight.visible.clone();
+        let files = knowledge.category_files(sight, category, None).await.unwrap_or_default();
+        let Some(document) = files.into_iter().find(|one| one.path() == path) else {
+            let name = format!("guide://{category}/{path}");
+            return Err(AskError::not_found(&PublicUri::new(name)));
+        };
+        let text = knowledge.source_text(&visible, category, path).await;
+        Ok(Written { document, text })
+    }
+
+    fn guide(&self) -> Result<&Arc<Knowledge>, AskError> {
+        self.knowledge().ok_or_else(|| AskError::not_found(&"guide://".into()))
     }
 
     /// Refuses a URI of local knowledge that names nothing the caller may know of, though

@@ -2,12 +2,10 @@
 
 use std::{sync::Arc, time::SystemTime};
 
-use tokio::time::Instant;
-
 use super::{Gateway, Named, Rules};
 use crate::{
-    access::{Standing, audit::Outcome},
-    caller::{Caller, Via},
+    access::Standing,
+    caller::Caller,
     catalogue::Snapshot,
     knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Seen, Sight},
@@ -45,7 +43,7 @@ pub enum FindError {
 
 impl FindError {
     /// The class of failure it is told as.
-    fn class(&self) -> &'static str {
+    pub(super) fn class(&self) -> &'static str {
         match self {
             FindError::Query(QueryError::Index { .. })
             | FindError::Opening
@@ -57,54 +55,29 @@ impl FindError {
 
 impl Gateway {
     /// Looks for resources, among those the caller may read.
-    pub async fn find(&self, caller: &Caller, query: Query) -> Result<Found, FindError> {
-        let caller = Caller { via: searching(caller.via), ..caller.clone() };
-        let began = Instant::now();
-        let found = self.look_for(&caller, query).await;
-        let outcome = match &found {
-            Ok(_) => Outcome::Done,
-            Err(error) => Outcome::Failed(error.class()),
-        };
-        self.settle_own(&caller, ("find", ""), began, outcome);
-        found
-    }
-
-    async fn look_for(&self, caller: &Caller, mut query: Query) -> Result<Found, FindError> {
+    pub(super) async fn look_for(
+        &self,
+        caller: &Caller,
+        mut query: Query,
+    ) -> Result<Found, FindError> {
         let search = self.index.opened().await?.clone();
         self.demand.note();
         self.catalogue.want();
         query.now = seconds(SystemTime::now());
-        query.come_last = self.own_sources();
+        let snapshot = self.current();
+        query.come_last = own_sources(&snapshot);
         let wanted = query.sources.clone();
-        let sight = self.sight(caller);
+        let sight = self.sight_in(snapshot.clone(), caller);
         let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
         let mut hits =
             work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }))?;
-        self.date_listed(&mut hits);
+        date_listed(&snapshot, &mut hits);
         let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
-        let members = self.current();
-        let members = members.members().iter().map(|member| member.source.id().clone());
+        let members = snapshot.members().iter().map(|member| member.source.id().clone());
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
         let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
         let starting = self.starting().into_iter().filter(is_wanted).collect();
         Ok(Found { hits, searched, down, starting })
-    }
-
-    /// The Sources that tell of the gateway itself: nobody looks for them first.
-    fn own_sources(&self) -> Vec<SourceId> {
-        let members = self.current();
-        let sources = members.members().iter().map(|member| &member.source);
-        let own = sources.filter(|source| source.is_builtin() && *source.id() != SourceId::guide());
-        own.map(|source| source.id().clone()).collect()
-    }
-
-    /// Says of hits without a text when they were listed.
-    fn date_listed(&self, hits: &mut Hits) {
-        let snapshot = self.current();
-        for hit in hits.hits.iter_mut().filter(|hit| hit.as_of.is_none()) {
-            let listed_at = snapshot.member(&hit.key.source).and_then(|it| it.age.listed_at());
-            hit.as_of = listed_at.map(seconds);
-        }
     }
 
     /// The names of resources that a name nobody has may have meant, by its words and their
@@ -132,9 +105,13 @@ impl Gateway {
     }
 
     fn sight(&self, caller: &Caller) -> CallerSight {
+        self.sight_in(self.current(), caller)
+    }
+
+    fn sight_in(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> CallerSight {
         CallerSight {
             rules: self.rules(),
-            snapshot: self.current(),
+            snapshot,
             caller: caller.clone(),
             scope: caller.scope(),
             picks: self.picks_of(caller),
@@ -163,10 +140,18 @@ impl Gateway {
     }
 }
 
-fn searching(via: Via) -> Via {
-    match via {
-        Via::Native | Via::Bridge => Via::Search,
-        Via::Code | Via::Search | Via::Web | Via::CommandLine => via,
+/// The Sources that tell of the gateway itself: nobody looks for them first.
+fn own_sources(snapshot: &Snapshot) -> Vec<SourceId> {
+    let sources = snapshot.members().iter().map(|member| &member.source);
+    let own = sources.filter(|source| source.is_builtin() && *source.id() != SourceId::guide());
+    own.map(|source| source.id().clone()).collect()
+}
+
+/// Says of hits without a text when they were listed.
+fn date_listed(snapshot: &Snapshot, hits: &mut Hits) {
+    for hit in hits.hits.iter_mut().filter(|hit| hit.as_of.is_none()) {
+        let listed_at = snapshot.member(&hit.key.source).and_then(|it| it.age.listed_at());
+        hit.as_of = listed_at.map(seconds);
     }
 }
 

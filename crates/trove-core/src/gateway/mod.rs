@@ -4,9 +4,8 @@
 //! so that what holds for one holds for all. The gateway has no state of its own: it
 //! joins the parts.
 
-pub(crate) mod absence;
 mod actions;
-mod arrivals;
+mod admit;
 mod completing;
 mod crawl;
 mod documents;
@@ -19,13 +18,12 @@ mod hearers;
 mod index;
 mod limits;
 mod progress;
-mod resources;
 mod rights;
+mod road;
 mod rules;
 mod settle;
 mod stores;
 mod trim;
-mod unfit;
 mod views;
 mod watches;
 
@@ -45,15 +43,16 @@ pub use actions::Action;
 pub use crawl::{
     CrawlSettings, IndexRule, IndexRules, MAX_INDEX_RULES, READS_A_SECOND, REVISITS_A_SECOND,
 };
+pub use documents::{GuideShelf, Written};
 pub use error::AskError;
-pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
+pub use fetch::{ListAnswer, MAX_CACHE_BYTES, MAX_CACHED_ANSWER, Reading};
 pub use find::{FindError, Found};
-pub use index::Opening;
+pub use index::{Index, Opening};
 pub use limits::Limits;
-pub use resources::{ListAnswer, Reading, Watched};
+pub use road::{Answer, Call, Purpose, Read};
 pub use rules::{Named, Rules};
 pub use views::View;
-pub use watches::{MAX_WATCHES, News};
+pub use watches::{MAX_WATCHES, News, Watched};
 
 use crate::{
     about::{About, SecuritySettings, ServerSettings, ToolBook},
@@ -93,11 +92,11 @@ pub struct Gateway {
     cache_ttl_ms: AtomicU64,
     watches: Watches,
     tools: OnceLock<Weak<dyn ToolBook>>,
-    flags: OnceLock<Arc<Flags>>,
-    audit: OnceLock<Audit>,
-    knowledge: OnceLock<Arc<Knowledge>>,
-    index: index::Index,
-    programs: OnceLock<Arc<dyn Programs>>,
+    flags: Option<Arc<Flags>>,
+    audit: Audit,
+    knowledge: Option<Arc<Knowledge>>,
+    index: Index,
+    programs: Option<Arc<dyn Programs>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
@@ -110,18 +109,46 @@ pub struct Gateway {
     writer: tokio::sync::Mutex<Option<JoinHandle<()>>>,
 }
 
-impl Gateway {
-    /// Starts a gateway that serves only what it says about itself.
-    pub async fn start(version: &'static str, shelf: Option<Arc<dyn Shelf>>) -> Arc<Gateway> {
-        Gateway::start_within(version, shelf, Limits::default()).await
-    }
+/// Everything a gateway is made of. It does without a part that is left out.
+pub struct Parts {
+    /// The version of the program.
+    pub version: &'static str,
+    /// How much it may hold.
+    pub limits: Limits,
+    /// Remembers listings across restarts.
+    pub shelf: Option<Arc<dyn Shelf>>,
+    /// The flags.
+    pub flags: Option<Arc<Flags>>,
+    /// The audit log.
+    pub audit: Audit,
+    /// Local knowledge, served as a Source of ours.
+    pub knowledge: Option<Arc<Knowledge>>,
+    /// The search index.
+    pub index: Index,
+    /// The runner of programs.
+    pub programs: Option<Arc<dyn Programs>>,
+}
 
-    /// The same within other limits.
-    pub async fn start_within(
-        version: &'static str,
-        shelf: Option<Arc<dyn Shelf>>,
-        limits: Limits,
-    ) -> Arc<Gateway> {
+impl Parts {
+    /// The parts of a gateway that serves only what it says about itself.
+    pub fn new(version: &'static str) -> Parts {
+        Parts {
+            version,
+            limits: Limits::default(),
+            shelf: None,
+            flags: None,
+            audit: Audit::off(),
+            knowledge: None,
+            index: Index::default(),
+            programs: None,
+        }
+    }
+}
+
+impl Gateway {
+    /// A gateway made of these parts, at work.
+    pub async fn new(parts: Parts) -> Arc<Gateway> {
+        let Parts { version, limits, shelf, flags, audit, knowledge, index, programs } = parts;
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
         let cache = Cache::new(fetch::config(&limits));
@@ -143,11 +170,11 @@ impl Gateway {
             watches: Watches::within(limits.watches),
             limits,
             tools: OnceLock::new(),
-            flags: OnceLock::new(),
-            audit: OnceLock::new(),
-            knowledge: OnceLock::new(),
-            index: index::Index::default(),
-            programs: OnceLock::new(),
+            flags,
+            audit,
+            knowledge: knowledge.clone(),
+            index,
+            programs,
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
             passing: crawl::Passing::new(),
@@ -160,11 +187,14 @@ impl Gateway {
         });
         let facts: Weak<Gateway> = Arc::downgrade(&gateway);
         gateway.attach_builtin(Arc::new(About::new(facts))).await;
+        if let Some(knowledge) = knowledge {
+            gateway.attach_builtin(knowledge).await;
+        }
         gateway
     }
 
     /// Adds a Source that is part of the gateway.
-    pub async fn attach_builtin(&self, source: Arc<dyn Source>) {
+    async fn attach_builtin(&self, source: Arc<dyn Source>) {
         let id = source.id().clone();
         self.board.add(&id, "builtin");
         self.board.update(&id, |status| status.state = crate::status::State::Ready);
@@ -217,7 +247,8 @@ impl Gateway {
         self.view_of(self.current(), caller)
     }
 
-    fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
+    /// What `caller` sees of one Snapshot.
+    pub(crate) fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
         let rules = self.rules();
         let standings = rules.access().standings(caller);
         let kind = Kind { standings, picks: self.picks_of(caller) };
@@ -250,29 +281,19 @@ impl Gateway {
         self.cache.stats()
     }
 
-    /// Gives the gateway its flags; once, at the start.
-    pub fn adopt_flags(&self, flags: Arc<Flags>) {
-        let _ = self.flags.set(flags);
-    }
-
     /// The flags, if there are any.
     pub fn flags(&self) -> Option<&Flags> {
-        self.flags.get().map(Arc::as_ref)
+        self.flags.as_deref()
     }
 
-    /// Gives the gateway what runs programs; once, at the start.
-    pub fn adopt_programs(&self, programs: Arc<dyn Programs>) {
-        let _ = self.programs.set(programs);
-    }
-
-    /// What runs programs, if anything does.
+    /// The runner of programs, if there is one.
     pub fn programs(&self) -> Option<&Arc<dyn Programs>> {
-        self.programs.get()
+        self.programs.as_ref()
     }
 
-    /// Gives the gateway its audit log; once, at the start.
-    pub fn adopt_audit(&self, audit: Audit) {
-        let _ = self.audit.set(audit);
+    /// Local knowledge, if there is any.
+    pub fn knowledge(&self) -> Option<&Arc<Knowledge>> {
+        self.knowledge.as_ref()
     }
 
     /// Says which tools of ours are offered beside those of Sources.
@@ -308,8 +329,6 @@ impl Gateway {
             // It blocks until its threads have ended.
             let _ = tokio::task::spawn_blocking(move || search.shutdown()).await;
         }
-        if let Some(audit) = self.audit.get() {
-            audit.close().await;
-        }
+        self.audit.close().await;
     }
 }

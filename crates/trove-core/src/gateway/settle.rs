@@ -1,27 +1,37 @@
 //! How each question ended, for the audit log: who, what, when, how.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
 use tokio::time::Instant;
 
-use super::{AskError, Gateway, Reading};
+use super::{
+    AskError, Gateway,
+    road::{Answer, Call},
+};
 use crate::{
     access::audit::{Cache, Entry, Knock, Outcome},
-    caller::Caller,
-    source::{Reply, SourceError, SourceId},
+    caller::{Caller, Via},
+    source::{SourceError, SourceId},
 };
 
 /// A question on its way: settled once, whatever its end.
 pub(super) struct Asked<'a> {
-    pub(super) caller: &'a Caller,
-    pub(super) action: &'static str,
-    pub(super) target: &'a str,
+    caller: &'a Caller,
+    via: Via,
+    action: &'static str,
+    target: Arc<str>,
     began: Instant,
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn new(caller: &'a Caller, action: &'static str, target: &'a str) -> Asked<'a> {
-        Asked { caller, action, target, began: Instant::now() }
+    /// A call that begins; `None` if it is not written down.
+    pub(super) fn of(caller: &'a Caller, call: &Call) -> Option<Asked<'a>> {
+        let (action, target) = call.line()?;
+        let via = match (call, caller.via) {
+            (Call::Find(_), Via::Native | Via::Bridge) => Via::Search,
+            (_, via) => via,
+        };
+        Some(Asked { caller, via, action, target, began: Instant::now() })
     }
 
     fn entry(&self) -> Entry {
@@ -30,9 +40,9 @@ impl<'a> Asked<'a> {
         Entry {
             client: caller.client.clone(),
             principal: caller.principal.clone(),
-            target: Some(self.target.to_owned()),
+            target: Some(self.target.to_string()),
             took: Some(self.began.elapsed()),
-            ..Entry::new(at, caller.door.as_str(), caller.via, self.action)
+            ..Entry::new(at, caller.door.as_str(), self.via, self.action)
         }
     }
 }
@@ -41,15 +51,17 @@ impl Gateway {
     /// Writes down how something ended: the one place where that is done.
     fn record(&self, asked: &Asked<'_>, fill: impl FnOnce(&mut Entry)) {
         asked.caller.trail.note();
-        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else { return };
-        let mut entry = asked.entry();
-        fill(&mut entry);
-        audit.record(entry);
+        if self.audit.is_on() {
+            let mut entry = asked.entry();
+            fill(&mut entry);
+            self.audit.record(entry);
+        }
     }
 
-    pub(super) fn settle_read(&self, asked: &Asked<'_>, result: &Result<Reading, AskError>) {
+    /// Writes down how a call ended.
+    pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Answer, AskError>) {
         self.record(asked, |entry| match result {
-            Ok(reading) => {
+            Ok(Answer::Reading(reading)) => {
                 entry.source = Some(reading.source.clone());
                 entry.given = Some(reading.reply.body.as_bytes().clone());
                 entry.cache = Some(match (reading.stale, reading.hit) {
@@ -58,31 +70,21 @@ impl Gateway {
                     (false, false) => Cache::Miss,
                 });
             }
-            Err(error) => (entry.source, entry.outcome) = ending(error),
-        });
-    }
-
-    pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Reply, AskError>) {
-        self.record(asked, |entry| match result {
-            Ok(reply) => entry.given = Some(reply.body.as_bytes().clone()),
-            Err(error) => (entry.source, entry.outcome) = ending(error),
-        });
-    }
-
-    /// The same for what gives nothing that could be digested.
-    pub(super) fn settle_end<T>(&self, asked: &Asked<'_>, result: &Result<T, AskError>) {
-        self.record(asked, |entry| {
-            if let Err(error) = result {
-                (entry.source, entry.outcome) = ending(error);
+            Ok(Answer::Reply(reply)) => entry.given = Some(reply.body.as_bytes().clone()),
+            Ok(Answer::Written(written)) => {
+                entry.source = Some(SourceId::guide());
+                entry.given = written.text.as_ref().ok().map(|text| text.clone().into());
             }
+            Ok(Answer::Found(Err(error))) => entry.outcome = Outcome::Failed(error.class()),
+            Ok(Answer::Documents(Err(_))) => entry.outcome = Outcome::Failed("InvalidURI"),
+            Ok(_) => {}
+            Err(error) => (entry.source, entry.outcome) = ending(error),
         });
     }
 
     /// Writes down that somebody was not let in at a door.
     pub fn settle_turned_away(&self, knock: Knock<'_>) {
-        if let Some(audit) = self.audit.get() {
-            audit.turn_away(knock);
-        }
+        self.audit.turn_away(knock);
     }
 
     /// Writes down a tool or a prompt of ours: what it is called, and with what.
@@ -93,7 +95,7 @@ impl Gateway {
         began: Instant,
         outcome: Outcome,
     ) {
-        let asked = Asked { caller, action, target, began };
+        let asked = Asked { caller, via: caller.via, action, target: target.into(), began };
         self.record(&asked, |entry| entry.outcome = outcome);
     }
 }

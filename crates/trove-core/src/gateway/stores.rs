@@ -48,9 +48,10 @@ impl Gateway {
     }
 
     fn audit_health(&self) -> StoreHealth {
-        let Some(audit) = self.audit.get().filter(|audit| audit.is_on()) else {
+        let audit = &self.audit;
+        if !audit.is_on() {
             return StoreHealth::new("audit", "off");
-        };
+        }
         let lost = audit.dropped();
         let (state, problem) = match (audit.is_failing(), lost) {
             (true, 0) => {

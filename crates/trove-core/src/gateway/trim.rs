@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::{Action, Gateway, Named, Rules};
+use super::{Action, Gateway, Named};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -15,33 +15,42 @@ use crate::{
     source::SourceId,
 };
 
+/// The answer of a Source.
+pub(super) struct Replied<'a> {
+    pub(super) id: &'a SourceId,
+    pub(super) body: &'a Json,
+}
+
 impl Gateway {
     /// The contents of a read as far as the caller may read them.
-    pub(super) fn readable(&self, caller: &Caller, id: &SourceId, body: &Json) -> Json {
+    pub(super) fn readable(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        id: &SourceId,
+        body: &Json,
+    ) -> Json {
         let rules = self.rules();
-        let roles = rules.access().roles(caller);
-        readable(&rules, &self.current(), roles, (id, body)).unwrap_or_else(|| body.clone())
-    }
-
-    /// The same for nobody in particular.
-    pub(super) fn readable_by_all(&self, id: &SourceId, body: &Json) -> Json {
-        readable(&self.rules(), &self.current(), &[], (id, body)).unwrap_or_else(|| body.clone())
+        let standing = |uri: &str| rules.standing(caller, Named::given(snapshot, id, uri)).0;
+        let is_free = rules.access().policy.is_empty();
+        let left = if is_free { None } else { readable(body, standing) };
+        left.unwrap_or_else(|| body.clone())
     }
 
     /// What an action gave, without what the caller may not know or read.
     pub(super) fn without_hidden(
         &self,
         caller: &Caller,
+        snapshot: &Snapshot,
         action: Action,
-        id: &SourceId,
-        body: &Json,
+        reply: &Replied<'_>,
     ) -> Json {
+        let Replied { id, body } = *reply;
         let rules = self.rules();
         if rules.access().policy.is_empty() {
             return body.clone();
         }
-        let snapshot = self.current();
-        let standing = |uri: &str| rules.standing(caller, Named::given(&snapshot, id, uri)).0;
+        let standing = |uri: &str| rules.standing(caller, Named::given(snapshot, id, uri)).0;
         let is_hidden = |uri: &str| standing(uri) == Standing::Hidden;
         let trimmed = match action {
             Action::ReadDirectory => without_hidden(body, is_hidden),
@@ -69,20 +78,11 @@ impl Gateway {
     }
 }
 
-fn readable(
-    rules: &Rules,
-    snapshot: &Snapshot,
-    roles: &[String],
-    (id, body): (&SourceId, &Json),
-) -> Option<Json> {
-    if rules.access().policy.is_empty() {
-        return None;
-    }
+/// The contents that are open; `None` if all of them are.
+fn readable(body: &Json, standing: impl Fn(&str) -> Standing) -> Option<Json> {
     let is_closed = |content: &Object<'_>| {
         let uri = content.get_str("uri");
-        uri.is_some_and(|uri| {
-            rules.standing_of(roles, Named::given(snapshot, id, &uri)).0 != Standing::Open
-        })
+        uri.is_some_and(|uri| standing(&uri) != Standing::Open)
     };
     // Almost always nothing is; what is known of long values then spares them another look.
     let contents = body.objects_in("contents");

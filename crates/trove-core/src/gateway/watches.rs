@@ -7,12 +7,12 @@ use std::{
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::{AskError, Gateway, Named, resources::Watched};
+use super::{AskError, Gateway, Named, Purpose, Read, admit::Admitted};
 use crate::{
     access::Standing,
     caller::Caller,
-    source::{Source as _, SourceId},
-    uri::LocalUri,
+    source::{Ask, Source as _, SourceId},
+    uri::{LocalUri, PublicUri},
 };
 
 /// The most resources watched at once, unless configured.
@@ -20,6 +20,9 @@ pub const MAX_WATCHES: usize = 10_000;
 
 /// How many resources of one Source are read at once to tell whether they may be watched.
 const MAX_READS: usize = 16;
+
+/// A watched resource: its Source and its local URI.
+pub type Watched = (SourceId, LocalUri);
 
 /// What a caller may be told of a watched resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +36,34 @@ pub enum News {
 }
 
 impl Gateway {
+    /// Begins to report changes of one resource.
+    pub(super) async fn begin_watch(
+        &self,
+        caller: &Caller,
+        uri: &PublicUri,
+    ) -> Result<Watched, AskError> {
+        let admitted = self.admitted(caller, uri, None).await?;
+        let Admitted { snapshot, route } = admitted;
+        self.check_there(caller, uri, &route).await?;
+        if self.has_secrets(caller, &snapshot, &route) {
+            // Many a server promises to report on any name, and so would tell an absent one
+            // from a hidden one.
+            let _place = self.watches.place(route.source.id()).await;
+            let read = Read::of(uri, Ask::default());
+            let found_in = Some(snapshot);
+            self.fetch_reading(caller, Read { found_in, purpose: Purpose::Check, ..read }).await?;
+        }
+        let held = self.hold((route.source.id().clone(), route.local.clone()))?;
+        // Also if others watch it already: the Source may just be refusing them.
+        let told = route.source.watch(&route.local).await;
+        told.map_err(|error| AskError::Source {
+            source_id: route.source.id().clone(),
+            uri: Some(uri.clone()),
+            error,
+        })?;
+        Ok(held.keep())
+    }
+
     /// Counts one more watcher until that is dropped, or for good once it is kept.
     pub(super) fn hold(&self, watched: Watched) -> Result<Held<'_>, AskError> {
         self.watches.hold(&watched)?;

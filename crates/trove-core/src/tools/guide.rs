@@ -76,11 +76,8 @@ impl Tool for GetContent {
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
         let knowledge = knowledge(call)?;
         let (expression, pattern) = (self.expression.trim(), self.pattern.as_deref());
-        let content = call
-            .gateway
-            .content(call.caller, knowledge, expression, pattern)
-            .await
-            .map_err(failure)?;
+        let content = call.gateway.content(call.caller, expression, pattern).await;
+        let content = content.map_err(failure)?;
         let content = fitting(content, call.settings.max_answer)?;
         let text = knowledge.as_text(&content, project(call));
         let outcome = Outcome::ok(json!({

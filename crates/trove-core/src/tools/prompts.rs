@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    content::escape_line,
+    content::{escape_line, first_text},
     json::Json,
     source::{Ask, Reply},
 };
@@ -229,10 +229,10 @@ async fn guide_prompt(words: Vec<String>, call: &Call<'_>) -> Result<String, Fai
 async fn content(call: &Call<'_>, words: &[String]) -> Result<String, Failure> {
     let knowledge = knowledge(call)?;
     let listed = as_expression(words);
-    let mut found = call.gateway.content(call.caller, knowledge, &listed, None).await;
+    let mut found = call.gateway.content(call.caller, &listed, None).await;
     let as_typed = words.join(" ");
     if found.is_err() && as_typed != listed {
-        let typed = call.gateway.content(call.caller, knowledge, &as_typed, None).await;
+        let typed = call.gateway.content(call.caller, &as_typed, None).await;
         found = typed.or(found);
     }
     let content = found.map_err(guide::failure)?;
@@ -266,9 +266,7 @@ async fn help(call: &Call<'_>) -> Result<String, Failure> {
     let read = read.map_err(|error| {
         Failure::new(Class::NotFound, error.to_string(), "Run `trove init` to begin a guide.")
     })?;
-    let contents = read.reply.body.get("contents").and_then(|all| all.to::<Vec<Value>>().ok());
-    let text = contents.and_then(|all| all.first()?.get("text")?.as_str().map(ToOwned::to_owned));
-    Ok(text.unwrap_or_default())
+    Ok(first_text(&read.reply.body).unwrap_or_default())
 }
 
 fn status(call: &Call<'_>) -> String {

@@ -90,7 +90,7 @@ async fn call_under(
     name: &str,
     arguments: Value,
 ) -> Option<Value> {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(crate::gateway::Parts::new("test")).await;
     gateway.set_access(access);
     let tools = Arc::new(Tools::of(gateway, settings, TABLE));
     let (caller, arguments) = (Caller::behind(Door::Stdio), Json::of(&arguments));

@@ -11,6 +11,7 @@ use trove_core::{
         audit::{Audit, AuditConfig},
     },
     caller::{Door, Roles},
+    gateway::Parts,
     source::Ask,
 };
 use trove_testkit::{
@@ -153,9 +154,9 @@ async fn hidden_resources_are_not_counted_in_health() {
 #[tokio::test]
 async fn an_audit_log_that_cannot_be_written_is_said_and_keeps_count_of_what_waits() {
     let one = Arc::new(FakeSource::new("one", &["doc:1"]));
-    let gateway = GatewayBox::with(&[&one]).await.gateway.clone();
     let nowhere = AuditConfig::in_file("/proc/self/nowhere/audit.jsonl");
-    gateway.adopt_audit(Audit::start(nowhere));
+    let parts = Parts { audit: Audit::start(nowhere), ..Parts::new("test") };
+    let gateway = GatewayBox::of(parts, &[&one]).await.gateway.clone();
     let caller = Caller::local();
     let audit = || {
         let health = gateway.health(&caller);

@@ -13,7 +13,7 @@ use trove_core::{
     Caller, Json, PublicUri, Source as _, SourceError, SourceId,
     access::{Access, Policy, Rule},
     caller::{Door, Roles},
-    gateway::{IndexRule, IndexRules},
+    gateway::{IndexRule, IndexRules, Parts},
     resource::{Freshness, Scope},
     search::{self, Config, Encode, Entry, Search},
     source::{Ask, Indexing, SourceEvent},
@@ -46,11 +46,11 @@ impl Finder {
     }
 
     async fn with(search: Arc<Search>, sources: &[&Arc<FakeSource>]) -> Finder {
-        let gateway = GatewayBox::with(sources).await;
+        let parts = Parts { index: search.into(), ..Parts::new("test") };
+        let gateway = GatewayBox::of(parts, sources).await;
         let toolsets = vec![Toolset::Resources, Toolset::PerServer];
         let settings = Settings { toolsets, ..Settings::default() };
         let tools = Tools::new(gateway.gateway.clone(), settings);
-        gateway.gateway.adopt_search(search);
         let stop = CancellationToken::new();
         tokio::spawn(gateway.gateway.clone().crawl(stop.clone()));
         let finder = Finder { gateway, tools, stop };

@@ -12,7 +12,6 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use trove_core::{
     Caller, Json, ProjectName,
-    flags::{Flags, SqliteStore, defs::KNOWN},
     knowledge::{CollectionSettings, Edit, ProjectSettings, Settings},
     source::Ask,
     tools::{self, Tools},
@@ -30,7 +29,7 @@ const FILES: [(&str, &str); 6] = [
 ];
 
 async fn guide() -> Guide {
-    let guide = Guide::set(&FILES, |settings: &mut Settings| {
+    Guide::furnished(&FILES, |settings: &mut Settings| {
         let members = vec!["lang/rust+python".to_owned(), "docs".to_owned()];
         let review = CollectionSettings { members, description: Some("Before a review".into()) };
         settings.groups.collections.insert("review".into(), review);
@@ -42,14 +41,7 @@ async fn guide() -> Guide {
         settings.groups.projects.insert("shop".into(), shop);
         settings.groups.projects.insert("desk".into(), ProjectSettings::default());
     })
-    .await;
-    give_flags(&guide);
-    guide
-}
-
-fn give_flags(guide: &Guide) {
-    let store = SqliteStore::opener(guide.dir.path().join("store.db"));
-    guide.gateway.adopt_flags(Arc::new(Flags::start(store, KNOWN)));
+    .await
 }
 
 fn tools(guide: &Guide) -> Arc<Tools> {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use trove_core::{
     Caller, Gateway,
     access::audit::{Audit, AuditConfig},
-    gateway::FindError,
+    gateway::{FindError, Index, Opening, Parts},
     search::{Config, Query, Search},
 };
 use trove_testkit::gateway_box::GatewayBox;
@@ -16,10 +16,15 @@ async fn ask(gateway: &Gateway) -> Result<usize, FindError> {
     found.map(|found| found.hits.total)
 }
 
+/// A gateway whose index is being opened.
+async fn opening() -> (GatewayBox, Opening) {
+    let (index, opening) = Index::opening();
+    (GatewayBox::of(Parts { index, ..Parts::new("test") }, &[]).await, opening)
+}
+
 #[tokio::test]
 async fn a_question_waits_for_the_index_that_is_being_opened() {
-    let with = GatewayBox::with(&[]).await;
-    let opening = with.gateway.open_search();
+    let (with, opening) = opening().await;
     let gateway = with.gateway.clone();
     let asking = tokio::spawn(async move { ask(&gateway).await });
     tokio::task::yield_now().await;
@@ -29,8 +34,7 @@ async fn a_question_waits_for_the_index_that_is_being_opened() {
 
 #[tokio::test]
 async fn an_index_that_cannot_be_opened_is_not_waited_for() {
-    let with = GatewayBox::with(&[]).await;
-    let opening = with.gateway.open_search();
+    let (with, opening) = opening().await;
     let gateway: Arc<Gateway> = with.gateway.clone();
     let asking = tokio::spawn(async move { ask(&gateway).await });
     tokio::task::yield_now().await;
@@ -41,17 +45,16 @@ async fn an_index_that_cannot_be_opened_is_not_waited_for() {
 
 #[tokio::test(start_paused = true)]
 async fn an_index_that_takes_long_to_open_is_said_to() {
-    let with = GatewayBox::with(&[]).await;
-    let _opening = with.gateway.open_search();
+    let (with, _opening) = opening().await;
     assert!(matches!(ask(&with.gateway).await, Err(FindError::Opening)));
 }
 
 #[tokio::test]
 async fn a_search_without_an_index_leaves_a_line_in_the_audit_log() {
-    let with = GatewayBox::with(&[]).await;
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("audit.jsonl");
-    with.gateway.adopt_audit(Audit::start(AuditConfig::in_file(&file)));
+    let audit = Audit::start(AuditConfig::in_file(&file));
+    let with = GatewayBox::of(Parts { audit, ..Parts::new("test") }, &[]).await;
     assert!(ask(&with.gateway).await.is_err());
     let written = async {
         loop {

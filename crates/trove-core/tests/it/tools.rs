@@ -12,9 +12,7 @@ use trove_core::{
     Caller, Gateway, Json, SourceError,
     access::Access,
     caller::{Door, Roles},
-    flags::{Flags, SqliteStore, defs::KNOWN},
     knowledge::{CollectionSettings, ProjectSettings},
-    search::{Config, Search},
     source::Ask,
     tools::{
         Answers, BridgeMode, CLIENTS_DATE, Descriptions, Effect, Prefix, Settings, TOOLS, Tools,
@@ -226,7 +224,10 @@ fn tokens(list: &[Json]) -> usize {
 
 #[tokio::test]
 async fn the_list_that_is_shown_by_default_is_small() {
-    let tools = Tools::new(Gateway::start("test", None).await, Settings::default());
+    let tools = Tools::new(
+        Gateway::new(trove_core::gateway::Parts::new("test")).await,
+        Settings::default(),
+    );
     let list = tools.list(&Caller::behind(Door::Http));
     let names: Vec<String> = list.iter().filter_map(|entry| entry.get_str("name")).collect();
     assert_eq!(
@@ -271,7 +272,7 @@ const FILES: [(&str, &str); 5] = [
 
 /// A gateway with a guide, flags and an index: all that examples speak of.
 async fn furnished() -> Guide {
-    let guide = Guide::set(&FILES, |settings| {
+    Guide::furnished(&FILES, |settings| {
         for name in ["review", "old"] {
             let members = vec!["lang/rust".to_owned()];
             let collection = CollectionSettings { members, description: None };
@@ -279,13 +280,7 @@ async fn furnished() -> Guide {
         }
         settings.groups.projects.insert("trove".into(), ProjectSettings::default());
     })
-    .await;
-    let store = SqliteStore::opener(guide.dir.path().join("store.db"));
-    guide.gateway.adopt_flags(Arc::new(Flags::start(store, KNOWN)));
-    guide.gateway.adopt_knowledge(guide.knowledge.clone());
-    let search = Search::open(None, Config::default(), None).expect("an index in memory");
-    guide.gateway.adopt_search(Arc::new(search));
-    guide
+    .await
 }
 
 fn every_toolset() -> Settings {
@@ -461,7 +456,7 @@ fn the_short_list_says_of_answers_that_they_are_objects() {
 
 #[tokio::test]
 async fn the_example_tools_are_offered_only_when_asked_for() {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let tools = Tools::new(gateway, Settings::default());
     let caller = Caller::local();
     assert!(!tools.has("guide_example_echo"));
@@ -484,7 +479,7 @@ fn the_page_on_clients_is_as_old_as_the_table() {
 
 #[tokio::test]
 async fn who_needs_no_bridge_is_not_shown_it_but_may_use_it() {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let tools = Tools::new(gateway, Settings::default());
     let codex = Caller { client: Some("codex-mcp-client".into()), ..Caller::behind(Door::Http) };
     let names: Vec<String> = tools.list(&codex).iter().filter_map(|e| e.get_str("name")).collect();
@@ -536,7 +531,8 @@ impl Write for Log {
 
 #[tokio::test]
 async fn every_call_is_logged_once_in_the_same_words() {
-    let tools = Tools::new(Gateway::start("test", None).await, every_toolset());
+    let tools =
+        Tools::new(Gateway::new(trove_core::gateway::Parts::new("test")).await, every_toolset());
     let (log, guard) = Log::begin();
     let arguments = Json::parse(r#"{"text":"a word of mine"}"#).unwrap();
     tools.call(&Caller::local(), "guide_example_echo", Some(&arguments), Ask::default()).await;
@@ -601,7 +597,7 @@ async fn what_is_withheld_from_a_caller_is_in_the_log() {
 #[tokio::test]
 async fn the_document_of_a_tool_is_a_resource() {
     use trove_testkit::gateway_box::text_of;
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let tools = Tools::new(gateway.clone(), Settings::default());
     let read = async |uri: &str| gateway.read(&Caller::local(), &uri.into(), Ask::default()).await;
     let text = text_of(&read("info://tools/get_resource").await.unwrap().reply.body);

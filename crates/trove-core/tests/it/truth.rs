@@ -13,7 +13,7 @@ use trove_core::{
     Caller, Json, PublicUri, Source as _, SourceError,
     access::{Access, Policy, Rule},
     caller::Roles,
-    gateway::{READS_A_SECOND, REVISITS_A_SECOND},
+    gateway::{Index, Opening, Parts, READS_A_SECOND, REVISITS_A_SECOND},
     resource::{Freshness, ListsChanged, Scope},
     search::{Config, Doubt, Search},
     source::{Ask, SourceEvent},
@@ -48,10 +48,16 @@ impl Library {
     }
 
     async fn with(source: &Arc<FakeSource>, config: Config) -> Library {
-        let gateway = GatewayBox::with(&[source]).await;
+        let (index, opening) = Index::opening();
+        let gateway = GatewayBox::of(Parts { index, ..Parts::new("test") }, &[source]).await;
+        Library::open(gateway, opening, config).await
+    }
+
+    /// Opens the index of a gateway.
+    async fn open(gateway: GatewayBox, opening: Opening, config: Config) -> Library {
         let tools = Tools::new(gateway.gateway.clone(), Settings::default());
         let search = Search::open(None, config, None).expect("an index in memory");
-        gateway.gateway.adopt_search(Arc::new(search));
+        opening.adopt(search);
         let stop = CancellationToken::new();
         tokio::spawn(gateway.gateway.clone().crawl(stop.clone()));
         Library { gateway, tools, stop }
@@ -107,6 +113,27 @@ async fn a_text_that_somebody_reads_is_found_by_its_new_words() {
     library.until("the new word", async || library.is_found("zanzibarian").await).await;
     assert!(!library.is_found("quantumfoo").await);
     assert_eq!(source.take_asked(), ["note://bees"], "read once, by the one who asked");
+}
+
+#[tokio::test]
+async fn the_index_reads_what_is_kept_and_keeps_what_it_reads() {
+    let source = notes();
+    source.say_freshness(Freshness { ttl_ms: 3_600_000, scope: Scope::Public });
+    let source = Arc::new(source);
+    let (index, opening) = Index::opening();
+    let gateway = GatewayBox::of(Parts { index, ..Parts::new("test") }, &[&source]).await;
+    // The first answer tells that answers of this server may be kept, the second is kept.
+    for _ in 0..2 {
+        gateway.read("note://bees").await.expect("it is there");
+    }
+    source.take_asked();
+    let library = Library::open(gateway, opening, Config::default()).await;
+    let crawled = library.gateway.gateway.crawled();
+    tokio::time::timeout(PATIENCE, crawled).await.expect("the index is fed in time");
+    assert!(library.is_found("quantumfoo").await, "the text that was kept");
+    assert_eq!(source.take_asked(), ["note://boats"]);
+    assert!(library.read("note://boats").await);
+    assert!(source.take_asked().is_empty(), "the read of the index answers a caller");
 }
 
 #[tokio::test]

@@ -104,7 +104,7 @@ impl Asking {
     }
 
     /// The companions of the operation on its way to the Source.
-    pub(crate) fn ask(&self, params: Option<&Json>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
+    pub(crate) fn ask(&self, params: &Object<'_>, notices: Option<mpsc::Sender<Notice>>) -> Ask {
         Ask {
             caller: self.caller.clone(),
             visible: Visible::default(),
@@ -118,12 +118,13 @@ impl Asking {
     }
 
     /// A modern client repeats a request with what the Source asked for.
-    fn answers_in(&self, params: Option<&Json>) -> Option<Json> {
-        let params = params.filter(|_| self.version.is_modern())?;
-        let object = params.object()?;
+    fn answers_in(&self, params: &Object<'_>) -> Option<Json> {
+        if !self.version.is_modern() {
+            return None;
+        }
         let mut answers = Object::new();
         for key in ["inputResponses", "requestState"] {
-            if let Some(value) = object.get(key) {
+            if let Some(value) = params.get(key) {
                 answers.set(key, value.to_owned());
             }
         }

@@ -45,7 +45,7 @@ use tracing::{debug, warn};
 use super::{
     gather::{Gathered, Run},
     heads::Heads,
-    refusing::refuse,
+    responses::refuse,
 };
 use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 

@@ -8,19 +8,20 @@ use trove_core::{
     Caller, Json, PublicUri, SourceError,
     catalogue::List,
     content::escape_line,
-    gateway::{Action, AskError},
+    gateway::{Action, Answer, AskError, Call, Read},
     json::{Object, quote},
     metrics::Ending,
-    source::{Notice, Reply},
+    source::{Ask, Notice, Reply},
     tools::{Effect, Question},
 };
 
 use super::{
     Server,
-    asking::{Asking, missing, required},
+    asking::{Asking, missing},
     encode::{self, Keeping},
     instructions::instructions,
     measure::{timed, timed_call},
+    seal::Seal,
     server_info,
 };
 use crate::{
@@ -42,7 +43,7 @@ impl Server {
         timed(self.begin(method), work).await
     }
 
-    /// The same, not counted.
+    /// Answers a request that needs no session, without counting it.
     pub(super) async fn dispatch(
         &self,
         method: &str,
@@ -53,29 +54,31 @@ impl Server {
         if self.kin.has_seen(asking.meta.as_ref()) {
             return Err(RpcError::new(code::INVALID_REQUEST, format!("not answered: {CIRCLE}")));
         }
+        let params = params.unwrap_or_else(Json::empty_object);
+        let given = Given::of(&params, asking, notices);
         if let Some((list, key)) = list_of(method)
             && self.shows(list, &asking.caller)
         {
-            return self.list(list, key, params.as_ref(), asking).await;
+            return self.list(list, key, &given).await;
         }
         let is_modern = asking.version.is_modern();
         match method {
-            "resources/read" => self.read(params, asking, notices).await,
+            "resources/read" => self.read(given).await,
             "tools/call" if self.shows(List::Tools, &asking.caller) => {
-                let call = ToolCall::of(self, params.as_ref())?;
-                let timer = self.begin_call(&call.name, call.is_ours);
-                timed_call(timer, pin!(self.call_tool(call, params, asking, notices))).await
+                let tool = self.tool_in(&given)?;
+                let timer = self.begin_call(&tool.name, tool.is_ours);
+                timed_call(timer, pin!(self.call_tool(tool, given))).await
             }
             "prompts/get" if self.shows(List::Prompts, &asking.caller) => {
-                self.get_prompt(params, asking, notices).await
+                self.get_prompt(given).await
             }
             "skills/get" if self.shows(List::Skills, &asking.caller) => {
-                self.act(Action::GetSkill, params, asking, notices).await
+                self.act(Action::GetSkill, given).await
             }
             "resources/directory/read" if self.shows(List::Skills, &asking.caller) => {
-                self.act(Action::ReadDirectory, params, asking, notices).await
+                self.act(Action::ReadDirectory, given).await
             }
-            "completion/complete" => self.complete(params, asking).await,
+            "completion/complete" => self.complete(given).await,
             "server/discover" if is_modern => {
                 Ok(self.told(self.discover(&asking.caller), &asking.caller).into())
             }
@@ -84,78 +87,74 @@ impl Server {
         }
     }
 
-    async fn list(
-        &self,
-        list: List,
-        key: &'static str,
-        params: Option<&Json>,
-        asking: &Asking,
-    ) -> Outcome {
-        let cursor = match params.and_then(|params| params.get("cursor")) {
-            Some(cursor) if cursor.as_str() != "null" => Some(required(params, "cursor")?),
+    /// Asks the Gateway.
+    async fn run(&self, call: Call, asking: &Asking) -> Result<Answer, RpcError> {
+        let answer = self.gateway.run(&asking.caller, call).await;
+        answer.map_err(|error| self.refusal(error, asking))
+    }
+
+    async fn list(&self, list: List, key: &'static str, given: &Given<'_>) -> Outcome {
+        let asking = given.asking;
+        let cursor = match given.object.get("cursor") {
+            Some(cursor) if cursor != "null" => Some(given.required("cursor")?),
             _ => None,
         };
-        let answer = self.gateway.list(&asking.caller, list, cursor.as_deref()).await;
-        let mut answer = answer.map_err(|error| self.refusal(error, asking))?;
+        let is_first = cursor.is_none();
+        let Answer::Page(mut answer) = self.run(Call::List { list, cursor }, asking).await? else {
+            return Err(no_object());
+        };
         // Ours first: no client that cuts the list loses them.
         let ours = match list {
-            List::Tools if cursor.is_none() => self.tools.list(&asking.caller),
-            List::Prompts if cursor.is_none() => self.tools.prompts(),
+            List::Tools if is_first => self.tools.list(&asking.caller),
+            List::Prompts if is_first => self.tools.prompts(),
             _ => Vec::new(),
         };
         answer.page.entries.splice(0..0, ours);
         Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller).into())
     }
 
-    async fn read(
-        &self,
-        params: Option<Json>,
-        asking: &Asking,
-        notices: Option<mpsc::Sender<Notice>>,
-    ) -> Outcome {
-        let uri = required(params.as_ref(), "uri")?;
-        let subject = Subject { action: None, name: &uri, caller: &asking.caller };
-        let params = self.unsealed(params, subject, asking)?;
-        let ask = asking.ask(params.as_ref(), notices);
-        let public = PublicUri::new(uri.as_str());
-        let answer =
-            self.gateway.read(&asking.caller, &public, ask).await.map(|reading| reading.reply);
-        self.sealed(answer, subject, Keeping::Cacheable, asking)
+    async fn read(&self, mut given: Given<'_>) -> Outcome {
+        let uri = given.required("uri")?;
+        let subject = Subject { action: None, name: &uri, caller: &given.asking.caller };
+        given.open(&self.seal, subject)?;
+        let call = Call::Read(Read::of(&PublicUri::new(uri.as_str()), given.ask()));
+        let answer = self.run(call, given.asking).await?;
+        self.sealed(answer, subject, Keeping::Cacheable, given.asking)
+    }
+
+    /// The tool that a request names.
+    pub(super) fn tool_in(&self, given: &Given<'_>) -> Result<NamedTool, RpcError> {
+        let name = given.required("name")?;
+        Ok(NamedTool { is_ours: self.tools.has(&name), name })
     }
 
     /// A tool of ours, or else one of a Source.
-    pub(super) async fn call_tool(
-        &self,
-        call: ToolCall,
-        params: Option<Json>,
-        asking: &Asking,
-        notices: Option<mpsc::Sender<Notice>>,
-    ) -> Outcome {
-        let ToolCall { name, arguments: given, is_ours } = call;
+    pub(super) async fn call_tool(&self, tool: NamedTool, mut given: Given<'_>) -> Outcome {
+        let NamedTool { name, is_ours } = tool;
         if !is_ours {
-            return self.act(Action::CallTool, params, asking, notices).await;
+            return self.act(Action::CallTool, given).await;
         }
+        let arguments = given.member("arguments");
+        let asking = given.asking;
         let subject =
             Subject { action: Some(Action::CallTool), name: &name, caller: &asking.caller };
-        let params = self.unsealed(params, subject, asking)?;
-        let ask = asking.ask(params.as_ref(), notices);
-        let answer = self.tools.call(&asking.caller, &name, given.as_ref(), ask).await;
-        let unknown = || AskError::UnknownName { what: "tool", name: name.clone() };
-        self.sealed(answer.ok_or_else(unknown), subject, Keeping::OnceOnly, asking)
+        given.open(&self.seal, subject)?;
+        let answer = self.tools.call(&asking.caller, &name, arguments.as_ref(), given.ask()).await;
+        let Some(reply) = answer else {
+            let unknown = AskError::UnknownName { what: "tool", name };
+            return Err(self.refusal(unknown, asking));
+        };
+        self.sealed(Answer::Reply(reply), subject, Keeping::OnceOnly, asking)
     }
 
     /// A prompt of ours, or else one of a Source.
-    async fn get_prompt(
-        &self,
-        params: Option<Json>,
-        asking: &Asking,
-        notices: Option<mpsc::Sender<Notice>>,
-    ) -> Outcome {
-        let name = required(params.as_ref(), "name")?;
-        let given = params.as_ref().and_then(|params| params.get("arguments"));
-        let ask = asking.ask(params.as_ref(), None);
-        match self.tools.prompt(&asking.caller, &name, given.as_ref(), ask).await {
-            None => self.act(Action::GetPrompt, params, asking, notices).await,
+    async fn get_prompt(&self, given: Given<'_>) -> Outcome {
+        let name = given.required("name")?;
+        let arguments = given.member("arguments");
+        let asking = given.asking;
+        let ask = asking.ask(&given.object, None);
+        match self.tools.prompt(&asking.caller, &name, arguments.as_ref(), ask).await {
+            None => self.act(Action::GetPrompt, given).await,
             Some(Ok(reply)) => encode::reply(reply, Keeping::OnceOnly, asking.version),
             Some(Err(failure)) => {
                 let is_masked = self.gateway.access().withholds_causes_from(&asking.caller);
@@ -164,23 +163,20 @@ impl Server {
         }
     }
 
-    async fn act(
-        &self,
-        action: Action,
-        params: Option<Json>,
-        asking: &Asking,
-        notices: Option<mpsc::Sender<Notice>>,
-    ) -> Outcome {
-        let name = required(params.as_ref(), action.key())?;
+    async fn act(&self, action: Action, mut given: Given<'_>) -> Outcome {
+        let name = given.required(action.key())?;
+        let asking = given.asking;
         let subject = Subject { action: Some(action), name: &name, caller: &asking.caller };
-        let params = self.unsealed(params, subject, asking)?;
-        let ask = asking.ask(params.as_ref(), notices);
-        let arguments = arguments(params.as_ref());
-        let answer = self.gateway.act(&asking.caller, action, &arguments, ask).await;
-        let answer = match action {
-            Action::CallTool if !asking.version.is_modern() => answer.map(encode::legacy_result),
-            _ => answer,
-        };
+        given.open(&self.seal, subject)?;
+        let ask = given.ask();
+        let call = Call::Act { action, arguments: given.into_arguments(), ask };
+        let mut answer = self.run(call, asking).await?;
+        if action == Action::CallTool
+            && !asking.version.is_modern()
+            && let Answer::Reply(reply) = answer
+        {
+            answer = Answer::Reply(encode::legacy_result(reply));
+        }
         let keeping = match action {
             Action::CallTool | Action::GetPrompt => Keeping::OnceOnly,
             Action::GetSkill | Action::ReadDirectory => Keeping::Cacheable,
@@ -188,42 +184,29 @@ impl Server {
         self.sealed(answer, subject, keeping, asking)
     }
 
-    async fn complete(&self, params: Option<Json>, asking: &Asking) -> Outcome {
-        let arguments = arguments(params.as_ref());
-        let ask = asking.ask(None, None);
-        let answer = match self.gateway.complete(&asking.caller, &arguments, ask).await {
+    async fn complete(&self, given: Given<'_>) -> Outcome {
+        let asking = given.asking;
+        let ask = asking.ask(&Object::default(), None);
+        let call = Call::Complete { arguments: given.into_arguments(), ask };
+        let answer = match self.gateway.run(&asking.caller, call).await {
+            Ok(answer) => answer.into_reply().ok_or_else(no_object)?,
             Err(AskError::Source { error, .. }) if offers_none(&error) => {
                 let none = r#"{"completion":{"values":[],"total":0,"hasMore":false}}"#;
-                Ok(Reply::plain(Json::parse(none).expect("a literal")))
+                Reply::plain(Json::parse(none).expect("a literal"))
             }
-            other => other,
+            Err(error) => return Err(self.refusal(error, asking)),
         };
-        let answer = answer.map_err(|error| self.refusal(error, asking))?;
         encode::reply(answer, Keeping::OnceOnly, asking.version)
-    }
-
-    fn unsealed(
-        &self,
-        params: Option<Json>,
-        subject: Subject<'_>,
-        asking: &Asking,
-    ) -> Result<Option<Json>, RpcError> {
-        match params {
-            Some(params) if asking.version.is_modern() => {
-                self.seal.open(params, &subject.to_string()).map(Some)
-            }
-            other => Ok(other),
-        }
     }
 
     fn sealed(
         &self,
-        answer: Result<Reply, AskError>,
+        answer: Answer,
         subject: Subject<'_>,
         keeping: Keeping,
         asking: &Asking,
     ) -> Outcome {
-        let answer = answer.map_err(|error| self.refusal(error, asking))?;
+        let answer = answer.into_reply().ok_or_else(no_object)?;
         let needs_input = answer.needs_input;
         let result = encode::reply(answer, keeping, asking.version)?;
         if !needs_input {
@@ -314,6 +297,14 @@ impl Server {
         }
     }
 
+    /// What a person must be asked before this call of a tool.
+    pub(super) fn question(&self, params: Option<&Json>) -> Option<Question> {
+        let params = params?;
+        let object = params.object()?;
+        let arguments = object.get_original("arguments").map(|text| params.part(text));
+        self.tools.question(&object.get_str("name")?, arguments.as_ref())
+    }
+
     /// Whether a list is offered; the catalogue always is.
     fn shows(&self, list: List, caller: &Caller) -> bool {
         let snapshot = self.gateway.current();
@@ -326,27 +317,65 @@ impl Server {
     }
 }
 
-/// Which tool is called, and with what.
-pub(super) struct ToolCall {
+/// A tool that is to be called.
+pub(super) struct NamedTool {
     name: String,
-    arguments: Option<Json>,
     /// It is one of our own.
     is_ours: bool,
 }
 
-impl ToolCall {
-    pub(super) fn of(server: &Server, params: Option<&Json>) -> Result<ToolCall, RpcError> {
-        let name = params.and_then(|params| params.get_str("name"));
-        let name = name.ok_or_else(|| missing("name"))?;
-        let arguments = params.and_then(|params| params.get("arguments"));
-        Ok(ToolCall { is_ours: server.tools.has(&name), name, arguments })
+/// A request on its way to one call: its params are taken apart once.
+pub(super) struct Given<'a> {
+    params: &'a Json,
+    object: Object<'a>,
+    asking: &'a Asking,
+    notices: Option<mpsc::Sender<Notice>>,
+}
+
+impl<'a> Given<'a> {
+    pub(super) fn of(
+        params: &'a Json,
+        asking: &'a Asking,
+        notices: Option<mpsc::Sender<Notice>>,
+    ) -> Given<'a> {
+        Given { params, object: params.object().unwrap_or_default(), asking, notices }
     }
 
-    /// What a person must be asked before.
-    pub(super) fn question(&self, server: &Server) -> Option<Question> {
-        server.tools.question(&self.name, self.arguments.as_ref())
+    /// A string among them, which must be there.
+    fn required(&self, key: &str) -> Result<String, RpcError> {
+        let text = self.object.get_str(key).ok_or_else(|| missing(key))?;
+        Ok(text.into_owned())
+    }
+
+    /// A member as the client wrote it.
+    fn member(&self, key: &str) -> Option<Json> {
+        self.object.get_original(key).map(|text| self.params.part(text))
+    }
+
+    /// Opens the state that a modern client brings back, if it was given out for this.
+    fn open(&mut self, seal: &Seal, subject: Subject<'_>) -> Result<(), RpcError> {
+        if !self.asking.version.is_modern() || self.object.get(STATE).is_none() {
+            return Ok(());
+        }
+        seal.open(&mut self.object, &subject.to_string())
+    }
+
+    /// The companions of the question; the notices go with them.
+    fn ask(&mut self) -> Ask {
+        self.asking.ask(&self.object, self.notices.take())
+    }
+
+    /// The params without what belongs to this hop only.
+    fn into_arguments(mut self) -> Json {
+        for key in ["_meta", "inputResponses", STATE] {
+            self.object.remove(key);
+        }
+        if self.object.is_edited() { self.object.to_json() } else { self.params.clone() }
     }
 }
+
+/// The member of params with the state that a client carries.
+const STATE: &str = "requestState";
 
 /// What a request is about: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
@@ -389,12 +418,7 @@ fn offers_none(error: &SourceError) -> bool {
     }
 }
 
-/// The params without what belongs to this hop only.
-fn arguments(params: Option<&Json>) -> Json {
-    let Some(params) = params else { return Json::empty_object() };
-    let Some(mut object) = params.object() else { return params.clone() };
-    for key in ["_meta", "inputResponses", "requestState"] {
-        object.remove(key);
-    }
-    if object.is_edited() { object.to_json() } else { params.clone() }
+/// The error that says so of an answer.
+fn no_object() -> RpcError {
+    RpcError::new(code::INTERNAL_ERROR, "the server's result was no object")
 }

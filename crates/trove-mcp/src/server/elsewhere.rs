@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, StatusCode, header};
 
 use super::{
     guard::Guard,
-    refusing::{respond, turn_away},
+    responses::{respond, turn_away},
 };
 
 const METHODS: &str = "GET, POST, DELETE";

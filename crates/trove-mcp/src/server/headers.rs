@@ -2,9 +2,9 @@
 //! would otherwise be deceived.
 
 use http::HeaderMap;
-use trove_core::Json;
+use trove_core::{Caller, Json};
 
-use super::asking::{Asking, unsupported};
+use super::asking::{Asking, claimed_version, unsupported};
 use crate::{
     era::{Version, meta},
     wire::{Request, RpcError, code},
@@ -34,14 +34,15 @@ pub(crate) fn check_version(headers: &HeaderMap) -> Result<(), RpcError> {
     }
 }
 
-/// Checks a modern request's headers against its body.
+/// Checks a modern request's headers against its body; gives what the body says of itself.
 pub(crate) fn check(
     headers: &HeaderMap,
     request: &Request,
-    request_meta: Option<&Json>,
-) -> Result<(), RpcError> {
+    request_meta: Option<Json>,
+    caller: Caller,
+) -> Result<Asking, RpcError> {
     let mismatch = |what: String| RpcError::new(code::HEADER_MISMATCH, what);
-    let claimed = request_meta.and_then(|m| m.get_str(meta::PROTOCOL_VERSION));
+    let claimed = claimed_version(request_meta.as_ref());
     let header = text(headers, VERSION);
     if let Some(claimed) = &claimed {
         let header =
@@ -56,7 +57,7 @@ pub(crate) fn check(
         }
     }
     // A fault of the body is said first: without the body the headers mean nothing.
-    Asking::modern(trove_core::Caller::local(), request_meta.cloned())?;
+    let asking = Asking::modern(caller, request_meta)?;
     match text(headers, METHOD) {
         Some(method) if method == request.method => {}
         Some(method) => {
@@ -67,7 +68,8 @@ pub(crate) fn check(
         }
         None => return Err(mismatch("the Mcp-Method header is missing".into())),
     }
-    check_name(headers, request)
+    check_name(headers, request)?;
+    Ok(asking)
 }
 
 fn check_name(headers: &HeaderMap, request: &Request) -> Result<(), RpcError> {

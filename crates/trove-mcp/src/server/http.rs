@@ -25,22 +25,22 @@ use super::{
     Server,
     asking::{Asking, meta_of},
     bodies::{Held, ROOM_WAIT, Room, Unread},
-    body, elsewhere,
+    elsewhere,
+    exchange::{Session, takes_batch},
     guard::{Admitted, Guard, Identity, Refusal},
     headers,
     identity::METADATA_PATH,
-    legacy::Session,
     limits::{Limits, Place, TooMuch},
     listen::{Ended, listen},
-    refusing::{bad_request, no_room, refuse, respond, slow_down, too_much_error, turn_away},
+    responses::{
+        answer, bad_request, no_room, refuse, respond, slow_down, too_much_error, turn_away,
+    },
     sessions::{self, HttpSession, Sessions},
     sse_door::{self, Streams},
-    stdio::client_name,
     streams::{event_response, events},
 };
 use crate::{
-    bounds::{MAX_BATCH, MAX_NOTICES},
-    era::Version,
+    bounds::MAX_NOTICES,
     sse,
     wire::{self, Message, Outcome, Request, RpcError, code},
 };
@@ -269,17 +269,9 @@ impl HttpDoor {
                 }
                 self.answer_legacy(headers, &admitted, request).await
             }
-            Ok(Message::Notification { method, params }) => {
+            Ok(message) => {
                 match self.session(headers, &admitted) {
-                    Some(session) => session.session.take(&method, params.as_ref()),
-                    None if headers.contains_key(headers::SESSION) => return no_such_session(),
-                    None => {}
-                }
-                respond(StatusCode::ACCEPTED, None)
-            }
-            Ok(Message::Response { id, outcome }) => {
-                match self.session(headers, &admitted) {
-                    Some(session) => session.session.take_answer(&self.server, &id, outcome),
+                    Some(session) => session.session.hear(&self.server, message),
                     None if headers.contains_key(headers::SESSION) => return no_such_session(),
                     None => {}
                 }
@@ -300,8 +292,9 @@ impl HttpDoor {
         batch: Vec<Bytes>,
     ) -> Response {
         let session = self.session(headers, admitted);
-        let session = session.filter(|s| s.session.version == Version::V2025_03_26);
-        let Some(session) = session.filter(|_| (1..=MAX_BATCH).contains(&batch.len())) else {
+        let takes_it =
+            |session: &Arc<HttpSession>| takes_batch(Some(&session.session), batch.len());
+        let Some(session) = session.filter(takes_it) else {
             return bad_request(None, &wire::no_batch());
         };
         let mut answers: Vec<Bytes> = Vec::new();
@@ -319,12 +312,7 @@ impl HttpDoor {
                     };
                     answers.push(wire::response(&id, &outcome));
                 }
-                Ok(Message::Notification { method, params }) => {
-                    session.session.take(&method, params.as_ref())
-                }
-                Ok(Message::Response { id, outcome }) => {
-                    session.session.take_answer(&self.server, &id, outcome)
-                }
+                Ok(message) => session.session.hear(&self.server, message),
                 Err(bad) => {
                     let (id, error) = bad.answer();
                     answers.push(wire::error_response(id.as_ref(), &error));
@@ -344,10 +332,7 @@ impl HttpDoor {
         request: Request,
         meta: Option<Json>,
     ) -> Response {
-        if let Err(error) = headers::check(headers, &request, meta.as_ref()) {
-            return bad_request(Some(&request.id), &error);
-        }
-        let asking = match Asking::modern(admitted.caller, meta) {
+        let asking = match headers::check(headers, &request, meta, admitted.caller) {
             Ok(asking) => asking,
             Err(error) => return bad_request(Some(&request.id), &error),
         };
@@ -368,7 +353,7 @@ impl HttpDoor {
             });
         }
         let outcome = self.server.answer(&request.method, request.params, &asking, None).await;
-        respond(status_of(&outcome), Some(body::answer(&request.id, &outcome)))
+        respond(status_of(&outcome), Some(answer(&request.id, &outcome)))
     }
 
     async fn check_arguments(
@@ -421,21 +406,18 @@ impl HttpDoor {
             return stream_answer(id, asking, |notices| work(Some(notices)));
         }
         let outcome = work(None).await;
-        respond(StatusCode::OK, Some(body::answer(&id, &outcome)))
+        respond(StatusCode::OK, Some(answer(&id, &outcome)))
     }
 
     async fn initialize(self: Arc<Self>, request: Request, admitted: &Admitted) -> Response {
         let params = request.params.as_ref();
-        let caller = Caller { client: client_name(params), ..admitted.caller.clone() };
-        let (version, result) = self.server.initialize(params, &caller);
         let (out, unheard) = mpsc::channel(MAX_UNHEARD);
-        let session = Session::begin(&self.server, (version, params), caller, out);
+        let (session, result) = Session::meet(&self.server, params, admitted.caller.clone(), out);
         let session = HttpSession::new(session, unheard);
         let Some(id) = self.sessions.admit(&self.server, session).await else {
             return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");
         };
-        let mut response =
-            respond(StatusCode::OK, Some(body::answer(&request.id, &Ok(result.into()))));
+        let mut response = respond(StatusCode::OK, Some(answer(&request.id, &Ok(result.into()))));
         if let Ok(id) = HeaderValue::from_str(&id) {
             response.headers_mut().insert(headers::SESSION, id);
         }

@@ -44,7 +44,7 @@ mod tests {
     const MAX_BYTES: usize = 1536;
 
     async fn told(settings: Settings) -> String {
-        let gateway = Gateway::start("test", None).await;
+        let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
         instructions(&Tools::new(gateway, settings))
     }
 

@@ -18,7 +18,7 @@ use tokio::sync::{broadcast, mpsc};
 use trove_core::{
     Caller, Gateway, Json, LocalUri, PublicUri, SourceId,
     catalogue::Change,
-    gateway::{AskError, News, Watched},
+    gateway::{Answer, AskError, Call, News, Watched},
     json::{Object, items, quote, string},
     resource::ListsChanged,
 };
@@ -95,11 +95,11 @@ impl Interest {
         caller: &Caller,
         uri: &PublicUri,
     ) -> Result<(), AskError> {
-        if self.watched().values().map(|(names, _)| names.len()).sum::<usize>() >= self.most {
-            return Err(gateway.refuse_watch(caller, uri, self.most));
-        }
+        let names: usize = self.watched().values().map(|(names, _)| names.len()).sum();
+        let full_at = if names >= self.most { Some(self.most) } else { None };
         let _wish = self.wishes.begin();
-        let watched = gateway.watch(caller, uri).await?;
+        let watch = Call::Watch { uri: uri.clone(), full_at };
+        let Answer::Watched(watched) = gateway.run(caller, watch).await? else { return Ok(()) };
         let news = gateway.news(caller, &watched.0, &watched.1);
         let is_repeat = {
             let mut all = self.watched();
@@ -147,7 +147,7 @@ impl Interest {
         }
     }
 
-    pub(crate) fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
+    pub(crate) async fn unwatch(&self, gateway: &Gateway, caller: &Caller, uri: &PublicUri) {
         let found = {
             let mut all = self.watched();
             let found = all.iter().find(|(_, (names, _))| names.contains(uri));
@@ -158,7 +158,8 @@ impl Interest {
             all.retain(|_, (names, _)| !names.is_empty());
             found
         };
-        gateway.unsubscribe(caller, uri, found.as_ref());
+        // One that was never begun is written down as that; the client is told none of it.
+        let _ = gateway.run(caller, Call::Unwatch { uri: uri.clone(), watched: found }).await;
     }
 
     /// Lets go of everything, at the end.
@@ -391,7 +392,9 @@ pub(crate) async fn listen(
     end: impl Future<Output = Ended>,
 ) {
     let gateway = &*server.gateway;
-    let changes = gateway.listen(caller);
+    // It is never refused; this writes it down.
+    let _ = gateway.run(caller, Call::Listen).await;
+    let changes = gateway.changes();
     let filter = request.params.as_ref().and_then(|params| params.get("notifications"));
     let filter = filter.as_ref().and_then(|filter| filter.object()).unwrap_or_default();
     let wants = |key: &str| filter.get(key) == Some("true");

@@ -8,7 +8,7 @@ use trove_core::{
     json::{Object, quote},
 };
 
-use super::{Server, asking::Asking, dispatch::ToolCall};
+use super::{Server, asking::Asking, dispatch::Given};
 use crate::{
     era::{Version, meta},
     wire,
@@ -46,12 +46,15 @@ impl Server {
                 Asking::legacy(version, caller, None)
             };
             // No client asked for it, so it is not counted.
-            match method {
-                "tools/call" => match ToolCall::of(self, params.as_ref()) {
-                    Ok(call) => self.call_tool(call, params, &asking, None).await,
+            if method == "tools/call" {
+                let params = params.unwrap_or_else(Json::empty_object);
+                let given = Given::of(&params, &asking, None);
+                match self.tool_in(&given) {
+                    Ok(tool) => self.call_tool(tool, given).await,
                     Err(error) => Err(error),
-                },
-                _ => self.dispatch(method, params, &asking, None).await,
+                }
+            } else {
+                self.dispatch(method, params, &asking, None).await
             }
         };
         let id = Json::parse("1").ok()?;

@@ -10,7 +10,10 @@ use std::time::Duration;
 use aws_lc_rs::hmac;
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use tokio::time::Instant;
-use trove_core::{Json, json::string};
+use trove_core::{
+    Json,
+    json::{Object, string},
+};
 
 use crate::wire::{RpcError, code};
 
@@ -59,14 +62,13 @@ impl Seal {
     }
 
     /// Opens the `requestState` of a request, if it has one.
-    pub(crate) fn open(&self, params: Json, belongs_to: &str) -> Result<Json, RpcError> {
-        let Some(mut object) = params.object() else { return Ok(params) };
-        let Some(sealed) = object.get("requestState") else { return Ok(params) };
+    pub(crate) fn open(&self, params: &mut Object<'_>, belongs_to: &str) -> Result<(), RpcError> {
+        let Some(sealed) = params.get("requestState") else { return Ok(()) };
         let state = string(sealed).ok_or(NotOpened::Forged);
         let state = state.and_then(|sealed| self.unseal(&sealed, belongs_to));
         let state = state.map_err(|why| self.explain(&why))?;
-        object.set("requestState", state);
-        Ok(object.to_json())
+        params.set("requestState", state);
+        Ok(())
     }
 
     fn unseal(&self, sealed: &str, belongs_to: &str) -> Result<String, NotOpened> {
@@ -118,15 +120,21 @@ mod tests {
         Json::parse(text.to_owned()).unwrap()
     }
 
+    fn open(seal: &Seal, params: Json, belongs_to: &str) -> Result<Json, RpcError> {
+        let mut object = params.object().unwrap();
+        seal.open(&mut object, belongs_to)?;
+        Ok(object.to_json())
+    }
+
     #[test]
     fn t42_a_sealed_state_opens_only_for_its_own_request() {
         let seal = Seal::new(MAX_STATE_AGE);
         let sealed = seal.close(json(r#"{"requestState":"abc","x":1}"#), "read a:b");
         assert!(!sealed.as_str().contains("abc"));
-        let opened = seal.open(sealed.clone(), "read a:b").unwrap();
+        let opened = open(&seal, sealed.clone(), "read a:b").unwrap();
         assert_eq!(opened.as_str(), r#"{"requestState":"abc","x":1}"#);
-        assert!(seal.open(sealed.clone(), "read a:c").is_err());
-        assert!(Seal::new(MAX_STATE_AGE).open(sealed, "read a:b").is_err());
+        assert!(open(&seal, sealed.clone(), "read a:c").is_err());
+        assert!(open(&Seal::new(MAX_STATE_AGE), sealed, "read a:b").is_err());
     }
 
     #[test]
@@ -135,9 +143,9 @@ mod tests {
         for forged in
             [r#"{"requestState":"abc"}"#, r#"{"requestState":7}"#, r#"{"requestState":""}"#]
         {
-            assert!(seal.open(json(forged), "read a:b").is_err(), "{forged}");
+            assert!(open(&seal, json(forged), "read a:b").is_err(), "{forged}");
         }
-        assert_eq!(seal.open(json(r#"{"a":1}"#), "x").unwrap().as_str(), r#"{"a":1}"#);
+        assert_eq!(open(&seal, json(r#"{"a":1}"#), "x").unwrap().as_str(), r#"{"a":1}"#);
     }
 
     #[test]
@@ -169,13 +177,13 @@ mod tests {
         tokio::time::advance(Duration::from_secs(1000)).await;
         let sealed = seal.close(json(r#"{"requestState":"abc"}"#), "read a:b");
         tokio::time::advance(lifetime).await;
-        assert!(seal.open(sealed.clone(), "read a:b").is_ok(), "still good");
+        assert!(open(&seal, sealed.clone(), "read a:b").is_ok(), "still good");
         tokio::time::advance(Duration::from_millis(1)).await;
-        let error = seal.open(sealed.clone(), "read a:b").unwrap_err();
+        let error = open(&seal, sealed.clone(), "read a:b").unwrap_err();
         assert!(error.message.contains("more than 60 seconds ago"), "{}", error.message);
         assert!(error.message.contains("ask again without it"), "{}", error.message);
         // A forged state is told nothing about time, and a later date cannot be written in.
-        let error = seal.open(sealed.clone(), "read a:c").unwrap_err();
+        let error = open(&seal, sealed.clone(), "read a:c").unwrap_err();
         assert!(error.message.contains("not given out"), "{}", error.message);
         let mut bytes = URL_SAFE_NO_PAD.decode(sealed.get_str("requestState").unwrap()).unwrap();
         bytes[TAG_BYTES..][..TIME_BYTES].copy_from_slice(&u64::MAX.to_le_bytes());

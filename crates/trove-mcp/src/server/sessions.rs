@@ -15,7 +15,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 use trove_core::source::Notice;
 
-use super::{Server, asking::Asking, legacy::Session};
+use super::{Server, asking::Asking, exchange::Session};
 use crate::{
     bounds::Bounds,
     wire::{Outcome, Request},

@@ -19,19 +19,16 @@ use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
 use http::StatusCode;
 use tokio::{sync::mpsc, task::JoinSet};
-use trove_core::{Caller, source::Notice};
+use trove_core::Caller;
 
 use super::{
-    asking::Asking,
+    exchange::{Session, answered, telling},
     guard::Admitted,
     http::{HttpDoor, MAX_UNHEARD, drop_later, over},
-    legacy::{CANCELLED, Session},
-    refusing::{refuse, respond, turn_away},
-    stdio::client_name,
+    responses::{refuse, respond, turn_away},
     streams::encoded_events,
 };
 use crate::{
-    bounds::MAX_NOTICES,
     sse,
     wire::{self, Message, Outcome, Request, RpcError, code},
 };
@@ -123,14 +120,9 @@ async fn take(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Respon
             }
             client.begin(door, request, admitted);
         }
-        Ok(Message::Notification { method, params }) => {
+        Ok(message) => {
             if let Some(session) = client.session.get() {
-                session.take(&method, params.as_ref());
-            }
-        }
-        Ok(Message::Response { id, outcome }) => {
-            if let Some(session) = client.session.get() {
-                session.take_answer(&door.server, &id, outcome);
+                session.hear(&door.server, message);
             }
         }
         Err(bad) => {
@@ -190,19 +182,16 @@ impl Client {
                 "initialize" => client.initialize(&door, &request, &admitted),
                 _ => client.answer(&door, request, &admitted).await,
             };
-            let is_taken_back = matches!(&outcome, Err(error) if error.code == CANCELLED);
-            if !is_taken_back {
-                // Who has hung up misses nothing.
-                let _ = client.out.send(wire::response(&id, &outcome)).await;
+            if let Some(answer) = answered(&id, &outcome) {
+                // A client that hung up misses nothing.
+                let _ = client.out.send(answer).await;
             }
         });
     }
 
     fn initialize(&self, door: &HttpDoor, request: &Request, admitted: &Admitted) -> Outcome {
-        let params = request.params.as_ref();
-        let caller = Caller { client: client_name(params), ..admitted.caller.clone() };
-        let (version, result) = door.server.initialize(params, &caller);
-        let session = Session::begin(&door.server, (version, params), caller, self.out.clone());
+        let (params, caller) = (request.params.as_ref(), admitted.caller.clone());
+        let (session, result) = Session::meet(&door.server, params, caller, self.out.clone());
         match self.session.set(session) {
             Ok(()) => Ok(result.into()),
             Err(_) => {
@@ -217,38 +206,7 @@ impl Client {
         };
         session.find_project(&door.server).await;
         let asking = session.asking(&door.server, &request, &admitted.caller);
-        let (sender, notices) = mpsc::channel(MAX_NOTICES);
-        let heard = asking.wants_notices().then_some(sender);
-        let work = session.answer(&door.server, request, (&asking, true), heard);
-        self.telling(&asking, notices, work).await
-    }
-
-    /// Does the work while passing on what is said about it.
-    async fn telling(
-        &self,
-        asking: &Asking,
-        mut notices: mpsc::Receiver<Notice>,
-        work: impl Future<Output = Outcome>,
-    ) -> Outcome {
-        let mut work = std::pin::pin!(work);
-        loop {
-            tokio::select! {
-                biased;
-                Some(notice) = notices.recv() => self.tell(asking, &notice).await,
-                outcome = &mut work => {
-                    // Notices that arrived with the answer still come before it.
-                    while let Ok(notice) = notices.try_recv() {
-                        self.tell(asking, &notice).await;
-                    }
-                    return outcome;
-                }
-            }
-        }
-    }
-
-    async fn tell(&self, asking: &Asking, notice: &Notice) {
-        if let Some(message) = asking.encode_notice(notice) {
-            let _ = self.out.send(message).await;
-        }
+        let work = |notices| session.answer(&door.server, request, (&asking, true), notices);
+        telling(&asking, &self.out, work).await
     }
 }

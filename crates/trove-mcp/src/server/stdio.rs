@@ -1,10 +1,9 @@
 //! The door on stdin and stdout: one client, the local user. stdout is the protocol's.
 
 use std::{
-    collections::HashMap,
     future::poll_fn,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, OnceLock},
     task::Poll,
     time::Duration,
 };
@@ -13,23 +12,22 @@ use bytes::Bytes;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    sync::{OnceCell, OwnedSemaphorePermit, Semaphore, mpsc},
+    sync::{OwnedSemaphorePermit, Semaphore, mpsc},
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, caller::Door, source::Notice};
+use trove_core::{Caller, Json, caller::Door};
 
 use super::{
     Server,
     asking::{Asking, claimed_version, meta_of},
-    legacy::{CANCELLED, Session},
+    exchange::{Session, UnderWay, answered, takes_batch, telling},
     listen::{Ended, listen},
 };
 use crate::{
-    bounds::{MAX_BATCH, MAX_LISTENS, MAX_NOTICES, MAX_OUTBOX},
-    era::Version,
+    bounds::{MAX_LISTENS, MAX_OUTBOX},
     lines::{Line, Lines, write},
-    wire::{self, Message, Outcome, Request, RpcError, code},
+    wire::{self, Message, Request, RpcError, code},
 };
 
 /// How long requests under way may take once the client asks no more.
@@ -48,8 +46,8 @@ pub async fn serve_stdio(
     let client = Arc::new(Client {
         server,
         out,
-        session: OnceCell::new(),
-        modern: Mutex::default(),
+        session: OnceLock::new(),
+        modern: UnderWay::default(),
         places: Arc::new(Semaphore::new(most)),
         listens: Arc::new(Semaphore::new(MAX_LISTENS)),
         turn: tokio::sync::Mutex::default(),
@@ -125,9 +123,9 @@ struct Client {
     server: Arc<Server>,
     out: mpsc::Sender<Bytes>,
     /// There once the client has sent `initialize`.
-    session: OnceCell<Session>,
+    session: OnceLock<Session>,
     /// Modern requests under way, to be cancelled by id.
-    modern: Mutex<HashMap<Vec<u8>, CancellationToken>>,
+    modern: UnderWay,
     places: Arc<Semaphore>,
     /// Streams of changes stay open, so they have places of their own.
     listens: Arc<Semaphore>,
@@ -145,9 +143,7 @@ impl Client {
 
     async fn take(self: &Arc<Self>, text: Bytes, tasks: &mut JoinSet<()>) {
         if let Some(batch) = wire::parse_batch(&text) {
-            let version = self.session.get().map(|session| session.version);
-            if version != Some(Version::V2025_03_26) || batch.is_empty() || batch.len() > MAX_BATCH
-            {
+            if !takes_batch(self.session.get(), batch.len()) {
                 let error = wire::no_batch();
                 return self.send(wire::error_response(None, &error)).await;
             }
@@ -213,14 +209,8 @@ impl Client {
                 };
                 Taken { answer, place: Some(place) }
             }
-            Ok(Message::Notification { method, params }) => {
-                self.take_notification(&method, params.as_ref());
-                Taken::nothing()
-            }
-            Ok(Message::Response { id, outcome }) => {
-                if let Some(session) = self.session.get() {
-                    session.take_answer(&self.server, &id, outcome);
-                }
+            Ok(message) => {
+                self.hear(message);
                 Taken::nothing()
             }
             Err(bad) => {
@@ -231,32 +221,31 @@ impl Client {
     }
 
     async fn initialize(&self, request: Request) -> Bytes {
-        let meta = meta_of(request.params.as_ref());
-        let outcome = if claimed_version(meta.as_ref()).is_some() {
+        let params = request.params.as_ref();
+        let outcome = if claimed_version(meta_of(params).as_ref()).is_some() {
             Err(super::dispatch::unknown_method("initialize"))
         } else {
-            let params = request.params.as_ref();
-            let client = client_name(params);
-            let caller = Caller { client, ..Caller::behind(Door::Stdio) };
-            let (version, result) = self.server.initialize(params, &caller);
-            let begin = || async {
-                Session::begin(&self.server, (version, params), caller, self.out.clone())
-            };
-            self.session.get_or_init(begin).await;
+            let caller = Caller::behind(Door::Stdio);
+            let (session, result) = Session::meet(&self.server, params, caller, self.out.clone());
+            // A client that says it twice keeps the session it has.
+            if let Err(second) = self.session.set(session) {
+                second.end(&self.server).await;
+            }
             Ok(result.into())
         };
         wire::response(&request.id, &outcome)
     }
 
-    fn take_notification(&self, method: &str, params: Option<&Json>) {
-        if let Some(session) = self.session.get() {
-            session.take(method, params);
-        }
-        if method == "notifications/cancelled"
-            && let Some(id) = params.and_then(|params| params.get("requestId"))
-            && let Some(token) = self.modern().get(&id.as_bytes().to_vec())
+    /// Takes a message that is no request.
+    fn hear(&self, message: Message) {
+        if let Message::Notification { method, params: Some(params) } = &message
+            && method == "notifications/cancelled"
+            && let Some(id) = params.get("requestId")
         {
-            token.cancel();
+            self.modern.cancel(&id);
+        }
+        if let Some(session) = self.session.get() {
+            session.hear(&self.server, message);
         }
     }
 
@@ -287,7 +276,7 @@ impl Client {
         }
         let asking = session.asking(&self.server, &request, &session.caller);
         let id = request.id.clone();
-        let mut work = pin!(self.with_notices(&asking, |notices| {
+        let mut work = pin!(telling(&asking, &self.out, |notices| {
             session.answer(&self.server, request, (&asking, true), notices)
         }));
         let begun = begin(work.as_mut()).await;
@@ -296,8 +285,7 @@ impl Client {
             Poll::Ready(outcome) => outcome,
             Poll::Pending => work.await,
         };
-        let is_taken_back = matches!(&outcome, Err(error) if error.code == CANCELLED);
-        (!is_taken_back).then(|| wire::response(&id, &outcome))
+        answered(&id, &outcome)
     }
 
     async fn answer_modern(&self, request: Request, meta: Option<Json>) -> Option<Bytes> {
@@ -307,60 +295,21 @@ impl Client {
             Err(error) => return Some(wire::error_response(Some(&id), &error)),
         };
         if request.method == "subscriptions/listen" {
-            let taken_back = CancellationToken::new();
-            self.modern().insert(id.as_bytes().to_vec(), taken_back.clone());
+            let entry = self.modern.begin(&id);
             let end = async {
                 tokio::select! {
-                    () = taken_back.cancelled() => Ended::ByClient,
+                    () = entry.token.cancelled() => Ended::ByClient,
                     () = self.closing.cancelled() => Ended::ByUs,
                 }
             };
             listen(&self.server, &asking.caller, &request, self.out.clone(), end).await;
-            self.modern().remove(&id.as_bytes().to_vec());
             return None;
         }
-        let token = CancellationToken::new();
-        self.modern().insert(id.as_bytes().to_vec(), token.clone());
-        let work = self.with_notices(&asking, |notices| {
+        let work = pin!(telling(&asking, &self.out, |notices| {
             self.server.answer(&request.method, request.params.clone(), &asking, notices)
-        });
-        let outcome = tokio::select! {
-            biased;
-            outcome = work => Some(outcome),
-            () = token.cancelled() => None,
-        };
-        self.modern().remove(&id.as_bytes().to_vec());
-        outcome.map(|outcome| wire::response(&id, &outcome))
-    }
-
-    /// Does the work and passes on what is said about it meanwhile, all before the answer.
-    async fn with_notices<F>(
-        &self,
-        asking: &Asking,
-        work: impl FnOnce(Option<mpsc::Sender<Notice>>) -> F,
-    ) -> Outcome
-    where
-        F: Future<Output = Outcome>,
-    {
-        if !asking.wants_notices() {
-            return work(None).await;
-        }
-        let (sender, mut notices) = mpsc::channel(MAX_NOTICES);
-        let work = work(Some(sender));
-        let pass_on = async {
-            while let Some(notice) = notices.recv().await {
-                if let Some(message) = asking.encode_notice(&notice) {
-                    self.send(message).await;
-                }
-            }
-        };
-        // The sender goes with the work, so both end together.
-        let (outcome, ()) = tokio::join!(work, pass_on);
-        outcome
-    }
-
-    fn modern(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
-        self.modern.lock().unwrap_or_else(PoisonError::into_inner)
+        }));
+        let outcome = self.modern.run(&id, work).await;
+        answered(&id, &outcome)
     }
 }
 
@@ -368,9 +317,4 @@ impl Client {
 /// meanwhile: what comes after it would overtake it.
 async fn begin<F: Future + ?Sized>(mut work: Pin<&mut F>) -> Poll<F::Output> {
     tokio::task::unconstrained(poll_fn(|context| Poll::Ready(work.as_mut().poll(context)))).await
-}
-
-/// What a legacy client calls itself.
-pub(crate) fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
-    params?.get("clientInfo")?.get_str("name").map(Into::into)
 }

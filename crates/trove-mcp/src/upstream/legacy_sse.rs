@@ -345,7 +345,7 @@ mod tests {
         let url = format!("http://{}/sse", listener.local_addr().expect("bound"));
         let mut server = JoinSet::new();
         server.spawn(serve_with(listener, status));
-        let gateway = Gateway::start("test", None).await;
+        let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
         let source = SourceId::new("one").expect("a valid id");
         let bounds = Bounds::default();
         let meter = Arc::new(Meter::new(bounds.unasked));
@@ -431,7 +431,7 @@ mod tests {
         let url = format!("http://{}/sse", listener.local_addr().expect("bound"));
         let (go_on, told) = watch::channel(false);
         let _server = tokio::spawn(serve(listener, told));
-        let gateway = Gateway::start("test", None).await;
+        let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
         let source = SourceId::new("one").expect("a valid id");
         let bounds = Bounds::default();
         let meter = Arc::new(Meter::new(bounds.unasked));

@@ -12,6 +12,7 @@ use trove_core::{
     Caller, PublicUri, Source as _,
     catalogue::List,
     resource::{Freshness, Scope},
+    gateway::Parts,
     search::{Config, Query, Search},
     source::{Ask, SourceEvent},
 };
@@ -24,9 +25,10 @@ const EACH: usize = 100;
 /// Makes so many requests and tells the hit rates.
 pub async fn run(requests: usize) -> anyhow::Result<Value> {
     let sources: Vec<Arc<FakeSource>> = (0..SOURCES).map(source).collect();
-    let gateway = GatewayBox::with(&sources.iter().collect::<Vec<_>>()).await;
+    let index = Arc::new(Search::open(None, Config::default(), None)?).into();
+    let parts = Parts { index, ..Parts::new("mix") };
+    let gateway = GatewayBox::of(parts, &sources.iter().collect::<Vec<_>>()).await;
     let gateway = gateway.gateway;
-    gateway.adopt_search(Arc::new(Search::open(None, Config::default(), None)?));
     let caller = Caller::local();
     let mut numbers = Numbers(11);
     let (mut reads, mut lists) = (0_u64, 0_u64);

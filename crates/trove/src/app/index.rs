@@ -7,32 +7,44 @@ use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
     Gateway,
+    gateway::Opening,
     search::{Config, Encode, Search},
 };
 
-/// Opens the index and feeds it, in the background: only whoever looks for something waits for
-/// it, and without one Trove serves all the same.
-pub(super) fn attach_search(
-    gateway: &Arc<Gateway>,
-    folder: PathBuf,
-    (is_semantic, max_index_bytes): (bool, u64),
-    stop: &CancellationToken,
-    tasks: &mut JoinSet<()>,
-) {
-    let encoder = encoder(is_semantic);
-    let config = Config { max_index_bytes, ..Config::default() };
-    let opening = move || Search::open(Some(folder), config, encoder);
-    let (gateway, stop) = (gateway.clone(), stop.clone());
-    // Said before anybody can ask.
-    let place = gateway.open_search();
-    tasks.spawn(async move {
-        match tokio::task::spawn_blocking(opening).await {
-            Ok(Ok(search)) => place.adopt(search),
-            Ok(Err(error)) => return warn!(%error, "resources cannot be searched"),
-            Err(_) => return warn!("resources cannot be searched: opening the index broke off"),
-        }
-        gateway.crawl(stop).await;
-    });
+/// An index that is to be opened.
+pub(super) struct Opened {
+    pub(super) place: Opening,
+    pub(super) folder: PathBuf,
+    /// Whether it finds by meaning.
+    pub(super) is_semantic: bool,
+    pub(super) max_bytes: u64,
+}
+
+impl Opened {
+    /// Opens the index and feeds it, in the background: only a search waits for it, and without
+    /// one Trove serves all the same.
+    pub(super) fn open(
+        self,
+        gateway: &Arc<Gateway>,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let Opened { place, folder, is_semantic, max_bytes } = self;
+        let encoder = encoder(is_semantic);
+        let config = Config { max_index_bytes: max_bytes, ..Config::default() };
+        let opening = move || Search::open(Some(folder), config, encoder);
+        let (gateway, stop) = (gateway.clone(), stop.clone());
+        tasks.spawn(async move {
+            match tokio::task::spawn_blocking(opening).await {
+                Ok(Ok(search)) => place.adopt(search),
+                Ok(Err(error)) => return warn!(%error, "resources cannot be searched"),
+                Err(_) => {
+                    return warn!("resources cannot be searched: opening the index broke off");
+                }
+            }
+            gateway.crawl(stop).await;
+        });
+    }
 }
 
 #[cfg(feature = "semantic")]

@@ -10,7 +10,7 @@ use std::{
 };
 
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{sync::mpsc, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use trove_core::{
     Gateway, ProjectName, Source as _,
@@ -22,6 +22,8 @@ use trove_core::{
     flags::{Flags, SqliteStore, Written, defs::KNOWN},
     gateway::{IndexRule, IndexRules},
     knowledge::{self, Givens, Knowledge},
+    programs::Programs,
+    source::SourceEvent,
     tools::Settings,
 };
 
@@ -78,20 +80,25 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
     }
 }
 
-/// Lets programs be run, by workers that are this same program.
+/// Runs programs, by workers that are this same program.
 #[cfg(feature = "code")]
-pub(super) fn adopt_programs(gateway: &Gateway) {
+pub(super) fn programs() -> Option<Arc<dyn Programs>> {
     match std::env::current_exe() {
         Ok(program) => {
             let args = vec![crate::commands::CODE_WORKER.to_owned()];
-            gateway.adopt_programs(Arc::new(trove_code::Pool::new(program, args)));
+            Some(Arc::new(trove_code::Pool::new(program, args)))
         }
-        Err(error) => tracing::warn!(%error, "no program can be run: ours cannot be found"),
+        Err(error) => {
+            tracing::warn!(%error, "no program can be run: ours cannot be found");
+            None
+        }
     }
 }
 
 #[cfg(not(feature = "code"))]
-pub(super) fn adopt_programs(_: &Gateway) {}
+pub(super) fn programs() -> Option<Arc<dyn Programs>> {
+    None
+}
 
 /// Makes the state folder, and those in it that hold what servers gave, for their owner alone. A
 /// state folder that is there already is left as it is: others may have reasons to look into it.
@@ -131,42 +138,51 @@ pub(crate) fn open_flags(state: &Path) -> Flags {
     Flags::start(SqliteStore::opener(state.join("store.db")), KNOWN)
 }
 
-/// Local knowledge, served and followed.
-pub(super) async fn attach_guide(
-    gateway: &Arc<Gateway>,
-    loaded: &Loaded,
-    folder: &Path,
-    flags: &Arc<Flags>,
-    stop: &CancellationToken,
-    tasks: &mut JoinSet<()>,
-) -> Arc<Knowledge> {
-    let ledger = Arc::new(ConfigLedger::of(loaded, folder));
-    let givens = Givens {
-        flags: Arc::new(ProjectFlags(flags.clone())),
-        now: SystemTime::now,
-        ledger: Some(ledger),
-    };
-    let (knowledge, mut events) = Knowledge::new(loaded.config.guide(folder), givens);
-    // What the first client is told of our abilities depends on what there is, and what a
-    // document says on the flags that are set.
-    let looks = async { tokio::join!(knowledge.exists(), flags.view(None)) };
-    let _ = tokio::time::timeout(FIRST_LOOK, looks).await;
-    gateway.attach_builtin(knowledge.clone()).await;
-    gateway.adopt_knowledge(knowledge.clone());
-    tasks.spawn(knowledge.clone().follow(stop.clone()));
-    let (feed, id, stop) = (gateway.feed(), knowledge.id().clone(), stop.clone());
-    tasks.spawn(async move {
-        let pass_on = async {
-            while let Some(event) = events.recv().await {
-                feed.report(&id, event).await;
-            }
+/// Local knowledge, and what it tells of changes.
+pub(super) struct Guide {
+    pub(super) knowledge: Arc<Knowledge>,
+    events: mpsc::Receiver<SourceEvent>,
+}
+
+impl Guide {
+    /// Looks at the guide of a configuration.
+    pub(super) async fn open(loaded: &Loaded, folder: &Path, flags: &Arc<Flags>) -> Guide {
+        let ledger = Arc::new(ConfigLedger::of(loaded, folder));
+        let givens = Givens {
+            flags: Arc::new(ProjectFlags(flags.clone())),
+            now: SystemTime::now,
+            ledger: Some(ledger),
         };
-        tokio::select! {
-            () = stop.cancelled() => {}
-            () = pass_on => {}
-        }
-    });
-    knowledge
+        let (knowledge, events) = Knowledge::new(loaded.config.guide(folder), givens);
+        // What the first client is told of our abilities depends on what there is, and what a
+        // document says on the flags that are set.
+        let looks = async { tokio::join!(knowledge.exists(), flags.view(None)) };
+        let _ = tokio::time::timeout(FIRST_LOOK, looks).await;
+        Guide { knowledge, events }
+    }
+
+    /// Follows the disk, and tells the gateway of changes.
+    pub(super) fn follow(
+        self,
+        gateway: &Gateway,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) {
+        let Guide { knowledge, mut events } = self;
+        let (feed, id, stop) = (gateway.feed(), knowledge.id().clone(), stop.clone());
+        tasks.spawn(knowledge.follow(stop.clone()));
+        tasks.spawn(async move {
+            let pass_on = async {
+                while let Some(event) = events.recv().await {
+                    feed.report(&id, event).await;
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = pass_on => {}
+            }
+        });
+    }
 }
 
 /// Flags as documents depend on them: from memory, as they were last seen.

@@ -41,7 +41,8 @@ pub(super) struct Side {
 
 impl Side {
     async fn new(state: PathBuf, scope: Arc<dyn Scope>, bounds: &Bounds) -> Side {
-        let gateway = Gateway::start(env!("CARGO_PKG_VERSION"), None).await;
+        let gateway =
+            Gateway::new(trove_core::gateway::Parts::new(env!("CARGO_PKG_VERSION"))).await;
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });

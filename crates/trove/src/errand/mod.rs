@@ -13,9 +13,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use trove_core::{
     Caller, Json, PublicUri, SourceId,
-    content::decode_blob,
+    content::{Payload, contents, first_text},
     gateway::View,
-    json::{Object, items},
     project::ProjectName,
     source::Ask,
     status::State,
@@ -345,28 +344,17 @@ fn with_server(entry: &Json, server: &str) -> String {
     object.to_text()
 }
 
-fn first_text(result: &Json) -> Option<String> {
-    let contents = result.get("contents")?;
-    let first = contents.part(items(contents.as_str())?.first()?);
-    first.get_str("text")
-}
-
 /// The contents as they are: text as text, binary decoded, several one after another.
 fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
-    let malformed = |what: &str| {
-        Failed::new(exit::SOURCE, "ResourceExecutionError", format!("the server's answer {what}"))
-    };
-    let object = result.object().ok_or_else(|| malformed("is no object"))?;
-    let contents =
-        object.get("contents").and_then(items).ok_or_else(|| malformed("has no contents"))?;
     let mut bytes = Vec::new();
-    for content in contents {
-        let content = Object::parse(content).ok_or_else(|| malformed("has a malformed content"))?;
-        if let Some(text) = content.get_str("text") {
-            bytes.extend_from_slice(text.as_bytes());
-        } else if let Some(blob) = content.get_str("blob") {
-            let decoded = decode_blob(&blob);
-            bytes.extend(decoded.ok_or_else(|| malformed("has a blob that is not base64"))?);
+    for content in contents(result) {
+        match content.payload {
+            Payload::Text(words) => bytes.extend_from_slice(words.text().as_bytes()),
+            Payload::Blob(decoded) => bytes.extend(decoded),
+            Payload::Odd(_) => {
+                let message = "the server's answer has a content that is neither text nor base64";
+                return Err(Failed::new(exit::SOURCE, "ResourceExecutionError", message));
+            }
         }
     }
     Ok(bytes)

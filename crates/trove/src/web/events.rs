@@ -12,7 +12,10 @@ use futures_util::stream;
 use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
 use trove_core::{
-    Caller, PublicUri, catalogue::Change, content::escape_controls, gateway::Watched,
+    Caller, PublicUri,
+    catalogue::Change,
+    content::escape_controls,
+    gateway::{Call, Watched},
 };
 
 use super::{
@@ -59,7 +62,9 @@ async fn tell(
     _place: OwnedSemaphorePermit,
 ) {
     let caller = web.caller();
-    let changes = web.gateway.listen(&caller);
+    // It is never refused; this writes it down.
+    let _ = web.gateway.run(&caller, Call::Listen).await;
+    let changes = web.gateway.changes();
     // A resource that cannot be watched is simply not reported.
     let watched = match &watch {
         Some(uri) => web.gateway.watch(&caller, uri).await.ok(),

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use trove_core::{
     Json,
     content::escape_line,
-    knowledge::{Document, Knowledge, KnowledgeError},
+    gateway::{Answer as Answered, Call, Written},
+    knowledge::Document,
     source::Ask,
 };
 
@@ -32,31 +33,30 @@ const MAX_LISTED: usize = 2_000;
 
 /// `GET /api/guide`: categories with their documents, and collections.
 pub(super) async fn list(State(web): State<Arc<Web>>) -> Answer {
-    let knowledge = knowledge(&web)?;
-    let (sight, mut categories) = (web.gateway.sight_of_guide(&web.caller()), Vec::new());
-    for (category, _) in knowledge.categories(sight.clone()).await {
-        let documents = knowledge.category_files(sight.clone(), category.name(), None).await;
-        let documents = documents.unwrap_or_default();
+    let Ok(Answered::Guide(guide)) = web.gateway.run(&web.caller(), Call::Guide).await else {
+        let next = ["Run `trove init` in the folder of the configuration."];
+        return Err(refuse(StatusCode::NOT_FOUND, "this gateway has no guide", &next));
+    };
+    let mut categories = Vec::new();
+    for (category, documents) in &guide.categories {
+        let shown: Vec<Value> =
+            documents.iter().take(MAX_LISTED).map(|one| described(one)).collect();
         categories.push(json!({
             "name": category.name(),
             "description": category.description().map(escape_line),
             "total": documents.len(),
-            "documents": documents.iter().take(MAX_LISTED).map(|one| described(one)).collect::<Vec<_>>(),
+            "documents": shown,
         }));
     }
-    let collections: Vec<Value> = knowledge
-        .collections(sight)
-        .await
-        .into_iter()
-        .map(|one| {
-            json!({
-                "name": one.name,
-                "description": one.description,
-                "members": one.members,
-                "problem": one.problem,
-            })
-        })
-        .collect();
+    let mut collections = Vec::new();
+    for one in &guide.collections {
+        collections.push(json!({
+            "name": one.name,
+            "description": one.description,
+            "members": one.members,
+            "problem": one.problem,
+        }));
+    }
     Ok(json_of(&json!({ "categories": categories, "collections": collections })))
 }
 
@@ -75,8 +75,8 @@ pub(super) async fn source(State(web): State<Arc<Web>>, request: Request) -> Ans
     let query = Query::of(request.uri());
     let category = query.get("category").ok_or_else(|| missing("category"))?;
     let path = query.get("path").ok_or_else(|| missing("path"))?;
-    let document = document(&web, category, path).await?;
-    let text = source_text(&web, category, path).await?.map_err(|error| {
+    let Written { document, text } = written(&web, category, path).await?;
+    let text = text.map_err(|error| {
         refuse(StatusCode::CONFLICT, &error.to_string(), &["Edit the file itself."])
     })?;
     Ok(json_of(&json!({ "document": described(&document), "text": text })))
@@ -109,8 +109,7 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
     let change: Change = given(request).await?;
     let Change { category, path, before, text } = &change;
     if let Some(before) = before {
-        document(&web, category, path).await?;
-        let now = source_text(&web, category, path).await?.unwrap_or_default();
+        let now = written(&web, category, path).await?.text.unwrap_or_default();
         if now != *before {
             let message = "somebody else changed it while you were editing";
             let next = ["Copy your text, open the document again, and put your change in."];
@@ -137,36 +136,20 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
     Ok(json_of(&object))
 }
 
-#[expect(clippy::result_large_err, reason = "the error is the response itself")]
-fn knowledge(web: &Web) -> Result<&Arc<Knowledge>, axum::response::Response> {
-    let next = ["Run `trove init` in the folder of the configuration."];
-    web.gateway
-        .knowledge()
-        .ok_or_else(|| refuse(StatusCode::NOT_FOUND, "this gateway has no guide", &next))
-}
-
-/// The document, if the caller may read it.
-async fn document(
+/// The document as it was written, if the caller may read it.
+async fn written(
     web: &Web,
     category: &str,
     path: &str,
-) -> Result<Arc<Document>, axum::response::Response> {
-    let sight = web.gateway.sight_of_guide(&web.caller());
-    let all = knowledge(web)?.category_files(sight, category, None).await;
-    let mut all = all.unwrap_or_default().into_iter();
-    all.find(|one| one.path() == path).ok_or_else(|| {
-        let message = format!("there is no document {category}/{path}");
-        refuse(StatusCode::NOT_FOUND, &message, &["Choose another on the left."])
-    })
-}
-
-async fn source_text(
-    web: &Web,
-    category: &str,
-    path: &str,
-) -> Result<Result<String, KnowledgeError>, axum::response::Response> {
-    let visible = web.gateway.sight_of_guide(&web.caller()).visible;
-    Ok(knowledge(web)?.source_text(&visible, category, path).await)
+) -> Result<Written, axum::response::Response> {
+    let call = Call::Written { category: category.to_owned(), path: path.to_owned() };
+    match web.gateway.run(&web.caller(), call).await {
+        Ok(Answered::Written(written)) => Ok(written),
+        Ok(_) | Err(_) => {
+            let message = format!("there is no document {category}/{path}");
+            Err(refuse(StatusCode::NOT_FOUND, &message, &["Choose another on the left."]))
+        }
+    }
 }
 
 /// What our own page sent: only it can send this type, a form elsewhere cannot.

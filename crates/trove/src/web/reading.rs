@@ -15,13 +15,11 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use trove_core::{
     Json, PublicUri,
-    content::{Form, Kind, escape_line, sniff, summarise},
+    content::{self, Content, Form, Kind, Payload, escape_line, sniff, summarise},
     gateway::Reading,
-    json::{self, Object},
     source::Ask,
 };
 
@@ -168,24 +166,17 @@ fn described_part(part: &Part) -> Value {
 
 /// The contents of a read, decoded.
 fn parts(body: &Json) -> Vec<Part> {
-    let object = body.object().unwrap_or_default();
-    let contents = object.get_original("contents").and_then(json::items).unwrap_or_default();
-    contents.into_iter().take(MAX_PARTS).filter_map(part).collect()
+    content::contents(body).into_iter().take(MAX_PARTS).filter_map(part).collect()
 }
 
-fn part(content: &str) -> Option<Part> {
-    let object = Object::parse(content)?;
-    let uri = object.get_str("uri").unwrap_or_default().into_owned();
-    let mime = object.get_str("mimeType");
-    let (bytes, is_text) = match object.get_str("text") {
-        Some(text) => (text.into_owned().into_bytes(), true),
-        None => {
-            let base64 = object.get_str("blob")?;
-            let base64: String = base64.chars().filter(|c| !c.is_whitespace()).collect();
-            (STANDARD.decode(base64).ok()?, false)
-        }
+fn part(content: Content<'_>) -> Option<Part> {
+    let uri = content.uri.into_owned();
+    let (bytes, is_text) = match content.payload {
+        Payload::Text(words) => (words.text().into_owned().into_bytes(), true),
+        Payload::Blob(bytes) => (bytes, false),
+        Payload::Odd(_) => return None,
     };
-    let kind = match sniff(mime.as_deref(), &uri, &bytes) {
+    let kind = match sniff(content.mime.as_deref(), &uri, &bytes) {
         // A server's text is text, even with odd characters in it.
         kind if is_text && kind.form == Form::Binary => sniff(Some("text/plain"), "", b""),
         kind => kind,

@@ -196,7 +196,7 @@ mod tests {
             Row { uri, entry, member, is_closed: false, kind, size: None, modified: None, words }
         };
         let all = all.iter().map(row).collect();
-        let gateway = Gateway::start("0", None).await;
+        let gateway = Gateway::new(trove_core::gateway::Parts::new("0")).await;
         let view = gateway.view(&Caller::local()).await;
         Rows { view, all, types: vec![String::new()], text, orders: std::sync::Mutex::default() }
     }

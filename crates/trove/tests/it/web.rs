@@ -347,6 +347,38 @@ async fn reads_are_written_down_and_logs_are_shown() {
 }
 
 #[tokio::test]
+async fn documents_that_are_opened_to_be_edited_are_written_down() {
+    let folder =
+        Folder::with("[[policy]]\nmatch = \"guide://lang/secret*\"\nroles = [\"admin\"]\n");
+    folder.put("guide/lang/rust.md", "# Rust\n");
+    folder.put("guide/lang/secret.md", "# Hidden\n");
+    let trove = Trove::start_in(&folder).await;
+    let open = |name: &str| at(&trove, &format!("/api/guide/source?category=lang&path={name}"));
+    crate::kit::until("the document is known", async || status(open("rust.md")).await == 200).await;
+    assert_eq!(status(open("secret.md")).await, 404, "no door shows what the rules close");
+    assert_eq!(status(at(&trove, "/api/guide")).await, 200);
+    for (action, target, outcome) in [
+        ("read", "guide://lang/rust.md", "done"),
+        ("read", "guide://lang/secret.md", "failed"),
+        ("list", "guide://", "done"),
+    ] {
+        crate::kit::until(target, async || {
+            let log = std::fs::read_to_string(folder.home().join("audit.jsonl"));
+            let log = log.unwrap_or_default();
+            let lines = log.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+            let is_so = |line: Value| {
+                line["action"] == action
+                    && line["target"] == target
+                    && line["outcome"] == outcome
+                    && line["via"] == "web"
+            };
+            lines.into_iter().any(is_so)
+        })
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn no_secret_is_on_any_part_of_the_page() {
     let config = format!(
         "{}\n[servers.b]\nurl = \"http://u:canary-1@127.0.0.1:9/mcp?key=canary-2\"\n[servers.b.headers]\nAuthorization = \"Bearer canary-3\"\n",

@@ -18,7 +18,7 @@ use super::{MAX_YIELD, Outcome, When, text_for_index};
 use crate::{
     access::Standing,
     cache::Cached,
-    caller::Caller,
+    caller::{Caller, Door},
     catalogue::Route,
     gateway::{Gateway, Named},
     search::{Content, Key, Pending, Search, Skip},
@@ -175,11 +175,13 @@ impl Gateway {
         let (source, local) = (&pending.key.source, &pending.key.local);
         let snapshot = self.current();
         let named = Named::given(&snapshot, source, local.as_str());
-        let (standing, _) = self.rules().standing_of(&[], named);
+        // The index is for everybody, so it takes what a caller without a name may read.
+        let nobody = Caller::behind(Door::Http);
+        let (standing, _) = self.rules().standing(&nobody, named);
         if standing != Standing::Open {
             return Outcome::Failed;
         }
-        let body = self.readable_by_all(source, &reply.body);
+        let body = self.readable(&nobody, &snapshot, source, &reply.body);
         let believed = self.believed(source, reply.freshness);
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         let reply = Reply { body, ..reply.clone() };

@@ -6,7 +6,7 @@ use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     super::frame,
-    Call, Failure, GetResource, Outcome, contents,
+    Call, Failure, GetResource, Outcome,
     show::{self, Shown},
 };
 use crate::{
@@ -30,10 +30,10 @@ pub(super) fn give(
     uri: &PublicUri,
     reading: &Reading,
 ) -> Result<Outcome, Failure> {
-    let contents = contents::of(&reading.reply.body);
+    let contents = content::contents(&reading.reply.body);
     let listed = Listed::of(call, reading);
     let mut shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
-    if let Some(hint) = asked.hint(call, &call.gateway.current_view(call.caller)) {
+    if let Some(hint) = asked.hint(call, &reading.snapshot) {
         let note = shown.note.map_or(String::new(), |note| format!("{note}; "));
         shown.note = Some(format!("{note}{hint}").into());
     }
@@ -109,12 +109,11 @@ struct Listed {
 
 impl Listed {
     fn of(call: &Call<'_>, reading: &Reading) -> Listed {
-        let snapshot = call.gateway.current();
-        let listed = listed(&snapshot, reading).map(|entry| entry.entry.clone());
+        let listed = listed(reading).map(|entry| entry.entry.clone());
         let entry = match reading.by {
             RoutedBy::Listing => listed,
             RoutedBy::Qualifier | RoutedBy::Template | RoutedBy::Scheme => listed.or_else(|| {
-                let view = call.gateway.current_view(call.caller);
+                let view = call.gateway.view_of(reading.snapshot.clone(), call.caller);
                 let fits = view.template_of(&reading.source, reading.local.as_str());
                 fits.map(|(entry, _)| entry.entry.clone())
             }),
@@ -135,11 +134,8 @@ impl Listed {
 }
 
 /// The entry of what was read, if its server lists it, whatever name it was asked by.
-pub(super) fn listed<'a>(
-    snapshot: &'a crate::catalogue::Snapshot,
-    reading: &Reading,
-) -> Option<&'a ResourceEntry> {
-    snapshot.listed(&reading.source, reading.local.as_str())
+pub(super) fn listed(reading: &Reading) -> Option<&ResourceEntry> {
+    reading.snapshot.listed(&reading.source, reading.local.as_str())
 }
 
 /// The name people use: its title, else its name.

@@ -88,12 +88,11 @@ struct Category {
 
 /// Answers a call without `uri`.
 pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome, Failure> {
-    call.gateway.look_again().await;
-    let view = call.gateway.view(call.caller).await;
+    let view = call.gateway.renewed_view(call.caller).await;
     if let Some(failure) = failures::not_in_use(call, &view, asked.server.as_deref()) {
         return Err(failure);
     }
-    let server = asked.server(&view);
+    let server = asked.server(view.snapshot());
     let discovery = match &server {
         None => call.tools.discoveries.of(call, &view),
         // Few ask for one server's part alone, so it is not kept.
@@ -125,7 +124,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     }
     let starting: Vec<SourceId> =
         call.gateway.starting().into_iter().filter(is_asked_for).collect();
-    let hint = asked.hint(call, &view);
+    let hint = asked.hint(call, view.snapshot());
     let said = [
         hint.map(|hint| format!("{hint} This is what all servers have.")),
         (call.need == Need::Templates).then(|| TEMPLATES_ONLY.to_owned()),

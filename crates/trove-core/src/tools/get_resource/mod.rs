@@ -1,6 +1,6 @@
 //! `get_resource`: every resource through one tool, for clients that know only tools.
 //!
-//! A bridge, not a second implementation: it asks [`crate::Gateway::read`], as
+//! A bridge, not a second implementation: it hands a [`Read`] to the Gateway, as
 //! `resources/read` does, and puts what came into an envelope.
 
 mod answer;
@@ -29,8 +29,8 @@ pub(super) use whole::{Whole, whole};
 
 use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, hint};
 use crate::{
-    catalogue::naming,
-    gateway::{Reading, View, absence::reported_as_text},
+    catalogue::{Snapshot, naming},
+    gateway::{Read, Reading, View},
     source::{SourceError, SourceId, meaning::RESOURCE_NOT_FOUND},
     uri::PublicUri,
 };
@@ -133,14 +133,16 @@ impl Tool for GetResource {
         }
         self.check_reads()?;
         let can_pass_on = call.passes_questions_on();
-        let asked = self.ask(call).await.map_err(|failure| {
-            let view = call.gateway.current_view(call.caller);
-            match self.hint(call, &view) {
-                Some(hint) => failure.suggest(hint),
-                None => failure,
+        let asked = match self.ask(call).await {
+            Ok(asked) => asked,
+            Err(failure) => {
+                return Err(match self.hint(call, &call.gateway.current()) {
+                    Some(hint) => failure.suggest(hint),
+                    None => failure,
+                });
             }
-        });
-        match asked? {
+        };
+        match asked {
             (_, reading) if reading.reply.needs_input && can_pass_on => {
                 Ok(Outcome::needs_input(reading.reply))
             }
@@ -164,7 +166,9 @@ impl GetResource {
         if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
             return Err(failure);
         }
-        let read = call.gateway.read(call.caller, &uri, call.ask()).await;
+        let found_in = Some(view.snapshot().clone());
+        let read = Read { found_in, ..Read::of(&uri, call.ask()) };
+        let read = call.gateway.read_as(call.caller, read).await;
         let by = read.as_ref().map_or("none", |reading| reading.by.as_str());
         debug!(uri = failures::shown(uri.as_str()), by, ms = ms(began), "get_resource");
         let reading = match read {
@@ -172,10 +176,10 @@ impl GetResource {
             Err(error) => return Err(failures::explain(call, &uri, &error).await),
         };
         if !reading.reply.needs_input
-            && let Some(said) = reported_as_text(view.snapshot(), &reading)
+            && let Some(said) = &reading.absence
         {
-            let error =
-                SourceError::Refused { code: RESOURCE_NOT_FOUND, message: said, data: None };
+            let message = said.clone();
+            let error = SourceError::Refused { code: RESOURCE_NOT_FOUND, message, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
         }
         Ok((uri, reading))
@@ -183,7 +187,7 @@ impl GetResource {
 
     /// The public name that is meant.
     fn resolve(&self, call: &Call<'_>, view: &View) -> Result<PublicUri, Failure> {
-        let id = self.server(view);
+        let id = self.server(view.snapshot());
         if let Some(failure) = failures::not_in_use(call, view, self.server.as_deref()) {
             return Err(failure);
         }
@@ -209,14 +213,14 @@ impl GetResource {
     }
 
     /// The server that is to be asked, if one was named that is in use.
-    fn server(&self, view: &View) -> Option<SourceId> {
+    fn server(&self, snapshot: &Snapshot) -> Option<SourceId> {
         let named = self.server.as_deref().and_then(SourceId::of_anyone);
-        named.filter(|id| view.snapshot().member(id).is_some())
+        named.filter(|id| snapshot.member(id).is_some())
     }
 
     /// What to say of a name that no server in use has: it is a hint, and no error.
-    fn hint(&self, call: &Call<'_>, view: &View) -> Option<String> {
-        let named = self.server.as_deref().filter(|_| self.server(view).is_none())?;
+    fn hint(&self, call: &Call<'_>, snapshot: &Snapshot) -> Option<String> {
+        let named = self.server.as_deref().filter(|_| self.server(snapshot).is_none())?;
         Some(hint::absent(call, &[named]))
     }
 

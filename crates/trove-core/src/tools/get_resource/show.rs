@@ -10,11 +10,11 @@ use serde_json::{Value, json};
 
 use super::{
     Call, Failure, Format, GetResource,
-    contents::{Content, Form, Text, Words},
+    contents::{Form, Text},
     images::Images,
 };
 use crate::{
-    content::{self, GrepLimits, Kind},
+    content::{self, Content, GrepLimits, Kind, Words},
     hex::hex,
     json::{Json, Object, is_deeper, is_portable, quote},
 };

@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Format, GetResource, contents, contents::Form};
+use super::{Format, GetResource, contents::Form};
 use crate::{
+    content::contents,
     json::Json,
     tools::{Call, Class, Failure},
 };
@@ -56,7 +57,7 @@ pub(in crate::tools) async fn whole(
 }
 
 fn contents_of(body: &Json) -> Whole {
-    let contents = contents::of(body);
+    let contents = contents(body);
     let forms: Vec<Form<'_>> = contents.iter().map(|one| one.form(Format::Auto, false)).collect();
     joined(&forms)
 }

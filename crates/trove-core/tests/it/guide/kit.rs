@@ -16,8 +16,10 @@ use tokio_util::sync::CancellationToken;
 use trove_core::{
     Caller, Gateway, Json, PublicUri, Source as _, SourceError,
     catalogue::List,
-    gateway::AskError,
+    flags::{self, SqliteStore, defs::KNOWN},
+    gateway::{AskError, Parts},
     knowledge::{Edit, Flags, Givens, Knowledge, Ledger, Settings},
+    search::{Config, Search},
     source::Ask,
 };
 
@@ -71,10 +73,35 @@ impl Guide {
         Guide::in_folder(dir, change, TestLedger::default()).await
     }
 
+    /// A guide with flags and an index.
+    pub(crate) async fn furnished(
+        files: &[(&str, &str)],
+        change: impl FnOnce(&mut Settings),
+    ) -> Guide {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            write(dir.path(), path, text);
+        }
+        let store = SqliteStore::opener(dir.path().join("store.db"));
+        let flags = Some(Arc::new(flags::Flags::start(store, KNOWN)));
+        let search = Search::open(None, Config::default(), None).unwrap();
+        let parts = Parts { flags, index: Arc::new(search).into(), ..Parts::new("test") };
+        Guide::made(dir, change, TestLedger::default(), parts).await
+    }
+
     pub(crate) async fn in_folder(
         dir: TempDir,
         change: impl FnOnce(&mut Settings),
         ledger: TestLedger,
+    ) -> Guide {
+        Guide::made(dir, change, ledger, Parts::new("test")).await
+    }
+
+    async fn made(
+        dir: TempDir,
+        change: impl FnOnce(&mut Settings),
+        ledger: TestLedger,
+        parts: Parts,
     ) -> Guide {
         let mut settings = Settings::new(dir.path().join("guide"));
         change(&mut settings);
@@ -85,9 +112,7 @@ impl Guide {
             now: || SystemTime::UNIX_EPOCH,
         };
         let (knowledge, mut events) = Knowledge::new(settings, givens);
-        let gateway = Gateway::start("test", None).await;
-        gateway.attach_builtin(knowledge.clone()).await;
-        gateway.adopt_knowledge(knowledge.clone());
+        let gateway = Gateway::new(Parts { knowledge: Some(knowledge.clone()), ..parts }).await;
         gateway.feed().all_attached().await;
         let (feed, id) = (gateway.feed(), knowledge.id().clone());
         tokio::spawn(async move {

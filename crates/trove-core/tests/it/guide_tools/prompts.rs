@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use trove_core::{Caller, Json, source::Ask};
 use trove_testkit::gateway_box::text_of;
 
-use super::{give_flags, guide, tools, value};
+use super::{guide, tools, value};
 use crate::guide::kit::Guide;
 
 async fn prompt(guide: &Guide, arguments: Value) -> Result<String, String> {
@@ -106,8 +106,7 @@ async fn every_example_of_a_prompt_works() {
         ("guide/lang/python.md", "# Python\n"),
         ("guide/checklists/release.md", "# Release\n"),
     ];
-    let guide = Guide::with(&files).await;
-    give_flags(&guide);
+    let guide = Guide::furnished(&files, |_| {}).await;
     let (tools, caller, mut ran) = (tools(&guide), Caller::local(), 0);
     for (_, document) in trove_core::tools::prompt_documents() {
         let examples = document.split("## Examples").nth(1).unwrap();

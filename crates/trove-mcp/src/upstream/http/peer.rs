@@ -107,7 +107,7 @@ impl Peer {
 
 /// A connection to whatever is there.
 pub(crate) async fn link_to(url: &str) -> HttpLink {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let source = SourceId::new("one").expect("a valid id");
     let (client, headers, bounds) = (Client::new(), HeaderMap::new(), Bounds::default());
     let meter = Arc::new(Meter::new(bounds.unasked));

@@ -75,7 +75,7 @@ fn small() -> Arc<Meter> {
 }
 
 async fn inbox(meter: &Arc<Meter>) -> (Arc<Gateway>, SourceId, Arc<Inbox>) {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let source = SourceId::new("one").expect("a valid id");
     let inbox = Inbox::new(source.clone(), gateway.feed(), meter.clone());
     (gateway, source, inbox)

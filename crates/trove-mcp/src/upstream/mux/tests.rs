@@ -63,7 +63,7 @@ async fn serve(mux: Arc<Mux>, mut out: mpsc::Receiver<Bytes>) {
 
 #[tokio::test]
 async fn t09_a_hundred_thousand_requests_of_one_connection_each_get_their_own_answer() {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let (mux, out) = connection(&gateway);
     let server = tokio::spawn(serve(mux.clone(), out));
     let tickets = Arc::new(super::super::link::Tickets::default());
@@ -87,7 +87,7 @@ async fn t09_a_hundred_thousand_requests_of_one_connection_each_get_their_own_an
 
 #[tokio::test]
 async fn t02_a_thousand_connections_lost_in_the_middle_of_a_read_fail_it_once_each() {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     for round in 0..1000 {
         let (mux, mut out) = connection(&gateway);
         let waiting = tokio::spawn({
@@ -110,7 +110,7 @@ async fn t02_a_thousand_connections_lost_in_the_middle_of_a_read_fail_it_once_ea
 
 #[tokio::test]
 async fn an_id_that_comes_back_as_a_fraction_of_nothing_is_known_and_no_other() {
-    let gateway = Gateway::start("test", None).await;
+    let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let (mux, mut out) = connection(&gateway);
     let waiting = tokio::spawn({
         let mux = mux.clone();

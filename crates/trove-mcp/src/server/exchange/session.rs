@@ -1,29 +1,30 @@
 //! A client that met us with `initialize`: what is agreed with it, and what it watches.
 
 use std::{
-    collections::HashMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    pin::{Pin, pin},
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    pin::pin,
+    sync::{Arc, atomic::Ordering},
 };
 
 use bytes::Bytes;
 use tokio::{sync::mpsc, task::JoinHandle};
-use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, PublicUri, resource::ListsChanged, source::Notice};
+use trove_core::{Caller, Json, PublicUri, gateway::Call, resource::ListsChanged, source::Notice};
 
 use super::{
-    Server,
-    asking::{Asking, level, level_name, meta_of, required},
-    dispatch::ToolCall,
-    listen::Interest,
-    measure::timed,
-    questions::Questions,
-    roots::Roots,
+    super::{
+        Server,
+        asking::{Asking, level, level_name, meta_of, required},
+        encode,
+        listen::Interest,
+        measure::timed,
+        questions::Questions,
+        roots::Roots,
+    },
+    UnderWay, client_name,
 };
 use crate::{
     era::Version,
-    wire::{self, Outcome, Request, RpcError, code},
+    wire::{self, Message, Outcome, Request, RpcError, code},
 };
 
 /// The notification that the list of resources is another one.
@@ -45,14 +46,16 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Begins a session with what `initialize` agreed on; what the client is to hear unasked
-    /// goes to `out`.
-    pub(crate) fn begin(
+    /// Answers `initialize` and begins a session with what was agreed on. Messages that the
+    /// client did not ask for go to `out`.
+    pub(crate) fn meet(
         server: &Arc<Server>,
-        (version, params): (Version, Option<&Json>),
+        params: Option<&Json>,
         caller: Caller,
         out: mpsc::Sender<Bytes>,
-    ) -> Session {
+    ) -> (Session, Json) {
+        let caller = Caller { client: client_name(params), ..caller };
+        let (version, result) = server.initialize(params, &caller);
         let (roots, told) = (Roots::new(params, out.downgrade()), out.downgrade());
         let questions = Questions::new(params, out.downgrade());
         let (gateway, most) = (server.gateway.clone(), server.bounds.watches_per_client);
@@ -63,7 +66,7 @@ impl Session {
             let interest = interest.clone();
             async move { interest.pump(&gateway, changes, &out).await }
         });
-        Session {
+        let session = Session {
             version,
             caller,
             roots,
@@ -73,6 +76,16 @@ impl Session {
             under_way: UnderWay::default(),
             lanes: Lanes::default(),
             pump,
+        };
+        (session, result)
+    }
+
+    /// Takes a message that is no request: a notification, or an answer to what we asked.
+    pub(crate) fn hear(&self, server: &Server, message: Message) {
+        match message {
+            Message::Notification { method, params } => self.take(&method, params.as_ref()),
+            Message::Response { id, outcome } => self.take_answer(server, &id, outcome),
+            Message::Request(_) => {}
         }
     }
 
@@ -111,8 +124,7 @@ impl Session {
     /// The request with a person's answer, where a tool of ours needs a yes. No other Source
     /// learns that the client can be asked.
     async fn consenting(&self, server: &Server, params: Option<&Json>, asking: &Asking) -> Asking {
-        let question = ToolCall::of(server, params).ok().and_then(|call| call.question(server));
-        let Some(question) = question else { return asking.clone() };
+        let Some(question) = server.question(params) else { return asking.clone() };
         let answer = self.questions.ask(&question.params).await;
         Asking {
             capabilities: Json::parse(r#"{"elicitation":{}}"#).ok(),
@@ -137,7 +149,7 @@ impl Session {
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
-                self.interest.unwatch(&server.gateway, &asking.caller, &uri);
+                self.interest.unwatch(&server.gateway, &asking.caller, &uri).await;
                 Ok(Json::empty_object().into())
             }
             _ => self.set_level(server, params).await,
@@ -176,14 +188,14 @@ impl Session {
             RpcError::new(code::INVALID_PARAMS, format!("`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"))
         })?;
         self.interest.log_level.store(rank, Ordering::Relaxed);
-        let lowest =
-            level_name(server.gateway.lowest_level(&self.interest.log_level)).unwrap_or(&name);
-        server.gateway.set_log_level(&self.caller, lowest).await;
+        let lowest = server.gateway.lowest_level(&self.interest.log_level);
+        let level = level_name(lowest).unwrap_or(&name).to_owned();
+        let set = server.gateway.run(&self.caller, Call::SetLogLevel { level }).await;
+        set.map_err(|error| encode::error(error, self.version))?;
         Ok(Json::empty_object().into())
     }
 
-    /// Takes a notification from this client.
-    pub(crate) fn take(&self, method: &str, params: Option<&Json>) {
+    fn take(&self, method: &str, params: Option<&Json>) {
         if matches!(method, "notifications/initialized" | "notifications/roots/list_changed") {
             self.roots.ask();
         }
@@ -194,8 +206,7 @@ impl Session {
         }
     }
 
-    /// Takes the client's answer to what we asked.
-    pub(crate) fn take_answer(&self, server: &Server, id: &Json, outcome: Result<Json, RpcError>) {
+    fn take_answer(&self, server: &Server, id: &Json, outcome: Result<Json, RpcError>) {
         let Some(outcome) = self.questions.take(id, outcome) else { return };
         let before = server.gateway.project_in(&self.roots.folders());
         if !self.roots.take(id, outcome) {
@@ -231,59 +242,5 @@ impl Lanes {
         let mut hasher = DefaultHasher::new();
         params.and_then(|params| params.get_str("uri")).hash(&mut hasher);
         &self.0[hasher.finish() as usize % self.0.len()]
-    }
-}
-
-/// The requests a client is waiting for, so that it can take one back.
-#[derive(Default)]
-pub(crate) struct UnderWay(Mutex<HashMap<Vec<u8>, CancellationToken>>);
-
-impl UnderWay {
-    /// Does the work unless it is cancelled meanwhile.
-    pub(crate) async fn run(
-        &self,
-        id: &Json,
-        work: Pin<&mut impl Future<Output = Outcome>>,
-    ) -> Outcome {
-        let token = CancellationToken::new();
-        let key = id.as_bytes().to_vec();
-        self.table().insert(key.clone(), token.clone());
-        let _entry = Entry { table: self, key };
-        tokio::select! {
-            biased;
-            outcome = work => outcome,
-            () = token.cancelled() => Err(RpcError::new(CANCELLED, "cancelled at the client's request")),
-        }
-    }
-
-    pub(crate) fn cancel(&self, id: &Json) {
-        if let Some(token) = self.table().get(&id.as_bytes().to_vec()) {
-            token.cancel();
-        }
-    }
-
-    pub(crate) fn cancel_all(&self) {
-        for token in self.table().values() {
-            token.cancel();
-        }
-    }
-
-    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// The answer to a request its client took back; by the protocol it is never sent.
-pub(crate) const CANCELLED: i64 = -32800;
-
-/// Forgets a request however its work ends.
-struct Entry<'a> {
-    table: &'a UnderWay,
-    key: Vec<u8>,
-}
-
-impl Drop for Entry<'_> {
-    fn drop(&mut self) {
-        self.table.table().remove(&self.key);
     }
 }

@@ -1,11 +1,25 @@
-//! How a request over HTTP is answered that is not let in, or is none.
+//! The answers of the HTTP door: results, and why a request is not let in or is none.
+//!
+//! What a server wrote goes out without being copied.
+
+use std::{
+    collections::VecDeque,
+    convert::Infallible,
+    pin::Pin,
+    task::{Context, Poll},
+};
 
 use axum::{body::Body, response::Response};
+use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
+use http_body::{Frame, SizeHint};
 use trove_core::Json;
 
 use super::{guard::Refusal, limits::TooMuch};
-use crate::wire::{self, RpcError, code};
+use crate::{
+    payload::WORTH_SPARING,
+    wire::{self, Outcome, RpcError, code},
+};
 
 pub(super) fn respond(status: StatusCode, body: Option<Body>) -> Response {
     let has_body = body.is_some();
@@ -63,4 +77,41 @@ pub(super) fn turn_away(refusal: Refusal) -> Response {
         response.headers_mut().insert(header::WWW_AUTHENTICATE, challenge);
     }
     response
+}
+
+/// The body of an answer.
+pub(super) fn answer(id: &Json, outcome: &Outcome) -> Body {
+    match outcome {
+        Ok(result) if result.len() >= WORTH_SPARING => {
+            let head = format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":", id.as_str());
+            let mut parts = VecDeque::from([Bytes::from(head)]);
+            parts.extend(result.pieces().iter().cloned());
+            parts.push_back(Bytes::from_static(b"}"));
+            Body::new(Parts(parts))
+        }
+        outcome => Body::from(wire::response(id, outcome)),
+    }
+}
+
+/// Bytes that go out one after another.
+struct Parts(VecDeque<Bytes>);
+
+impl http_body::Body for Parts {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Poll::Ready(self.0.pop_front().map(|part| Ok(Frame::data(part))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.0.iter().map(|part| part.len() as u64).sum())
+    }
 }
