@@ -168,7 +168,7 @@ impl App {
         gateway.adopt_flags(flags.clone());
         gateway.adopt_audit(open_audit(config));
         let knowledge = attach_guide(&gateway, loaded, &workspace, &flags, &stop, &mut doors).await;
-        let eras = Eras::load(Some(state.join("eras.json")));
+        let eras = Eras::in_folder(&state);
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
