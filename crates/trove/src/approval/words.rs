@@ -25,7 +25,7 @@ use trove_core::{
     catalogue::Snapshot,
     files::Home,
     hex,
-    resource::Listing,
+    resource::{Details, Listing},
     state_file::{Damaged, Form, StateError, StateFile},
     status::StatusBoard,
 };
@@ -185,19 +185,19 @@ fn said(listing: &Listing) -> Said {
     let templates = listing
         .templates
         .iter()
-        .map(|one| (format!("template {}", one.text.as_str()), described(&one.entry)));
+        .map(|one| (format!("template {}", one.text.as_str()), described(one.details())));
     let resources = listing
         .resources
         .iter()
-        .map(|one| (format!("resource {}", one.uri.as_str()), described(&one.entry)));
+        .map(|one| (format!("resource {}", one.uri.as_str()), described(one.details())));
     // Most resources are described by their names alone.
     let resources = resources.filter(|(_, text)| !text.is_empty());
     let all = tools.chain(prompts).chain(templates).chain(resources).take(MAX_WORDS);
     all.map(|(about, text)| (about, shortened(text))).collect()
 }
 
-fn described(entry: &Json) -> String {
-    entry.get_str("description").unwrap_or_default()
+fn described(details: Details<'_>) -> String {
+    details.description().unwrap_or_default().into_owned()
 }
 
 fn shortened(text: String) -> String {
