@@ -9,10 +9,14 @@
 
 use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions},
-    io::{self, Read as _, Write as _},
-    os::unix::fs::{DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _},
+    io::{self, BufWriter, Read as _, Write as _},
+    os::unix::fs::{
+        DirBuilderExt as _, FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _,
+        PermissionsExt as _,
+    },
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use rustix::fs::OFlags;
@@ -63,19 +67,6 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
     regular(path, &mut how)
 }
 
-/// Makes a new file for its owner alone. Whatever lay under that name is removed, not opened.
-pub fn draft(path: &Path) -> io::Result<File> {
-    remove(path)?;
-    new(path)
-}
-
-/// Makes a new file with the permissions that new files have here. Whatever lay under that name
-/// is removed, not opened.
-pub fn shared_draft(path: &Path) -> io::Result<File> {
-    remove(path)?;
-    new_shared(path)
-}
-
 /// Makes a file for its owner alone, where there is none yet.
 pub fn new(path: &Path) -> io::Result<File> {
     // With `create_new` the system opens nothing that is there already.
@@ -96,24 +87,148 @@ fn remove(path: &Path) -> io::Result<()> {
 
 /// Puts a file for its owner alone in the place of another: a reader finds the old or the new.
 pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft_path = path.with_extension("draft");
-    let mut file = draft(&draft_path)?;
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    if let Err(error) = written {
-        // What is left of it would only take room.
-        let _ = fs::remove_file(&draft_path);
-        return Err(error);
+    let mut draft = Draft::new(path, Readers::Owner)?;
+    draft.write_all(bytes)?;
+    draft.finish()
+}
+
+/// Who may read a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readers {
+    /// Its owner alone.
+    Owner,
+    /// The readers that new files have here.
+    Usual,
+}
+
+/// How often a draft of another writer is waited for, and how long each time: 5 s in all.
+const MAX_DRAFT_LOOKS: u32 = 1000;
+const DRAFT_LOOK: Duration = Duration::from_millis(5);
+
+/// A file that is written beside its place and moved there when it is whole.
+///
+/// One process at a time writes a draft: it holds a lock until the file is moved. A draft that
+/// a crash left behind is locked by no process, and the next writer removes it. A draft that is
+/// dropped before its end goes away.
+#[derive(Debug)]
+pub struct Draft {
+    file: BufWriter<File>,
+    path: PathBuf,
+    target: PathBuf,
+}
+
+impl Draft {
+    /// Begins a file that is to take the place of `target`, e.g. `.trove.toml.trove-draft`.
+    pub fn new(target: &Path, readers: Readers) -> io::Result<Draft> {
+        let name = target.file_name().unwrap_or_default().to_string_lossy();
+        // A hidden name, so that clients that read whole folders pass it over.
+        let path = target.with_file_name(format!(".{name}.trove-draft"));
+        for _ in 0..MAX_DRAFT_LOOKS {
+            if let Some(file) = begin_draft(&path, readers)? {
+                let file = BufWriter::new(file);
+                return Ok(Draft { file, path, target: target.to_owned() });
+            }
+            std::thread::sleep(DRAFT_LOOK);
+        }
+        let message = format!("another process is writing {}; try again", target.display());
+        Err(io::Error::new(io::ErrorKind::WouldBlock, message))
     }
-    fs::rename(&draft_path, path)?;
-    sync_folder(path.parent().unwrap_or(path))
+
+    /// Gives it the owner and the permissions of another file, never more than those.
+    pub fn wear(&self, of: &Path) -> io::Result<()> {
+        wear(self.file.get_ref(), of)
+    }
+
+    /// Sets its permissions.
+    pub fn set_permissions(&self, permissions: fs::Permissions) -> io::Result<()> {
+        self.file.get_ref().set_permissions(permissions)
+    }
+
+    /// Makes it durable and puts it into its place.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.finish_unmoved()?;
+        fs::rename(&self.path, &self.target)?;
+        // A folder that its owner may not list cannot be synced; the file is in its place.
+        match open_folder(self.target.parent().unwrap_or(&self.target)) {
+            Ok(folder) => folder.sync_all(),
+            Err(_) => Ok(()),
+        }
+    }
+
+    /// Makes it durable, before a last look at the file it replaces.
+    pub fn finish_unmoved(&mut self) -> io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_all()
+    }
 }
 
-/// Makes what was renamed in a folder survive the machine.
-pub fn sync_folder(folder: &Path) -> io::Result<()> {
-    open_folder(folder)?.sync_all()
+impl io::Write for Draft {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
-/// Opens a folder, to lock or to sync it.
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // After the move the name is free, and another process may have taken it.
+        if is_at(self.file.get_ref(), &self.path) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A new draft, locked; `None` if another process has one under that name.
+fn begin_draft(path: &Path, readers: Readers) -> io::Result<Option<File>> {
+    let made = match readers {
+        Readers::Owner => new(path),
+        Readers::Usual => new_shared(path),
+    };
+    let file = match made {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            remove_abandoned(path)?;
+            return Ok(None);
+        }
+        Err(error) => return Err(error),
+    };
+    // A file system that knows no locks refuses with another error; then there is none.
+    let is_held = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    if is_held || !is_at(&file, path) {
+        return Ok(None);
+    }
+    Ok(Some(file))
+}
+
+/// Removes a draft that no process writes. A pipe or a device of that name is never opened.
+fn remove_abandoned(path: &Path) -> io::Result<()> {
+    let Ok(file) = open(path) else { return remove(path) };
+    let is_held = matches!(file.try_lock(), Err(fs::TryLockError::WouldBlock));
+    if is_held || !is_at(&file, path) {
+        return Ok(());
+    }
+    remove(path)
+}
+
+/// Whether an open file is still the one of that name.
+pub fn is_at(file: &File, path: &Path) -> bool {
+    let open = file.metadata().map(|metadata| identity_of(&metadata));
+    matches!((open, identity(path)), (Ok(open), Ok(named)) if open == named)
+}
+
+/// Gives an open file the owner and the permissions of another, never more than those.
+pub fn wear(file: &File, of: &Path) -> io::Result<()> {
+    let (own, wanted) = (file.metadata()?, fs::metadata(of)?);
+    if (own.uid(), own.gid()) != (wanted.uid(), wanted.gid()) {
+        std::os::unix::fs::fchown(file, Some(wanted.uid()), Some(wanted.gid()))?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(wanted.mode() & 0o777))
+}
+
+/// Opens a folder, to lock or to sync it: a move in it survives the machine once it is synced.
 pub fn open_folder(folder: &Path) -> io::Result<File> {
     let flags = OFlags::DIRECTORY | OFlags::NONBLOCK;
     OpenOptions::new().read(true).custom_flags(bits(flags)).open(folder)
@@ -300,10 +415,28 @@ mod tests {
     fn t55_a_draft_replaces_a_pipe_of_its_name_without_opening_it() {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file.json");
-        fs::rename(pipe(dir.path()), file.with_extension("draft")).unwrap();
+        fs::rename(pipe(dir.path()), dir.path().join(".file.json.trove-draft")).unwrap();
         replace(&file, b"new").unwrap();
         assert_eq!(read_text(&file, 3).unwrap(), "new");
         assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, PRIVATE_FILE);
+    }
+
+    #[test]
+    fn a_draft_waits_for_another_and_one_that_was_left_behind_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("file.json");
+        fs::write(dir.path().join(".file.json.trove-draft"), "a crash left this").unwrap();
+        let mut first = Draft::new(&file, Readers::Owner).unwrap();
+        first.write_all(b"first").unwrap();
+        std::thread::scope(|threads| {
+            let second = threads.spawn(|| replace(&file, b"second"));
+            assert!(!file.exists(), "no reader sees a part");
+            first.finish().unwrap();
+            second.join().unwrap().unwrap();
+        });
+        assert_eq!(read_text(&file, 9).unwrap(), "second");
+        drop(Draft::new(&file, Readers::Owner).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1, "no draft stays");
     }
 
     #[test]

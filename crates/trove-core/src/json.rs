@@ -119,8 +119,18 @@ impl Json {
         string(self.find(key)?).map(Cow::into_owned)
     }
 
+    /// Where a part of the text begins: `part` must point into it.
+    pub(crate) fn start_of(&self, part: &str) -> Option<usize> {
+        place_in(&self.text, part).map(|place| place.start)
+    }
+
+    /// The text of the value that begins at a place.
+    pub(crate) fn value_at(&self, start: usize) -> Option<&str> {
+        Scanner::new(self.text.get(start..)?).value().ok()
+    }
+
     /// The text of the member `key` of an object; what stands behind it is not looked at.
-    fn find(&self, key: &str) -> Option<&str> {
+    pub(crate) fn find(&self, key: &str) -> Option<&str> {
         let mut scanner = self.scanner();
         let mut is_next = scanner.take(b'{');
         while is_next {

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod project;
 pub mod resource;
 pub mod source_id;
+pub mod state_file;
 pub mod status;
 pub mod template;
 pub mod uri;

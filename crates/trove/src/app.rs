@@ -183,7 +183,7 @@ impl App {
             gateway.board().name_configuration(file);
         }
         guide.follow(&gateway, &stop, &mut doors);
-        let eras = Eras::load(Some(state.join("eras.json")));
+        let eras = Eras::in_folder(&state);
         let guardian = std::env::current_exe()
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });

@@ -11,7 +11,7 @@ use std::{
 
 use rustix::fs::{FlockOperation, flock};
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
-use trove_core::files;
+use trove_core::files::{self, Draft, Readers};
 use trove_core::knowledge::{CategorySettings, CollectionSettings, Edit, Ledger};
 
 use crate::config::Loaded;
@@ -60,27 +60,18 @@ impl Ledger for ConfigLedger {
             Err(error) => return Err(told(error)),
         };
         let edited = edited(&text, edits).map_err(|why| format!("{}: {why}", file.display()))?;
-        replace(&file, folder, edited.as_bytes()).map_err(told)
+        replace(&file, edited.as_bytes()).map_err(told)
     }
 }
 
 /// Puts a new file in place of the old one, with the same permissions.
-fn replace(file: &Path, folder: &Path, bytes: &[u8]) -> io::Result<()> {
-    let draft = folder.join(format!(".trove.toml.draft-{}", std::process::id()));
-    let done = (|| {
-        let mut new = files::shared_draft(&draft)?;
-        new.write_all(bytes)?;
-        if let Ok(old) = fs::metadata(file) {
-            new.set_permissions(old.permissions())?;
-        }
-        new.sync_all()?;
-        fs::rename(&draft, file)?;
-        files::sync_folder(folder)
-    })();
-    if done.is_err() {
-        let _ = fs::remove_file(&draft);
+fn replace(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = Draft::new(file, Readers::Usual)?;
+    draft.write_all(bytes)?;
+    if let Ok(old) = fs::metadata(file) {
+        draft.set_permissions(old.permissions())?;
     }
-    done
+    draft.finish()
 }
 
 /// The text with the changes in it.

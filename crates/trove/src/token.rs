@@ -5,10 +5,17 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trove_core::files;
+use trove_core::{
+    files::Home,
+    state_file::{Damaged, Form, StateFile},
+};
 
-/// The longest token, with what stands around it in its file.
-const MAX_FILE_BYTES: u64 = 4096;
+/// The longest token, with spaces around it.
+static FORM: Form = Form {
+    max_bytes: 4096,
+    version: 1,
+    damaged: Damaged::Refused("delete it, and a new one is made"),
+};
 
 /// The name of its file in the state folder.
 pub(crate) const FILE: &str = "token";
@@ -20,8 +27,19 @@ pub(crate) fn path(state: &Path) -> PathBuf {
 
 /// The token that is there; empty where the file is.
 pub(crate) fn read(state: &Path) -> io::Result<String> {
-    let text = files::read_text(&path(state), MAX_FILE_BYTES)?;
-    Ok(text.trim().to_owned())
+    Ok(kept(state)?.ok_or(io::ErrorKind::NotFound)?)
+}
+
+fn kept(state: &Path) -> io::Result<Option<String>> {
+    let decode = |bytes| match String::from_utf8(bytes) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(_) => Err("it is not text in UTF-8".to_owned()),
+    };
+    Ok(file(state).read(decode)?)
+}
+
+fn file(state: &Path) -> StateFile {
+    StateFile::inside(&Home::at(state), path(state), &FORM)
 }
 
 /// What is weak about a token that somebody else made.
@@ -43,15 +61,13 @@ const LEAST_LETTERS: usize = 8;
 
 /// The token, made if there is none.
 pub(crate) fn load_or_make(state: &Path) -> io::Result<String> {
-    match read(state) {
-        Ok(token) if !token.is_empty() => return Ok(token),
-        Ok(_) => {}
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(error),
+    if let Some(token) = kept(state)?
+        && !token.is_empty()
+    {
+        return Ok(token);
     }
-    files::make_folder(state)?;
     let token = trove_core::hex(&rand::random::<[u8; 24]>());
-    files::replace(&path(state), token.as_bytes())?;
+    file(state).write(token.as_bytes())?;
     Ok(token)
 }
 

@@ -25,6 +25,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "code",
             "clock",
             "source_id",
+            "state_file",
             "status",
             "content",
             "metrics",

@@ -7,20 +7,23 @@ use std::{
     fs, io,
     io::Write,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
 use bytes::Bytes;
 
 use crate::{
-    files::{self, Home},
+    files::Home,
     json::Json,
     resource::{Listing, Named, Resource, Template},
     source::SourceId,
+    state_file::{Damaged, Form, StateFile},
 };
 
 /// The largest remembered listing that is read back.
 pub const MAX_REMEMBERED_BYTES: u64 = 1024 * 1024 * 1024;
+
+static FORM: Form =
+    Form { max_bytes: MAX_REMEMBERED_BYTES, version: 2, damaged: Damaged::MovedAside };
 
 /// Followed by what tells one entry from another.
 const HEADER: &str = "trove listing 2 ";
@@ -44,39 +47,41 @@ pub struct FileShelf {
     /// The folder that must stay where it is for anything to be kept.
     home: Home,
     dir: PathBuf,
-    /// Two saves at once would share a draft.
-    saving: Mutex<()>,
 }
 
 impl FileShelf {
     /// Keeps files in `dir`, somewhere in `home`, which is made when the first is kept.
     pub fn new(home: Home, dir: impl Into<PathBuf>) -> FileShelf {
-        FileShelf { home, dir: dir.into(), saving: Mutex::new(()) }
+        FileShelf { home, dir: dir.into() }
     }
 
     fn path(&self, id: &SourceId) -> PathBuf {
         self.dir.join(id.as_str()).with_extension(EXTENSION)
     }
+
+    fn file(&self, id: &SourceId) -> StateFile {
+        StateFile::inside(&self.home, self.path(id), &FORM)
+    }
 }
 
 impl Shelf for FileShelf {
     fn load(&self, id: &SourceId) -> Option<(u64, Listing)> {
-        let path = self.path(id);
-        decode(files::read(&path, MAX_REMEMBERED_BYTES).ok()?.into())
+        let parse = |bytes: Vec<u8>| decode(bytes.into()).ok_or("see its first line".to_owned());
+        self.file(id).read(parse).ok()?
     }
 
     fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()> {
-        let _saving = self.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        self.home.ready_inner(&self.dir)?;
-        replace(&self.path(id), |file| encode(fingerprint, listing, file))
+        self.file(id).write_with(|out| encode(fingerprint, listing, out))?;
+        Ok(())
     }
 
     fn retain(&self, ids: &[SourceId]) {
         let Ok(files) = fs::read_dir(&self.dir) else { return };
         let wanted: Vec<PathBuf> = ids.iter().map(|id| self.path(id)).collect();
-        let is_listing = |path: &Path| path.extension().is_some_and(|e| e == EXTENSION);
-        for path in files.flatten().map(|file| file.path()) {
-            if is_listing(&path) && !wanted.contains(&path) {
+        for file in files.flatten() {
+            let path = file.path();
+            let listing = listing_of(&path);
+            if listing.extension().is_some_and(|e| e == EXTENSION) && !wanted.contains(&listing) {
                 // What cannot be removed is only a memory of what nobody asks for.
                 let _ = fs::remove_file(path);
             }
@@ -84,14 +89,13 @@ impl Shelf for FileShelf {
     }
 }
 
-/// Writes a file so that a reader sees the old or the new one, never a part.
-fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-    // Another program may keep the same listing at the same time.
-    let draft = path.with_extension(format!("{}.draft", std::process::id()));
-    let mut file = io::BufWriter::new(files::draft(&draft)?);
-    write(&mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    fs::rename(draft, path)
+/// The listing that a file is, or was before it was moved aside.
+fn listing_of(path: &Path) -> PathBuf {
+    if path.extension().is_some_and(|extension| extension == "damaged") {
+        path.with_extension("")
+    } else {
+        path.to_owned()
+    }
 }
 
 fn encode(fingerprint: u64, listing: &Listing, out: &mut dyn Write) -> io::Result<()> {

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     json::{Json, Object},
-    resource::{Freshness, Listing, ListsChanged, Named, OwnTools, Scope, Template},
+    resource::{Details, Freshness, Listing, ListsChanged, Named, OwnTools, Scope, Template},
     source::{Abilities, Source, SourceId},
     uri::{LocalUri, PublicUri, scheme},
 };
@@ -74,6 +74,8 @@ impl Member {
 pub struct ResourceEntry {
     /// The index of its member.
     pub member: u32,
+    /// Its place in the listing of its member.
+    pub place: u32,
     /// The name our clients see.
     pub public: PublicUri,
     /// The name the Source uses.
@@ -110,6 +112,16 @@ impl Snapshot {
     /// Nothing at all.
     pub fn empty() -> Snapshot {
         Snapshot::build(0, Vec::new())
+    }
+
+    /// The members of a listed entry.
+    pub fn details(&self, entry: &ResourceEntry) -> Details<'_> {
+        self.details_at(entry.member, entry.place)
+    }
+
+    /// The members of the entry at a place of a member's listing.
+    pub fn details_at(&self, member: u32, place: u32) -> Details<'_> {
+        self.members[member as usize].listing.resources[place as usize].details()
     }
 
     /// Puts the members' listings together. The same members always give the same names.
@@ -286,7 +298,7 @@ impl Snapshot {
         let mut contested: HashMap<PublicUri, Vec<u32>> = HashMap::new();
         let mut by_scheme: HashMap<String, Vec<u32>> = HashMap::new();
         for (member, n) in self.members.iter().zip(0u32..) {
-            for resource in &member.listing.resources {
+            for (resource, place) in member.listing.resources.iter().zip(0u32..) {
                 let local = resource.uri.as_str();
                 note_scheme(&mut by_scheme, local, n);
                 let bare = self.may_stand_bare(member, local);
@@ -302,6 +314,7 @@ impl Snapshot {
                 }
                 resources.push(ResourceEntry {
                     member: n,
+                    place,
                     public,
                     local: resource.uri.clone(),
                     entry,

@@ -21,7 +21,6 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::{
     sync::broadcast::error::{RecvError, TryRecvError},
     time::Instant,
@@ -42,7 +41,6 @@ use crate::{
     caller::{Caller, Door, Via},
     catalogue::{Change, Member, Snapshot},
     content::{self, Payload},
-    json::{self, Json, Object},
     resource::{Freshness, Listing, Scope},
     search::{
         Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Reason, Search, Skip,
@@ -408,58 +406,23 @@ fn entries(snapshot: &Snapshot, member: u32, of: &Member, rules: &IndexRules) ->
             Indexing::Metadata => Depth::Metadata,
             Indexing::Off => return None,
         };
-        let listed = Listed::of(&resource.entry);
+        let details = snapshot.details(resource);
+        let annotations = details.annotations();
         // What a read would change is never read unasked, whatever a rule says.
-        let depth = if listed.has_effects { Depth::Metadata } else { depth };
+        let depth = if annotations.has_effects() { Depth::Metadata } else { depth };
         Some(Entry {
             source: id.clone(),
             local: resource.local.clone(),
             public: resource.public.clone(),
-            name: listed.name,
-            title: listed.title,
-            description: listed.description,
-            mime: listed.mime,
-            size: listed.size,
-            modified: listed.modified,
-            priority: listed.priority,
+            name: details.name().unwrap_or_default().into_owned(),
+            title: details.title().map(Cow::into_owned),
+            description: details.description().map(Cow::into_owned),
+            mime: details.mime().map(Cow::into_owned),
+            size: details.size(),
+            modified: annotations.modified(),
+            priority: annotations.priority(),
             depth,
         })
     })
     .collect()
-}
-
-/// What an entry says that search can use.
-struct Listed {
-    name: String,
-    title: Option<String>,
-    description: Option<String>,
-    mime: Option<String>,
-    size: Option<u64>,
-    modified: Option<i64>,
-    priority: f32,
-    /// Its Source says that reading it does something.
-    has_effects: bool,
-}
-
-impl Listed {
-    fn of(entry: &Json) -> Listed {
-        let object = entry.object().unwrap_or_default();
-        let text = |key: &str| object.get_str(key).map(|text| text.into_owned());
-        let annotations = object.get_original("annotations").and_then(Object::parse);
-        let annotated = |key: &str| annotations.as_ref().and_then(|all| all.get_original(key));
-        let modified = annotated("lastModified").and_then(json::string);
-        Listed {
-            name: text("name").unwrap_or_default(),
-            title: text("title"),
-            description: text("description"),
-            mime: text("mimeType"),
-            size: object.get_original("size").and_then(|size| size.parse().ok()),
-            modified: modified.and_then(|date| {
-                OffsetDateTime::parse(&date, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
-            }),
-            has_effects: annotated("readOnlyHint") == Some("false")
-                || annotated("destructiveHint") == Some("true"),
-            priority: annotated("priority").and_then(|p| p.parse().ok()).unwrap_or(0.5),
-        }
-    }
 }

@@ -1,6 +1,6 @@
 //! What the gateway says about itself, read off the parts it joins.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use super::{Gateway, Named};
 use crate::{
@@ -13,6 +13,7 @@ use crate::{
     caller::Caller,
     catalogue::collisions::{Claim, Contested},
     json::Json,
+    resource::Details,
     source::SourceId,
 };
 
@@ -100,10 +101,10 @@ impl Facts for Gateway {
             description: entry.get_str("description"),
             ..Item::default()
         };
-        let addressed = |uri: &str, entry: &Json| Item {
+        let addressed = |uri: &str, details: Details<'_>| Item {
             uri: Some(uri.to_owned()),
-            name: entry.get_str("name"),
-            description: entry.get_str("description"),
+            name: details.name().map(Cow::into_owned),
+            description: details.description().map(Cow::into_owned),
             ..Item::default()
         };
         let snapshot = view.snapshot();
@@ -116,8 +117,12 @@ impl Facts for Gateway {
         Capabilities {
             tools: own.into_iter().chain(theirs).collect(),
             prompts: own_prompts.into_iter().chain(their_prompts).collect(),
-            resources: resources.map(|r| addressed(r.public.as_str(), &r.entry)).collect(),
-            templates: templates.map(|t| addressed(t.public.as_str(), &t.entry)).collect(),
+            resources: resources
+                .map(|r| addressed(r.public.as_str(), snapshot.details(r)))
+                .collect(),
+            templates: templates
+                .map(|t| addressed(t.public.as_str(), t.template.details()))
+                .collect(),
             resources_total: view.resource_count(),
             templates_total: view.template_count(),
         }

@@ -13,7 +13,7 @@ use std::{
 use super::{Named, View};
 use crate::{
     access::Standing,
-    json::Json,
+    resource::Details,
     source::{SourceError, SourceId, meaning::Meaning},
     uri::LocalUri,
 };
@@ -90,10 +90,12 @@ fn is_refusal(error: &SourceError, local: &LocalUri) -> bool {
 impl View {
     /// Whether a listed resource or template takes the rights of an administrator, for
     /// every caller.
-    pub fn requires_admin(&self, id: &SourceId, local: &LocalUri, entry: &Json) -> bool {
+    pub fn requires_admin(&self, id: &SourceId, local: &LocalUri, details: Details<'_>) -> bool {
         let named = Named::listed(id, local.as_str());
         let has_rule = self.rules.standing_of(&[], named).0 != Standing::Open;
-        has_rule || self.refusals.has(&(id.clone(), local.clone())) || says_admin_only(entry)
+        has_rule
+            || self.refusals.has(&(id.clone(), local.clone()))
+            || says_admin_only(&details.description().unwrap_or_default())
     }
 
     /// A number that differs where [`View::requires_admin`] may.
@@ -103,8 +105,7 @@ impl View {
 }
 
 /// Whether a description says that only an administrator may read.
-fn says_admin_only(entry: &Json) -> bool {
-    let Some(description) = entry.get_str("description") else { return false };
+fn says_admin_only(description: &str) -> bool {
     let text = &description[..description.floor_char_boundary(MAX_LOOKED_AT)];
     let text = text.to_lowercase();
     ADMIN_ONLY.iter().any(|words| {
@@ -129,8 +130,7 @@ mod tests {
             ("How to become an admin", false),
             ("", false),
         ] {
-            let entry = Json::of(&serde_json::json!({ "description": description }));
-            assert_eq!(says_admin_only(&entry), is_said, "{description}");
+            assert_eq!(says_admin_only(description), is_said, "{description}");
         }
     }
 }

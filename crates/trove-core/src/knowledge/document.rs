@@ -15,7 +15,7 @@ use super::{
     media::{self, HEAD},
     store::{Stamp, Store},
 };
-use crate::{json::Json, resource::Resource, uri::LocalUri};
+use crate::{json::Json, resource::Resource};
 
 /// How much is looked at where front matter does not end before.
 const LONG_HEAD: usize = matter::MAX_FRONT_MATTER + HEAD;
@@ -158,12 +158,8 @@ impl Document {
     pub(super) fn new(category: &Arc<str>, path: &str, file: &Arc<FileFacts>) -> Document {
         let uri = address::document(category, path);
         let entry = entry(&uri, category, path, file);
-        Document {
-            category: category.clone(),
-            path: path.into(),
-            file: file.clone(),
-            resource: Resource { uri: LocalUri::new(uri), entry },
-        }
+        let resource = Resource::own(uri, entry);
+        Document { category: category.clone(), path: path.into(), file: file.clone(), resource }
     }
 
     /// The category it is in.

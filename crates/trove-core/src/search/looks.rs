@@ -3,7 +3,7 @@
 //! A small file beside the index, written whole when the writer rests. The index itself knows
 //! when a text was last written; with a kill that much is known.
 
-use std::{hash::Hasher as _, io, path::PathBuf};
+use std::{hash::Hasher as _, io};
 
 use super::{
     record::{Record, urgency},
@@ -11,7 +11,7 @@ use super::{
     store::{Place, Store},
     top::top_by,
 };
-use crate::files;
+use crate::state_file::{Damaged, Form, StateFile};
 
 /// How many looks are remembered, the most wanted texts first.
 const MAX_KEPT: usize = 200_000;
@@ -20,17 +20,17 @@ const FILE: &str = "looks";
 const ENTRY_BYTES: usize = 8 + 8 + 8 + 4;
 const CHECK_BYTES: usize = 8;
 
-/// Gives texts back when they were looked at. A file that is damaged is left alone.
+static FORM: Form = Form {
+    max_bytes: (MAX_KEPT * ENTRY_BYTES + CHECK_BYTES) as u64,
+    version: 1,
+    damaged: Damaged::MovedAside,
+};
+
+/// Gives texts back when they were looked at.
 pub(super) fn restore(store: &Store, roster: &mut Roster, now: i64) {
-    let Some(path) = path(store) else { return };
-    let limit = (MAX_KEPT * ENTRY_BYTES + CHECK_BYTES) as u64;
-    let Ok(bytes) = files::read(&path, limit) else { return };
-    let Some((entries, sum)) = bytes.split_last_chunk::<CHECK_BYTES>() else { return };
-    if check(entries) != u64::from_le_bytes(*sum) {
-        return;
-    }
-    for entry in entries.chunks_exact(ENTRY_BYTES) {
-        let Some(look) = Look::read(entry) else { return };
+    let Some(file) = file(store) else { return };
+    let Ok(Some(looks)) = file.read(decode) else { return };
+    for look in looks {
         // Ids begin anew with a new index; the text tells that this is the same resource.
         let known = roster.get_mut(look.id).filter(|record| text_of(record) == look.text);
         let Some(record) = known else { continue };
@@ -43,7 +43,7 @@ pub(super) fn restore(store: &Store, roster: &mut Roster, now: i64) {
 
 /// Writes down when texts were looked at.
 pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
-    let Some(path) = path(store) else { return Ok(()) };
+    let Some(file) = file(store) else { return Ok(()) };
     let looked = roster.iter().filter(|record| record.looked_at > 0);
     let kept = top_by(looked, MAX_KEPT, |a, b| urgency(a).total_cmp(&urgency(b)));
     let mut bytes = Vec::with_capacity(kept.len() * ENTRY_BYTES + CHECK_BYTES);
@@ -51,7 +51,18 @@ pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
         write(record, &mut bytes);
     }
     bytes.extend(check(&bytes).to_le_bytes());
-    files::replace(&path, &bytes)
+    file.write(&bytes)?;
+    Ok(())
+}
+
+fn decode(bytes: Vec<u8>) -> Result<Vec<Look>, String> {
+    let Some((entries, sum)) = bytes.split_last_chunk::<CHECK_BYTES>() else {
+        return Err("it is cut off".to_owned());
+    };
+    if check(entries) != u64::from_le_bytes(*sum) {
+        return Err("its checksum is wrong".to_owned());
+    }
+    Ok(entries.chunks_exact(ENTRY_BYTES).filter_map(Look::read).collect())
 }
 
 /// One look as the file has it.
@@ -95,9 +106,9 @@ fn check(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-fn path(store: &Store) -> Option<PathBuf> {
+fn file(store: &Store) -> Option<StateFile> {
     match &store.place {
-        Place::Disk(place) => Some(place.join(FILE)),
+        Place::Disk(place) => Some(StateFile::new(place.join(FILE), &FORM)),
         Place::Memory => None,
     }
 }

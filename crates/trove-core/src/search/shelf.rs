@@ -6,14 +6,14 @@
 //! is waste it is written anew.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     hash::Hasher as _,
-    io::{self, BufReader, BufWriter, Write as _},
+    io::{self, BufReader, Write as _},
     path::{Path, PathBuf},
 };
 
 use super::vectors::{Embedded, VectorSet};
-use crate::files;
+use crate::files::{self, Draft, Readers};
 
 const MAGIC: &[u8; 8] = b"trovevc1";
 /// The most vectors of one resource.
@@ -97,14 +97,12 @@ fn read_header(reader: &mut impl io::Read) -> io::Result<[u8; HEAD_BYTES]> {
 }
 
 fn write_anew(path: &Path, encoder: &str, dimension: usize, set: &VectorSet) -> io::Result<()> {
-    let draft = path.with_extension("draft");
-    let mut file = BufWriter::new(files::draft(&draft)?);
+    let mut file = Draft::new(path, Readers::Owner)?;
     file.write_all(&head(encoder, dimension))?;
     for (id, version, vectors) in set.groups() {
         file.write_all(&record(id, version, &vectors, dimension))?;
     }
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    fs::rename(&draft, path)
+    file.finish()
 }
 
 fn record_bytes(vectors: usize, dimension: usize) -> usize {

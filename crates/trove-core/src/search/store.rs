@@ -158,7 +158,7 @@ impl Store {
         let Place::Disk(place) = &self.place else { return };
         let mark = place.join(CLEAN);
         // Without the mark the next start looks more closely, nothing worse.
-        let _ = if is_clean { files::draft(&mark).map(drop) } else { fs::remove_file(mark) };
+        let _ = if is_clean { files::append(&mark).map(drop) } else { fs::remove_file(mark) };
     }
 
     /// How many bytes the index takes.

@@ -3,25 +3,30 @@
 //! A small file beside the index, written whole when the writer rests: what is lost with
 //! a kill is only the order of equals.
 
-use std::{fmt::Write as _, io, path::PathBuf};
+use std::{fmt::Write as _, io};
 
 use super::{
     roster::Roster,
     store::{Place, Store},
     top::top_by,
 };
-use crate::{files, source_id::SourceId};
+use crate::{
+    source_id::SourceId,
+    state_file::{Damaged, Form, StateFile},
+};
 
 /// How many of the most used resources are remembered.
 const MAX_KEPT: usize = 10_000;
 /// The largest file that is read back.
 const MAX_FILE_BYTES: u64 = 64 * 1024 * 1024;
 const FILE: &str = "uses";
+static FORM: Form = Form { max_bytes: MAX_FILE_BYTES, version: 1, damaged: Damaged::MovedAside };
 
 /// Gives resources back how often they were used.
 pub(super) fn restore(store: &Store, roster: &mut Roster) {
-    let Some(path) = path(store) else { return };
-    let Ok(text) = files::read_text(&path, MAX_FILE_BYTES) else { return };
+    let Some(file) = file(store) else { return };
+    let decode = |bytes| String::from_utf8(bytes).map_err(|_| "it is not UTF-8".to_owned());
+    let Ok(Some(text)) = file.read(decode) else { return };
     for line in text.lines().take(MAX_KEPT) {
         let mut parts = line.splitn(3, '\t');
         let (Some(uses), Some(source), Some(local)) = (parts.next(), parts.next(), parts.next())
@@ -40,7 +45,7 @@ pub(super) fn restore(store: &Store, roster: &mut Roster) {
 
 /// Writes down how often resources were used.
 pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
-    let Some(path) = path(store) else { return Ok(()) };
+    let Some(file) = file(store) else { return Ok(()) };
     let used = roster.iter().filter(|record| record.uses > 0.0);
     let used = used.filter(|record| !record.local.contains(['\n', '\r']));
     let most = top_by(used, MAX_KEPT, |a, b| a.uses.total_cmp(&b.uses));
@@ -50,12 +55,13 @@ pub(super) fn keep(store: &Store, roster: &Roster) -> io::Result<()> {
         // Writing to a text cannot go wrong.
         let _ = writeln!(text, "{}\t{source}\t{}", record.uses, record.local);
     }
-    files::replace(&path, text.as_bytes())
+    file.write(text.as_bytes())?;
+    Ok(())
 }
 
-fn path(store: &Store) -> Option<PathBuf> {
+fn file(store: &Store) -> Option<StateFile> {
     match &store.place {
-        Place::Disk(place) => Some(place.join(FILE)),
+        Place::Disk(place) => Some(StateFile::new(place.join(FILE), &FORM)),
         Place::Memory => None,
     }
 }

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, HashMap};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
     Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
@@ -17,6 +16,7 @@ use crate::{
     content::one_line,
     gateway::View,
     json::Object,
+    resource::Details,
     search::Key,
     source::SourceId,
 };
@@ -83,13 +83,12 @@ impl Tool for ResourceSummary {
         let mut figures = Figures::default();
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
-            let object = resource.entry.object().unwrap_or_default();
-            let mime = object.get_str("mimeType").map(|mime| one_line(&mime).into_owned());
+            let details = snapshot.details(resource);
+            let mime = details.mime().map(|mime| one_line(&mime).into_owned());
             let mime = mime.or_else(|| found_type(call, snapshot, resource));
             let kind = mime.clone().unwrap_or_else(|| "unknown".to_owned());
-            let size: Option<u64> = object.get_original("size").and_then(|size| size.parse().ok());
             if self.include_stats {
-                figures.add(resource.public.as_str(), &object, size);
+                figures.add(resource.public.as_str(), details);
             }
             let group = match self.group_by {
                 GroupBy::Server => server.clone(),
@@ -101,10 +100,10 @@ impl Tool for ResourceSummary {
             let group = groups.entry(group).or_default();
             group.total += 1;
             if group.top.len() < TOP {
-                let name = object.get_str("name").unwrap_or_default();
+                let name = details.name().unwrap_or_default();
                 let mut one = json!({ "uri": resource.public.as_str(), "name": name });
                 put(&mut one, "mimeType", mime);
-                put(&mut one, "size", size);
+                put(&mut one, "size", details.size());
                 group.top.push(one);
             }
         }
@@ -308,18 +307,15 @@ struct Figures {
 }
 
 impl Figures {
-    fn add(&mut self, uri: &str, entry: &Object<'_>, size: Option<u64>) {
-        if let Some(size) = size {
+    fn add(&mut self, uri: &str, details: Details<'_>) {
+        if let Some(size) = details.size() {
             self.bytes = self.bytes.saturating_add(size);
             self.sized += 1;
             if self.largest.as_ref().is_none_or(|(largest, _)| size > *largest) {
                 self.largest = Some((size, uri.to_owned()));
             }
         }
-        let annotations = entry.get_original("annotations").and_then(Object::parse);
-        let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
-        let date = date.and_then(|date| OffsetDateTime::parse(&date, &Rfc3339).ok());
-        let Some(at) = date.map(OffsetDateTime::unix_timestamp) else { return };
+        let Some(at) = details.annotations().modified() else { return };
         let place = self.freshest.partition_point(|(other, _)| *other >= at);
         if place < FEW {
             self.freshest.insert(place, (at, uri.to_owned()));

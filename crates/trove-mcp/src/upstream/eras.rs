@@ -2,24 +2,26 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::Path,
     sync::{Mutex, PoisonError},
 };
 
 use serde::{Deserialize, Serialize};
 use tracing::debug;
-use trove_core::{SourceId, files, json::Json};
+use trove_core::{
+    SourceId,
+    state_file::{Damaged, Form, StateFile},
+};
 
 use super::config::{Protocol, UpstreamConfig};
 use crate::era::Version;
 
-/// The largest file that is read back.
-const MAX_FILE_BYTES: u64 = 4 << 20;
+static FORM: Form = Form { max_bytes: 4 << 20, version: 1, damaged: Damaged::MovedAside };
 
 /// The eras learnt so far, kept in a file where there is one.
 #[derive(Debug, Default)]
 pub struct Eras {
-    file: Option<PathBuf>,
+    file: Option<StateFile>,
     known: Mutex<BTreeMap<String, Known>>,
 }
 
@@ -32,11 +34,17 @@ struct Known {
 }
 
 impl Eras {
-    /// Reads what was learnt before; an unreadable file is as good as none.
-    pub fn load(file: Option<PathBuf>) -> Eras {
-        let text = file.as_ref().and_then(|file| files::read(file, MAX_FILE_BYTES).ok());
-        let known = text.and_then(|text| serde_json::from_slice(&text).ok()).unwrap_or_default();
-        Eras { file, known: Mutex::new(known) }
+    /// Those that `eras.json` in a state folder remembers.
+    pub fn in_folder(state: &Path) -> Eras {
+        let file = StateFile::new(state.join("eras.json"), &FORM);
+        let known = match file.read_json() {
+            Ok(known) => known.unwrap_or_default(),
+            Err(error) => {
+                debug!(%error, "eras of the last run not read");
+                BTreeMap::new()
+            }
+        };
+        Eras { file: Some(file), known: Mutex::new(known) }
     }
 
     /// How to greet a server: as configured, else as it was met last time.
@@ -71,7 +79,7 @@ impl Eras {
 
     fn save(&self, known: &BTreeMap<String, Known>) {
         let Some(file) = &self.file else { return };
-        if let Err(error) = files::replace(file, Json::of(known).as_bytes()) {
+        if let Err(error) = file.write_json(known) {
             debug!(%error, "eras not kept for the next start");
         }
     }

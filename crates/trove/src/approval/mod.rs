@@ -32,7 +32,7 @@ pub(crate) use invocation::Invocation;
 use seals::Sealed;
 pub(crate) use seals::Seals;
 use store::FILE_NAME;
-pub(crate) use store::{Approval, ApprovalError, Approvals};
+pub(crate) use store::{Approval, Approvals};
 pub(crate) use words::{Difference, Listener, Words};
 
 use crate::config::{Borrowed, Found, Loaded};

@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
 use tempfile::TempDir;
+use trove_core::state_file::StateError;
 
 use super::*;
 use crate::config::{EnvLookup, HostScope, Overrides, Request, load};
@@ -177,7 +178,7 @@ fn the_file_is_for_its_owner_alone_and_a_damaged_one_is_refused() {
     assert!(!text.contains("\"k\""), "{text}");
     for damaged in [&text[..text.len() / 2], "", "{\"version\":2,\"approvals\":[]}"] {
         fs::write(&file, damaged).unwrap();
-        assert!(matches!(Approvals::load(lab.dir.path()), Err(ApprovalError::Damaged { .. })));
+        assert!(matches!(Approvals::load(lab.dir.path()), Err(StateError::Damaged { .. })));
         Approvals::add(lab.dir.path(), Vec::new()).unwrap_err();
         assert_eq!(fs::read_to_string(&file).unwrap(), damaged);
     }

@@ -10,7 +10,6 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -24,21 +23,21 @@ use tracing::warn;
 use trove_core::{
     Gateway, Json, SourceId,
     catalogue::Snapshot,
-    files::{self, Home},
+    files::Home,
     hex,
-    resource::Listing,
+    resource::{Details, Listing},
+    state_file::{Damaged, Form, StateError, StateFile},
     status::StatusBoard,
 };
 use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
 
-use super::store::{ApprovalError, lock};
+use super::store::lock;
 
 /// The most descriptions of one server that are kept; tools come first.
 const MAX_WORDS: usize = 1000;
 /// The longest description that is kept whole; of a longer one, its beginning and a digest.
 const MAX_TEXT_BYTES: usize = 4096;
-/// The largest file that is read.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+static FORM: Form = Form { max_bytes: 16 << 20, version: 1, damaged: Damaged::MovedAside };
 /// Listings that come together are looked at together.
 const GATHERING: Duration = Duration::from_millis(200);
 
@@ -84,15 +83,17 @@ impl Words {
         &self.state
     }
 
-    fn file(&self, id: &str) -> PathBuf {
-        self.folder.join(format!("{id}.json"))
+    fn file(&self, id: &str) -> StateFile {
+        StateFile::inside(&self.home, self.folder.join(format!("{id}.json")), &FORM)
     }
 
     fn load(&self, id: &str) -> Server {
-        match files::read_text(&self.file(id), MAX_FILE_BYTES) {
-            // What cannot be read is as good as not kept: it begins anew.
-            Ok(text) => serde_json::from_str(&text).unwrap_or_default(),
-            Err(_) => Server::default(),
+        match self.file(id).read_json() {
+            Ok(server) => server.unwrap_or_default(),
+            Err(error) => {
+                warn!(source = id, %error, "earlier words of the server are not read");
+                Server::default()
+            }
         }
     }
 
@@ -109,20 +110,14 @@ impl Words {
     pub(crate) fn accept<'a>(
         &self,
         ids: impl Iterator<Item = &'a String>,
-    ) -> Result<(), ApprovalError> {
+    ) -> Result<(), StateError> {
         let _lock = lock(&self.state)?;
         for id in ids {
             let mut server = self.load(id);
             server.accepted.append(&mut server.changed);
-            self.save(id, &server)
-                .map_err(|error| ApprovalError::Unusable { path: self.file(id), error })?;
+            self.file(id).write_json(&server)?;
         }
         Ok(())
-    }
-
-    fn save(&self, id: &str, server: &Server) -> io::Result<()> {
-        self.home.ready_inner(&self.folder)?;
-        files::replace(&self.file(id), &serde_json::to_vec(server)?)
     }
 
     /// Compares what a server says now with what was accepted; gives how much differs.
@@ -131,10 +126,11 @@ impl Words {
         let before = self.load(id);
         let mut server = before.clone();
         server.hear(now);
-        let kept = locked.and_then(|_lock| {
-            let kept = if server == before { Ok(()) } else { self.save(id, &server) };
-            kept.map_err(|error| ApprovalError::Unusable { path: self.file(id), error })
-        });
+        let kept = match locked {
+            Ok(_lock) if server != before => self.file(id).write_json(&server),
+            Ok(_lock) => Ok(()),
+            Err(error) => Err(error),
+        };
         if let Err(error) = kept {
             warn!(source = id, %error, "what the server says of itself is not kept");
         }
@@ -180,26 +176,28 @@ fn said(listing: &Listing) -> Said {
     let tools = listing.tools.iter().map(|tool| {
         let schema = tool.entry.get("inputSchema");
         let schema = schema.as_ref().map_or("", Json::as_str);
-        (format!("tool {}", tool.name), format!("{}\n{schema}", described(&tool.entry)))
+        let description = tool.entry.get_str("description").unwrap_or_default();
+        (format!("tool {}", tool.name), format!("{description}\n{schema}"))
     });
-    let prompts =
-        listing.prompts.iter().map(|one| (format!("prompt {}", one.name), described(&one.entry)));
+    let prompts = listing.prompts.iter().map(|one| {
+        (format!("prompt {}", one.name), one.entry.get_str("description").unwrap_or_default())
+    });
     let templates = listing
         .templates
         .iter()
-        .map(|one| (format!("template {}", one.text.as_str()), described(&one.entry)));
+        .map(|one| (format!("template {}", one.text.as_str()), described(one.details())));
     let resources = listing
         .resources
         .iter()
-        .map(|one| (format!("resource {}", one.uri.as_str()), described(&one.entry)));
+        .map(|one| (format!("resource {}", one.uri.as_str()), described(one.details())));
     // Most resources are described by their names alone.
     let resources = resources.filter(|(_, text)| !text.is_empty());
     let all = tools.chain(prompts).chain(templates).chain(resources).take(MAX_WORDS);
     all.map(|(about, text)| (about, shortened(text))).collect()
 }
 
-fn described(entry: &Json) -> String {
-    entry.get_str("description").unwrap_or_default()
+fn described(details: Details<'_>) -> String {
+    details.description().unwrap_or_default().into_owned()
 }
 
 fn shortened(text: String) -> String {
@@ -344,7 +342,7 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let words = Words::of(dir.path(), "x");
         count(&words, "a", &[("tool t", "adds")]);
-        std::fs::write(words.file("one"), "{").unwrap();
+        std::fs::write(words.file("one").path(), "{").unwrap();
         assert!(differences(&words).is_empty());
         assert_eq!(count(&words, "a", &[("tool t", "other")]), 0);
         assert_eq!(count(&words, "a", &[("tool t", "adds")]), 1);

@@ -99,9 +99,7 @@ async fn listed(source: &dyn Source) -> Result<(Listing, Duration), SourceError>
 
 /// Some resources from all over the list.
 fn sample(listing: &Listing) -> Vec<LocalUri> {
-    let size = |one: &Resource| {
-        one.entry.get("size").and_then(|size| size.as_str().parse().ok()).unwrap_or(0)
-    };
+    let size = |one: &Resource| one.details().size().unwrap_or(0);
     let small = |one: &&Resource| size(one) <= MAX_LISTED_SIZE;
     let readable: Vec<&Resource> = listing.resources.iter().filter(small).collect();
     let count = readable.len().min(MAX_SAMPLED);

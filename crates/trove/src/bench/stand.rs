@@ -47,7 +47,7 @@ impl Side {
             .ok()
             .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
-        let upstreams = Upstreams::new(&gateway, scope, Eras::load(None), guardian);
+        let upstreams = Upstreams::new(&gateway, scope, Eras::default(), guardian);
         let upstreams = upstreams.within(bounds.clone()).behind(seals.clone());
         let upstreams = upstreams.with_credentials(Credentials::in_folder(&state));
         Side { gateway, seals, upstreams: Arc::new(upstreams) }

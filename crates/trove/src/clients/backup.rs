@@ -7,12 +7,11 @@
 use std::{
     fs, io,
     io::Write as _,
-    os::unix::fs::{MetadataExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
-use trove_core::files;
+use trove_core::files::{self, Draft, Readers};
 
 use super::error::ClientError;
 
@@ -20,8 +19,6 @@ use super::error::ClientError;
 const MAX_FILE: u64 = 64 << 20;
 /// How many backups of one file are kept; the oldest make room.
 const MAX_BACKUPS: usize = 10;
-/// Only the owner may read a file that we make.
-const PRIVATE_FOLDER: u32 = 0o700;
 
 /// A file as it was when we looked.
 #[derive(Debug, Clone)]
@@ -74,69 +71,38 @@ pub(crate) fn replace(
     let path = &original.path;
     let unwritable = |source| ClientError::Unwritable { path: path.clone(), source };
     let folder = path.parent().unwrap_or(Path::new("/"));
-    make_folder(folder).map_err(unwritable)?;
+    files::make_folder(folder).map_err(unwritable)?;
     // Whoever is not bound by permissions, such as root, is still bound by the wish.
     for place in [folder, path] {
         if place.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
             return Err(ClientError::ReadOnly { path: place.to_owned() });
         }
     }
-    let draft = draft_of(path);
-    if let Some(fresh) = fresh
-        && let Err(error) = write_draft(&draft, fresh, original)
-    {
-        let _ = fs::remove_file(&draft);
-        return Err(unwritable(error));
-    }
+    let draft = match fresh {
+        Some(fresh) => Some(write_draft(fresh, original).map_err(unwritable)?),
+        None => None,
+    };
     // Asked as late as can be: clients rewrite their files at any time.
     if !original.is_unchanged() {
-        let _ = fs::remove_file(&draft);
         return Err(ClientError::ChangedMeanwhile { path: path.clone() });
     }
-    let finished = keep_backup(original, now).and_then(|backup| {
-        match fresh {
-            Some(_) => fs::rename(&draft, path)?,
-            None => fs::remove_file(path)?,
-        }
-        Ok(backup)
-    });
-    let backup = finished.map_err(|error| {
-        let _ = fs::remove_file(&draft);
-        unwritable(error)
-    })?;
-    // The move is durable once its folder is; that it cannot be synced is no failure.
-    let _ = files::sync_folder(folder);
+    let backup = keep_backup(original, now).map_err(unwritable)?;
+    let moved = match draft {
+        Some(draft) => draft.finish(),
+        None => fs::remove_file(path),
+    };
+    moved.map_err(unwritable)?;
     Ok(backup)
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt as _;
-    fs::DirBuilder::new().recursive(true).mode(PRIVATE_FOLDER).create(folder)
-}
-
-/// Beside the file, so that moving it is one step; hidden, so that no client reads it.
-fn draft_of(path: &Path) -> PathBuf {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    path.with_file_name(format!(".{name}.{}.trove-draft", std::process::id()))
-}
-
-fn write_draft(draft: &Path, bytes: &[u8], original: &Original) -> io::Result<()> {
-    // One that was left behind may have been made by somebody else.
-    let mut file = files::draft(draft)?;
+fn write_draft(bytes: &[u8], original: &Original) -> io::Result<Draft> {
+    let mut draft = Draft::new(&original.path, Readers::Owner)?;
     if original.bytes.is_some() {
-        wear(draft, &original.path)?;
+        draft.wear(&original.path)?;
     }
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// Gives a file the owner and permissions of another; never more than those.
-fn wear(file: &Path, of: &Path) -> io::Result<()> {
-    let (own, wanted) = (file.metadata()?, of.metadata()?);
-    if (own.uid(), own.gid()) != (wanted.uid(), wanted.gid()) {
-        std::os::unix::fs::chown(file, Some(wanted.uid()), Some(wanted.gid()))?;
-    }
-    fs::set_permissions(file, fs::Permissions::from_mode(wanted.mode() & 0o777))
+    draft.write_all(bytes)?;
+    draft.finish_unmoved()?;
+    Ok(draft)
 }
 
 /// Keeps what the file held, beside it, for its readers alone.
@@ -153,7 +119,7 @@ fn keep_backup(original: &Original, now: SystemTime) -> io::Result<Option<PathBu
             file => file,
         };
         let written = file.and_then(|mut file| {
-            wear(&backup, &original.path)?;
+            files::wear(&file, &original.path)?;
             file.write_all(bytes)?;
             file.sync_all()
         });
@@ -213,6 +179,8 @@ fn unreadable(path: &Path, source: io::Error) -> ClientError {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+
     use tempfile::TempDir;
 
     use super::*;

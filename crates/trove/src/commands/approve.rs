@@ -3,14 +3,15 @@
 use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
+use trove_core::state_file::StateError;
 use trove_mcp::upstream::{Reach, Text};
 
 use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals, say};
 use crate::{
     app::memory_of,
     approval::{
-        Approval, ApprovalError, Approvals, Candidate, Difference, Hand, Invocation, Verdict,
-        Words, judge, judge_as,
+        Approval, Approvals, Candidate, Difference, Hand, Invocation, Verdict, Words, judge,
+        judge_as,
     },
     borrow::borrow,
     cli::{Approve, Global},
@@ -307,8 +308,8 @@ fn as_json(
     })
 }
 
-impl From<ApprovalError> for Failed {
-    fn from(error: ApprovalError) -> Failed {
+impl From<StateError> for Failed {
+    fn from(error: StateError) -> Failed {
         Failed::new(exit::CONFIG, "Approvals", error.to_string())
     }
 }

@@ -9,6 +9,7 @@ use std::{
 
 use clap::{Arg, Command, CommandFactory as _};
 use serde_json::json;
+use trove_core::files::{Draft, Readers};
 
 use super::{Failed, exit, say};
 use crate::{
@@ -56,7 +57,9 @@ fn write(command: &Command, folder: &Path, files: &mut Vec<PathBuf>) -> io::Resu
     let mut page = Vec::new();
     clap_mangen::Man::new(command.clone()).title(name.as_str()).render(&mut page)?;
     let file = folder.join(format!("{name}.1"));
-    trove_core::files::shared_draft(&file)?.write_all(&page)?;
+    let mut draft = Draft::new(&file, Readers::Usual)?;
+    draft.write_all(&page)?;
+    draft.finish()?;
     files.push(file);
     for inner in shown(command) {
         write(inner, folder, files)?;

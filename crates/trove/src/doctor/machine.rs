@@ -159,7 +159,7 @@ fn try_to_write(state: &Path) -> io::Result<()> {
         return Err(ErrorKind::PermissionDenied.into());
     }
     let probe = state.join(format!(".doctor-{}", std::process::id()));
-    files::draft(&probe)?;
+    files::new(&probe)?;
     fs::remove_file(probe)
 }
 

@@ -106,9 +106,7 @@ async fn trial(app: &App, server: &UpstreamConfig, after: Option<Duration>) -> V
 
 /// The first, the last, and one between.
 fn sample(listing: &Listing) -> Vec<&Resource> {
-    let size = |one: &Resource| {
-        one.entry.get("size").and_then(|size| size.as_str().parse().ok()).unwrap_or(0)
-    };
+    let size = |one: &Resource| one.details().size().unwrap_or(0);
     let all = &listing.resources;
     let small: Vec<&Resource> = all.iter().filter(|one| size(one) <= MAX_LISTED_SIZE).collect();
     let count = small.len().min(TRIALS);
@@ -199,10 +197,10 @@ fn how_to_read(error: &SourceError, server: &UpstreamConfig) -> String {
 /// Names and descriptions that could do something without being seen.
 fn hides(server: &UpstreamConfig, listing: &Listing) -> Option<Finding> {
     let acts = |one: &&Resource| {
-        ["uri", "name", "title", "description"].iter().any(|key| {
-            let text = one.entry.get_str(key).unwrap_or_default();
-            matches!(escape_controls(&text), Cow::Owned(_))
-        })
+        let details = one.details();
+        let uri = Some(Cow::Borrowed(one.uri.as_str()));
+        let texts = [uri, details.name(), details.title(), details.description()];
+        texts.iter().flatten().any(|text| matches!(escape_controls(text), Cow::Owned(_)))
     };
     let count = listing.resources.iter().take(MAX_LOOKED_AT).filter(acts).count();
     if count == 0 {

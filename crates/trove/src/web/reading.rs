@@ -4,6 +4,7 @@
 //! as a tree, as text and as bytes asks their server only once.
 
 use std::{
+    borrow::Cow,
     collections::VecDeque,
     sync::{Arc, Mutex, PoisonError},
     time::UNIX_EPOCH,
@@ -96,23 +97,23 @@ pub(super) async fn resource(State(web): State<Arc<Web>>, request: Request) -> A
     let snapshot = view.snapshot();
     // By the view, not the Snapshot: what is hidden from the caller is not there.
     let listed = view.resources().find(|(resource, _)| resource.public.as_str() == uri);
-    let (entry, server, is_closed) = match listed {
-        Some((resource, is_closed)) => {
-            let server = snapshot.owner(resource.member).id().to_string();
-            (resource.entry.clone(), Some(server), is_closed)
-        }
-        None => (Json::empty_object(), None, false),
+    let Some((resource, is_closed)) = listed else {
+        return Ok(json_of(&json!({
+            "uri": uri, "listed": false, "closed": false, "server": null, "name": null,
+            "description": null, "type": null, "entry": {},
+        })));
     };
-    let member = |key: &str| entry.get_str(key).map(|text| escape_line(&text).into_owned());
+    let details = snapshot.details(resource);
+    let shown = |text: Option<Cow<'_, str>>| text.map(|text| escape_line(&text).into_owned());
     Ok(json_of(&json!({
         "uri": uri,
-        "listed": listed.is_some(),
+        "listed": true,
         "closed": is_closed,
-        "server": server,
-        "name": member("title").or_else(|| member("name")),
-        "description": member("description"),
-        "type": member("mimeType"),
-        "entry": entry,
+        "server": snapshot.owner(resource.member).id().as_str(),
+        "name": shown(details.shown_name()),
+        "description": shown(details.description()),
+        "type": shown(details.mime()),
+        "entry": resource.entry,
     })))
 }
 

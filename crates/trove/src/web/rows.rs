@@ -8,11 +8,8 @@ use std::{collections::HashMap, sync::Arc};
 
 use memchr::memmem;
 use serde_json::{Value, json};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::sync::Mutex;
-use trove_core::{
-    Caller, Gateway, Json, PublicUri, content::escape_line, gateway::View, json::Object,
-};
+use trove_core::{Caller, Gateway, PublicUri, content::escape_line, gateway::View};
 
 /// How much of a description a row shows.
 const MAX_SHOWN: usize = 240;
@@ -34,8 +31,9 @@ pub(super) struct Rows {
 /// One resource.
 pub(super) struct Row {
     pub(super) uri: PublicUri,
-    entry: Json,
     pub(super) member: u32,
+    /// Its place in the listing of its member.
+    place: u32,
     /// The caller may know of it and not read it.
     pub(super) is_closed: bool,
     pub(super) kind: u32,
@@ -53,18 +51,15 @@ impl Rows {
         let mut text = String::new();
         let mut all = Vec::with_capacity(view.resource_count());
         for (resource, is_closed) in view.resources() {
-            let object = resource.entry.object().unwrap_or_default();
-            let member = |key: &str| object.get_str(key).unwrap_or_default();
-            let mime = member("mimeType");
+            let details = view.snapshot().details(resource);
+            let mime = details.mime().unwrap_or_default();
             let mime = mime.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
             let kind = *by_type.entry(mime).or_insert_with_key(|mime| {
                 types.push(mime.clone());
                 u32::try_from(types.len() - 1).unwrap_or(u32::MAX)
             });
-            let annotations = object.get("annotations").and_then(Object::parse);
-            let modified = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
-            let name = object.get_str("title").unwrap_or_else(|| member("name"));
-            let description = member("description");
+            let name = details.shown_name().unwrap_or_default();
+            let description = details.description().unwrap_or_default();
             let mut words = [place(&text); 4];
             let parts = [&name, resource.public.as_str(), head(&description, MAX_SEARCHED)];
             for (n, part) in parts.into_iter().enumerate() {
@@ -73,12 +68,12 @@ impl Rows {
             }
             all.push(Row {
                 uri: resource.public.clone(),
-                entry: resource.entry.clone(),
                 member: resource.member,
+                place: resource.place,
                 is_closed,
                 kind,
-                size: object.get("size").and_then(|size| size.trim().parse().ok()),
-                modified: modified.as_deref().and_then(seconds),
+                size: details.size(),
+                modified: details.annotations().modified(),
                 words,
             });
         }
@@ -118,12 +113,11 @@ impl Rows {
 
     /// A row as the page shows it.
     pub(super) fn shown(&self, row: &Row) -> Value {
-        let object = row.entry.object().unwrap_or_default();
-        let member = |key: &str| object.get_str(key);
-        let description = member("description").unwrap_or_default();
+        let details = self.view.snapshot().details_at(row.member, row.place);
+        let description = details.description().unwrap_or_default();
         json!({
             "uri": row.uri.as_str(),
-            "name": member("title").or_else(|| member("name")).map(|name| escape_line(&name).into_owned()),
+            "name": details.shown_name().map(|name| escape_line(&name).into_owned()),
             "description": escape_line(head(&description, MAX_SHOWN)),
             "type": self.types[row.kind as usize],
             "size": row.size,
@@ -153,10 +147,6 @@ fn place(text: &str) -> u32 {
 /// The beginning of a text, whole characters only.
 fn head(text: &str, max: usize) -> &str {
     &text[..text.floor_char_boundary(max)]
-}
-
-fn seconds(date: &str) -> Option<i64> {
-    OffsetDateTime::parse(date, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
 }
 
 /// The rows that were made last.
@@ -191,9 +181,8 @@ mod tests {
                 words[n + 1] = place(&text);
             }
             let uri = PublicUri::new(parts[1]);
-            let entry = Json::empty_object();
             let (member, kind) = (0, 0);
-            Row { uri, entry, member, is_closed: false, kind, size: None, modified: None, words }
+            Row { uri, place: 0, member, is_closed: false, kind, size: None, modified: None, words }
         };
         let all = all.iter().map(row).collect();
         let gateway = Gateway::new(trove_core::gateway::Parts::new("0")).await;

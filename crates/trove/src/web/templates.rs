@@ -1,6 +1,6 @@
 //! Templates: what there is, values for their variables, and the URI they make.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use axum::{
     extract::{Request, State},
@@ -34,12 +34,13 @@ pub(super) async fn list(State(web): State<Arc<Web>>) -> Response {
         let compiled = UriTemplate::parse(entry.public.as_str()).ok();
         let variables: Option<Vec<String>> =
             compiled.as_ref().map(|c| c.variables().map(str::to_owned).collect());
-        let text = |key: &str| entry.entry.get_str(key).map(|text| escape_line(&text).into_owned());
+        let details = entry.template.details();
+        let shown = |text: Option<Cow<'_, str>>| text.map(|text| escape_line(&text).into_owned());
         json!({
             "template": entry.public.as_str(),
-            "name": text("title").or_else(|| text("name")),
-            "description": text("description"),
-            "type": text("mimeType"),
+            "name": shown(details.shown_name()),
+            "description": shown(details.description()),
+            "type": shown(details.mime()),
             "server": view.snapshot().owner(entry.member).id().as_str(),
             "closed": is_closed,
             "variables": variables.unwrap_or_default(),

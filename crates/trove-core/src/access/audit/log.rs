@@ -7,7 +7,7 @@
 use std::{
     fs::{self, File},
     io::{self, Write as _},
-    os::unix::fs::{FileExt as _, MetadataExt as _},
+    os::unix::fs::FileExt as _,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -67,7 +67,7 @@ impl Log {
     /// The file to append to: the one of that name, and not full.
     fn current(&mut self) -> io::Result<File> {
         let file = match self.open.take() {
-            Some(file) if is_at(&file, &self.config.file)? => file,
+            Some(file) if files::is_at(&file, &self.config.file) => file,
             _ => self.open()?,
         };
         mend(&file)?;
@@ -79,7 +79,7 @@ impl Log {
             // Another process is at it; we will find the new file next time.
             return Ok(file);
         };
-        if is_at(&file, &self.config.file)? {
+        if files::is_at(&file, &self.config.file) {
             self.rotate()?;
         }
         self.open()
@@ -135,16 +135,6 @@ fn beside(file: &Path, ending: &str) -> PathBuf {
     let mut name = file.as_os_str().to_owned();
     name.push(ending);
     PathBuf::from(name)
-}
-
-/// Whether the open file is still the one of that name.
-fn is_at(file: &File, path: &Path) -> io::Result<bool> {
-    let open = file.metadata()?;
-    match fs::metadata(path) {
-        Ok(named) => Ok((named.dev(), named.ino()) == (open.dev(), open.ino())),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
 }
 
 /// Keeps other processes from rotating; `None`: one of them is.

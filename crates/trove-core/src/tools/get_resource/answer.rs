@@ -13,7 +13,8 @@ use crate::{
     catalogue::{ResourceEntry, RoutedBy},
     content,
     gateway::Reading,
-    json::{Object, Writer},
+    json::Writer,
+    resource::Details,
     uri::PublicUri,
 };
 
@@ -109,26 +110,27 @@ struct Listed {
 
 impl Listed {
     fn of(call: &Call<'_>, reading: &Reading) -> Listed {
-        let listed = listed(reading).map(|entry| entry.entry.clone());
-        let entry = match reading.by {
-            RoutedBy::Listing => listed,
-            RoutedBy::Qualifier | RoutedBy::Template | RoutedBy::Scheme => listed.or_else(|| {
-                let view = call.gateway.view_of(reading.snapshot.clone(), call.caller);
-                let fits = view.template_of(&reading.source, reading.local.as_str());
-                fits.map(|(entry, _)| entry.entry.clone())
-            }),
-        };
-        let Some(entry) = entry else { return Listed::default() };
-        let Some(entry) = entry.object() else { return Listed::default() };
-        let text = |key, most| entry.get_str(key).filter(|text| text.len() <= most);
-        let annotations = entry.get("annotations").and_then(Object::parse);
-        let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
+        if let Some(entry) = listed(reading) {
+            return Listed::from(reading.snapshot.details(entry));
+        }
+        if reading.by == RoutedBy::Listing {
+            return Listed::default();
+        }
+        let view = call.gateway.view_of(reading.snapshot.clone(), call.caller);
+        match view.template_of(&reading.source, reading.local.as_str()) {
+            Some((entry, _)) => Listed::from(entry.template.details()),
+            None => Listed::default(),
+        }
+    }
+
+    fn from(details: Details<'_>) -> Listed {
+        let short =
+            |text: &str, most| (text.len() <= most).then(|| content::one_line(text).into_owned());
+        let annotations = details.annotations();
         Listed {
-            name: human_name(&entry),
-            mime: text("mimeType", MAX_NAME).map(|mime| content::one_line(&mime).into_owned()),
-            last_modified: date
-                .filter(|date| date.len() <= MAX_DATE)
-                .map(|date| content::one_line(&date).into_owned()),
+            name: human_name(details),
+            mime: details.mime().and_then(|mime| short(&mime, MAX_NAME)),
+            last_modified: annotations.last_modified().and_then(|date| short(&date, MAX_DATE)),
         }
     }
 }
@@ -139,8 +141,8 @@ pub(super) fn listed(reading: &Reading) -> Option<&ResourceEntry> {
 }
 
 /// The name people use: its title, else its name.
-fn human_name(entry: &Object<'_>) -> Option<String> {
-    let said = ["title", "name"].map(|key| entry.get_str(key));
+fn human_name(details: Details<'_>) -> Option<String> {
+    let said = [details.title(), details.name()];
     let said = said.into_iter().flatten().find(|text| !text.trim().is_empty());
     said.map(|text| content_line(text.trim()))
 }

@@ -7,7 +7,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use tokio::time::Instant;
 
 use super::{
@@ -26,7 +25,8 @@ use crate::{
         page::{cursor_after, span},
     },
     gateway::View,
-    json::{Json, Object},
+    json::Object,
+    resource::Details,
     search::usefulness,
     source::SourceId,
     tools::offer::Need,
@@ -43,8 +43,6 @@ const MAX_KEPT: usize = 16;
 const KEPT_FOR: Duration = Duration::from_secs(300);
 /// How many of the most used resources are known to an overview.
 const MAX_USED: usize = 1000;
-/// What a server thinks of a resource about which it says nothing.
-const USUAL_PRIORITY: f32 = 0.5;
 
 /// The overviews of the current catalogue.
 #[derive(Default)]
@@ -190,10 +188,10 @@ impl Uses {
     }
 
     /// How useful an entry is likely to be.
-    fn usefulness(&self, uri: &str, entry: &Json) -> f32 {
+    fn usefulness(&self, uri: &str, details: Details<'_>) -> f32 {
         let reads = self.reads.get(uri).copied().unwrap_or_default();
-        let (priority, modified) = annotations(entry);
-        usefulness(priority, modified, reads as f32, self.now)
+        let annotations = details.annotations();
+        usefulness(annotations.priority(), annotations.modified(), reads as f32, self.now)
     }
 }
 
@@ -338,7 +336,7 @@ fn categories(
         let index = position(snapshot.resources(), entry);
         let key = entry.public.shared();
         let place = Place { index, is_template: false, is_closed, key };
-        let usefulness = uses.usefulness(entry.public.as_str(), &entry.entry);
+        let usefulness = uses.usefulness(entry.public.as_str(), snapshot.details(entry));
         add(entry.member, entry.local.as_str(), usefulness, place);
     }
     let templates = view.templates().filter(|(entry, _)| is_asked_for(entry.member));
@@ -346,7 +344,7 @@ fn categories(
         let index = position(snapshot.templates(), entry);
         let key = entry.public.shared();
         let place = Place { index, is_template: true, is_closed, key };
-        let usefulness = uses.usefulness(entry.public.as_str(), &entry.entry);
+        let usefulness = uses.usefulness(entry.public.as_str(), entry.template.details());
         add(entry.member, entry.template.text.as_str(), usefulness, place);
     }
     let mut all: Vec<(String, Category)> = categories.into_iter().collect();
@@ -392,22 +390,6 @@ fn in_turns(categories: Vec<(String, Category)>) -> (Vec<Place>, Vec<Place>) {
         }
     }
     (first, waiting.into_iter().flatten().collect())
-}
-
-/// The importance that its server gives an entry, and its date in seconds since 1970.
-fn annotations(entry: &Json) -> (f32, Option<i64>) {
-    // Most entries have none, and a hundred thousand are looked at.
-    if memchr::memmem::find(entry.as_bytes(), b"\"annotations\"").is_none() {
-        return (USUAL_PRIORITY, None);
-    }
-    let annotations = entry.get("annotations");
-    let annotation = |key: &str| annotations.as_ref().and_then(|all| all.get(key));
-    let priority = annotation("priority").and_then(|number| number.as_str().parse().ok());
-    let priority: f32 = priority.unwrap_or(USUAL_PRIORITY);
-    let date = annotations.as_ref().and_then(|all| all.get_str("lastModified"));
-    let date = date.and_then(|date| OffsetDateTime::parse(&date, &Rfc3339).ok());
-    let priority = if priority.is_finite() { priority.clamp(0.0, 1.0) } else { USUAL_PRIORITY };
-    (priority, date.map(OffsetDateTime::unix_timestamp))
 }
 
 /// The place of an element that was borrowed from `all`.

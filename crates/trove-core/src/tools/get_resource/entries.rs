@@ -7,6 +7,7 @@ use crate::{
     content::{one_line, shown_uri},
     gateway::View,
     json::{Json, Object, quote},
+    resource::Details,
     source::SourceId,
     uri::scheme,
 };
@@ -111,7 +112,7 @@ pub(super) fn grouped(
 /// An entry of the list before it is written.
 struct Entry<'a> {
     uri: &'a str,
-    listed: &'a Json,
+    details: Details<'a>,
     /// The variables of a template.
     variables: Option<Vec<&'a str>>,
     /// Whether a read takes the rights of an administrator, for every caller.
@@ -129,11 +130,12 @@ fn resource_entry<'a>(
     let snapshot = view.snapshot();
     let category = category(snapshot, entry.member, entry.local.as_str());
     let owner = snapshot.owner(entry.member).id();
+    let details = snapshot.details(entry);
     let written = Entry {
         uri: entry.public.as_str(),
-        listed: &entry.entry,
+        details,
         variables: None,
-        requires_admin: view.requires_admin(owner, &entry.local, &entry.entry),
+        requires_admin: view.requires_admin(owner, &entry.local, details),
         is_closed,
         server: owner.as_str(),
     };
@@ -148,13 +150,14 @@ fn template_entry<'a>(
     let snapshot = view.snapshot();
     let category = category(snapshot, entry.member, entry.template.text.as_str());
     let owner = snapshot.owner(entry.member).id();
+    let details = entry.template.details();
     let variables: Vec<&str> =
         entry.template.compiled.iter().flat_map(|compiled| compiled.variables()).collect();
     let written = Entry {
         uri: entry.public.as_str(),
-        listed: &entry.entry,
+        details,
         variables: Some(variables),
-        requires_admin: view.requires_admin(owner, &entry.template.text, &entry.entry),
+        requires_admin: view.requires_admin(owner, &entry.template.text, details),
         is_closed,
         server: owner.as_str(),
     };
@@ -164,17 +167,15 @@ fn template_entry<'a>(
 impl Entry<'_> {
     /// The entry as it is shown: nothing in it that is false, empty, or said already.
     fn described(&self, lengths: Lengths, is_server_told: bool) -> String {
-        let object = self.listed.object().unwrap_or_default();
-        let text = |key: &str, most: usize| {
-            let text = object.get_str(key).map(|text| short(&text, most));
-            text.filter(|text| !text.is_empty())
-        };
+        let name = short(&self.details.name().unwrap_or_default(), lengths.name);
+        let description = self.details.description().unwrap_or_default();
+        let description = short(&description, lengths.description);
         let mut out = Object::new();
         out.set_str("uri", &shown_uri(self.uri));
-        if let Some(name) = text("name", lengths.name).filter(|name| *name != self.uri) {
+        if !name.is_empty() && name != self.uri {
             out.set_str("name", &name);
         }
-        if let Some(description) = text("description", lengths.description) {
+        if !description.is_empty() {
             out.set_str("description", &description);
         }
         if let Some(variables) = &self.variables {

@@ -2,18 +2,26 @@
 
 use std::{
     fs, io,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
-use trove_core::files::{self, Home};
+use trove_core::{
+    files::Home,
+    state_file::{Damaged, Form, Lock, StateFile},
+};
 
 use crate::upstream::secrets::hide_all;
 
-/// The most bytes of the file.
-const MAX_FILE: u64 = 4 * 1024 * 1024;
+static FORM: Form = Form {
+    max_bytes: 4 << 20,
+    version: 1,
+    damaged: Damaged::Refused("delete it and log in again"),
+};
+
+/// How long another process may renew a token, or keep one.
+const MAX_LOCKED: Duration = Duration::from_secs(60);
 
 /// How often the file is looked at by who waits for a login.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -71,8 +79,7 @@ impl std::fmt::Debug for Grant {
 /// The file of credentials. Nothing of it is kept in memory: another process may write it.
 #[derive(Debug, Clone)]
 pub struct Credentials {
-    home: Home,
-    file: PathBuf,
+    file: StateFile,
 }
 
 #[derive(Default, Serialize, Deserialize)]
@@ -83,7 +90,8 @@ struct Kept {
 impl Credentials {
     /// Those of a state folder.
     pub fn in_folder(state: &Path) -> Credentials {
-        Credentials { home: Home::at(state), file: state.join("credentials.json") }
+        let file = state.join("credentials.json");
+        Credentials { file: StateFile::inside(&Home::at(state), file, &FORM) }
     }
 
     /// All grants, by server.
@@ -133,39 +141,23 @@ impl Credentials {
     }
 
     async fn modified(&self) -> Option<SystemTime> {
-        let file = self.file.clone();
+        let file = self.file.path().to_owned();
         let look = move || fs::metadata(file).and_then(|metadata| metadata.modified()).ok();
         tokio::task::spawn_blocking(look).await.ok().flatten()
     }
 
     /// Held while a token is renewed: a refresh token works once, and several processes may
     /// want it. Waits; not for the threads that answer requests.
-    pub(super) fn lock(&self) -> io::Result<fs::File> {
-        self.home.ready()?;
-        let lock = files::lock_file(&self.file.with_extension("lock"))?;
-        flock(&lock, FlockOperation::LockExclusive)?;
-        Ok(lock)
+    pub(super) fn lock(&self) -> io::Result<Lock> {
+        Ok(self.file.lock(MAX_LOCKED)?)
     }
 
     fn read(&self) -> io::Result<Kept> {
-        let text = match files::read(&self.file, MAX_FILE) {
-            Ok(text) => text,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Kept::default()),
-            Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
-                return Err(io::Error::other(
-                    "credentials.json is too large; delete it and log in again",
-                ));
-            }
-            Err(error) => return Err(error),
-        };
-        // The cause would quote what stands there.
-        serde_json::from_slice(&text).map_err(|_| {
-            io::Error::other("credentials.json is damaged; delete it and log in again")
-        })
+        Ok(self.file.read_json()?.unwrap_or_default())
     }
 
     fn write(&self, kept: &Kept) -> io::Result<()> {
-        files::replace(&self.file, &serde_json::to_vec_pretty(kept)?)
+        Ok(self.file.write_json(kept)?)
     }
 }
 

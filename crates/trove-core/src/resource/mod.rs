@@ -1,6 +1,11 @@
 //! The entries that a Source lists, and its word on when they change.
 
+mod details;
+
 use std::{collections::HashSet, sync::Arc};
+
+use details::Beginnings;
+pub use details::{Annotations, Details};
 
 use crate::{
     json::Json,
@@ -18,6 +23,7 @@ pub struct Resource {
     pub uri: LocalUri,
     /// The whole entry as listed.
     pub entry: Json,
+    beginnings: Beginnings,
 }
 
 /// One template as its Source lists it.
@@ -30,23 +36,43 @@ pub struct Template {
     /// Ready to match; nothing when the text is not a template of RFC 6570, in which
     /// case it is listed but matches no URI.
     pub compiled: Option<UriTemplate>,
+    beginnings: Beginnings,
 }
 
 impl Resource {
     /// Takes an entry that has a `uri`. A missing `name` is made from it, because strict
     /// clients would otherwise refuse the whole list.
     pub fn new(entry: Json) -> Option<Resource> {
-        let (uri, entry) = identified(entry, "uri")?;
-        Some(Resource { uri: LocalUri::new(uri), entry })
+        let Identified { id, entry, beginnings } = identified(entry, "uri")?;
+        Some(Resource { uri: LocalUri::new(id), entry, beginnings })
+    }
+
+    /// An entry that we wrote, under a name that we made.
+    pub(crate) fn own(uri: impl Into<Arc<str>>, entry: Json) -> Resource {
+        let beginnings = match entry.object() {
+            Some(object) => Beginnings::of(&entry, &object),
+            None => Beginnings::NONE,
+        };
+        Resource { uri: LocalUri::new(uri), entry, beginnings }
+    }
+
+    /// Its members.
+    pub fn details(&self) -> Details<'_> {
+        Details { entry: &self.entry, beginnings: &self.beginnings }
     }
 }
 
 impl Template {
     /// Takes an entry that has a `uriTemplate`.
     pub fn new(entry: Json) -> Option<Template> {
-        let (text, entry) = identified(entry, "uriTemplate")?;
-        let compiled = UriTemplate::parse(&text).ok();
-        Some(Template { text: LocalUri::new(text), entry, compiled })
+        let Identified { id, entry, beginnings } = identified(entry, "uriTemplate")?;
+        let compiled = UriTemplate::parse(&id).ok();
+        Some(Template { text: LocalUri::new(id), entry, compiled, beginnings })
+    }
+
+    /// Its members.
+    pub fn details(&self) -> Details<'_> {
+        Details { entry: &self.entry, beginnings: &self.beginnings }
     }
 
     /// Whether it begins with a variable, so that by its look any URI might be one of its.
@@ -64,16 +90,25 @@ impl Named {
     }
 }
 
-fn identified(entry: Json, key: &str) -> Option<(String, Json)> {
+/// An entry with the member that names it.
+struct Identified {
+    id: String,
+    entry: Json,
+    beginnings: Beginnings,
+}
+
+fn identified(entry: Json, key: &str) -> Option<Identified> {
     let mut object = entry.object()?;
     let fits = |id: &str| !id.is_empty() && id.len() <= MAX_URI_BYTES;
     let id = object.get_str(key).filter(|id| fits(id))?.into_owned();
     if object.get_str("name").is_some() {
-        return Some((id, entry));
+        let beginnings = Beginnings::of(&entry, &object);
+        return Some(Identified { id, entry, beginnings });
     }
     object.set_str("name", id.rsplit('/').find(|part| !part.is_empty()).unwrap_or(&id));
     let named = object.to_json();
-    Some((id, named))
+    let beginnings = Beginnings::of(&named, &named.object()?);
+    Some(Identified { id, entry: named, beginnings })
 }
 
 /// A tool, prompt or skill as its Source lists it: known by name.
