@@ -68,6 +68,10 @@ pub struct SourceStatus {
     pub is_known: bool,
     /// How many resources, templates, tools and prompts it lists.
     pub counts: Counts,
+    /// How many tools the server has, shown or not, as far as is known.
+    pub tools: Option<usize>,
+    /// The recipe that makes resources of its tools, if there is one for it.
+    pub recipe: Option<Recipe>,
     /// How many descriptions differ from those that were accepted.
     pub changed: usize,
     /// What is missing from its listing, and why.
@@ -87,6 +91,17 @@ pub struct Counts {
     pub tools: usize,
     /// Prompts.
     pub prompts: usize,
+}
+
+/// What a recipe makes of the tools of a Source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// Its name, e.g. `filesystem`.
+    pub name: String,
+    /// Why it is off; empty if it is in force.
+    pub why: Vec<String>,
+    /// How many resources it makes.
+    pub made: usize,
 }
 
 /// Where a Source is in its life.
@@ -149,6 +164,8 @@ impl SourceStatus {
             stale_since: None,
             is_known: false,
             counts: Counts::default(),
+            tools: None,
+            recipe: None,
             changed: 0,
             omissions: Vec::new(),
             pid: None,

@@ -17,6 +17,7 @@ use read::Read as _;
 pub use read::Word;
 use resolve::{Surroundings, resolve};
 pub use schema::schema;
+pub(crate) use recipe::shipped as shipped_recipes;
 pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{
@@ -35,6 +36,7 @@ mod import;
 mod limits;
 mod problem;
 mod read;
+mod recipe;
 mod report;
 mod resolve;
 mod schema;
