@@ -147,6 +147,11 @@ impl SourceStatus {
         if self.is_slowed { Some(SLOWED) } else { self.warning }
     }
 
+    /// A sentence on what is made of its tools; see [`from_tools`].
+    pub fn from_tools(&self) -> Option<String> {
+        from_tools(self.tools, self.recipe.as_ref(), self.counts.resources)
+    }
+
     /// Known, nothing more.
     pub fn new(transport: &'static str) -> SourceStatus {
         SourceStatus {
@@ -194,6 +199,44 @@ impl SourceStatus {
             State::Connecting => self.failures > 0,
         }
     }
+}
+
+/// A sentence on what is made of the tools of a server that lists `resources`. It is `None` if
+/// there are no tools, or no recipe for a server that lists resources of its own. Example:
+/// `12 tools, no resources of its own: recipe filesystem makes 3,420`.
+pub fn from_tools(
+    tools: Option<usize>,
+    recipe: Option<&Recipe>,
+    resources: usize,
+) -> Option<String> {
+    let tools = match tools? {
+        0 => return None,
+        1 => "1 tool".to_owned(),
+        count => format!("{} tools", grouped(count)),
+    };
+    let Some(Recipe { name, why, made }) = recipe else {
+        return (resources == 0).then(|| format!("{tools}, no resources, and no recipe for them"));
+    };
+    if !why.is_empty() {
+        let none = if resources == 0 { ", no resources" } else { "" };
+        return Some(format!("{tools}{none}: recipe {name} is off, since {}", why.join("; ")));
+    }
+    let none = if resources > *made { "" } else { ", no resources of its own" };
+    let made = grouped(resources.min(*made));
+    Some(format!("{tools}{none}: recipe {name} makes {made}"))
+}
+
+/// A number with a comma before each group of three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 impl StatusBoard {

@@ -25,17 +25,8 @@ const FAILURES: [&str; 8] = [
     "unable to ",
 ];
 /// The members beside `error` of an object that tells of nothing but a failure.
-const BESIDE_ERROR: [&str; 9] = [
-    "error",
-    "success",
-    "ok",
-    "status",
-    "code",
-    "message",
-    "details",
-    "statusCode",
-    "request_id",
-];
+const BESIDE_ERROR: [&str; 9] =
+    ["error", "success", "ok", "status", "code", "message", "details", "statusCode", "request_id"];
 /// How much of a text is looked at to tell its type.
 const SNIFFED: usize = 4096;
 /// The code of a refusal that only its words explain.
@@ -210,7 +201,10 @@ fn beginning(literal: &str) -> String {
 fn content(uri: &str, mime: Option<&str>, text: &Json, start: &str) -> String {
     let mime = match mime {
         Some(mime) => Cow::Borrowed(mime),
-        None => sniff(None, uri, start.as_bytes()).mime,
+        None => match sniff(None, uri, start.as_bytes()) {
+            kind if kind.is_text() => kind.mime,
+            _ => Cow::Borrowed("text/plain"),
+        },
     };
     let mut out = String::with_capacity(text.as_str().len() + uri.len() + 64);
     out.push_str("{\"uri\":");

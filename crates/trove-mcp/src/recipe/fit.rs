@@ -73,9 +73,7 @@ fn tool(named: &Named) -> Option<Tool> {
 fn types_of(property: &Value) -> Vec<String> {
     let of = |kind: &Value| match kind {
         Value::String(kind) => vec![kind.clone()],
-        Value::Array(kinds) => {
-            kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect()
-        }
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         _ => Vec::new(),
     };
     let mut types = of(&property["type"]);

@@ -10,8 +10,6 @@ mod listing;
 mod path;
 mod search;
 mod source;
-#[cfg(test)]
-mod tests;
 mod words;
 
 use std::sync::Arc;

@@ -327,7 +327,8 @@ impl<T: Toolbox> Made<T> {
         let total = values.len();
         values.truncate(MAX_COMPLETIONS);
         let has_more = total > values.len();
-        let body = json!({ "completion": { "values": values, "total": total, "hasMore": has_more } });
+        let body =
+            json!({ "completion": { "values": values, "total": total, "hasMore": has_more } });
         Some(Reply::plain(Json::of(&body)))
     }
 
@@ -386,7 +387,8 @@ fn is_of_type(step: &ReadStep, uri: &str) -> bool {
     if step.only.is_empty() {
         return true;
     }
-    let kind = sniff(None, uri, b"").mime;
+    // Of bytes that tell nothing the name tells all.
+    let kind = sniff(None, uri, &[0]).mime;
     step.only.iter().any(|only| match only.strip_suffix('*') {
         Some(start) => kind.starts_with(start),
         None => kind == only.as_str(),

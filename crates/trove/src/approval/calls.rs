@@ -35,7 +35,9 @@ impl Calls {
     /// Of the recipe that its entry asks for.
     pub(super) fn asked_for(upstream: &UpstreamConfig) -> Option<Calls> {
         match &upstream.recipe {
-            Choice::Given(recipes) => Some(Calls::by(&recipes.iter().map(|one| &**one).collect::<Vec<_>>())),
+            Choice::Given(recipes) => {
+                Some(Calls::by(&recipes.iter().map(|one| &**one).collect::<Vec<_>>()))
+            }
             Choice::Auto { .. } | Choice::Off => None,
         }
     }

@@ -15,9 +15,9 @@ use problem::Problems;
 pub use problem::{Problem, Severity};
 use read::Read as _;
 pub use read::Word;
+pub(crate) use recipe::shipped as shipped_recipes;
 use resolve::{Surroundings, resolve};
 pub use schema::schema;
-pub(crate) use recipe::shipped as shipped_recipes;
 pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{

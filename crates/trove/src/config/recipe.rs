@@ -296,12 +296,7 @@ fn own_recipe(own: &Resources, at: At, problems: &mut Problems) -> Option<Recipe
 }
 
 /// A recipe of its parts; `None` if one of them cannot be understood, which is reported.
-fn recipe(
-    name: Option<&str>,
-    own: &Resources,
-    at: At,
-    problems: &mut Problems,
-) -> Option<Recipe> {
+fn recipe(name: Option<&str>, own: &Resources, at: At, problems: &mut Problems) -> Option<Recipe> {
     let Resources { parts, written } = own;
     let before = problems.errors();
     let options = parts.options.0.iter();
@@ -314,8 +309,7 @@ fn recipe(
     let known: Vec<String> = options.iter().map(|option| option.variable.clone()).collect();
     let mut builder = Builder { known, problems };
     let lists = parts.list.iter().filter_map(|part| builder.list(part)).collect();
-    let reads: Vec<ReadStep> =
-        parts.read.iter().filter_map(|part| builder.read(part)).collect();
+    let reads: Vec<ReadStep> = parts.read.iter().filter_map(|part| builder.read(part)).collect();
     let searches: Vec<SearchStep> =
         parts.search.iter().filter_map(|part| builder.search(part)).collect();
     let steps = [parts.list.len(), parts.read.len(), parts.search.len()];
@@ -469,7 +463,8 @@ impl Builder<'_> {
             (None, None, Some(form)) => Some(Items::Pieces(self.pattern(form)?)),
             _ => {
                 let message = "one of `items`, `lines` and `text` must say where the things are";
-                let hint = "write `items = \"$.accounts[*]\"` for JSON, `lines = \"{name}\"` for text";
+                let hint =
+                    "write `items = \"$.accounts[*]\"` for JSON, `lines = \"{name}\"` for text";
                 self.problems.error(at, message, hint);
                 None
             }
@@ -484,7 +479,8 @@ impl Builder<'_> {
             (None, Some(by)) if by.value > 0 => Some(Next::By { step: by.value, to }),
             _ => {
                 let message = "`next` needs `from`, or a `by` of 1 and more";
-                let hint = "write `{ from = \"$.next\", to = \"cursor\" }` or `{ by = 1, to = \"page\" }`";
+                let hint =
+                    "write `{ from = \"$.next\", to = \"cursor\" }` or `{ by = 1, to = \"page\" }`";
                 self.problems.error(next.at, message, hint);
                 None
             }

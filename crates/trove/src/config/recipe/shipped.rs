@@ -5,13 +5,12 @@ use std::path::Path;
 use trove_mcp::recipe::{Recipe, Shipped};
 
 use super::{
-    Resources,
     super::{
         problem::Problems,
         read::{Key, Read as _, Spot, section},
         tree,
     },
-    recipe,
+    Resources, recipe,
 };
 
 /// Their names and texts.
@@ -59,8 +58,7 @@ pub(super) fn all() -> Vec<Shipped> {
 fn read(name: &str, text: &str) -> Result<Shipped, String> {
     let mut problems = Problems::of(Some(Path::new(name).with_extension("toml")));
     let shipped = parse(name, text, &mut problems);
-    let problems: Vec<String> =
-        problems.into_sorted().iter().map(ToString::to_string).collect();
+    let problems: Vec<String> = problems.into_sorted().iter().map(ToString::to_string).collect();
     match shipped {
         Some(shipped) if problems.is_empty() => Ok(shipped),
         _ => Err(problems.join("\n")),
@@ -115,7 +113,10 @@ mod tests {
         for (line, name) in [
             ("npx -y @modelcontextprotocol/server-filesystem /docs", Some("filesystem")),
             ("npx -y @modelcontextprotocol/server-github@2025.4.8", Some("github")),
-            ("node /x/node_modules/@modelcontextprotocol/server-memory/dist/index.js", Some("memory")),
+            (
+                "node /x/node_modules/@modelcontextprotocol/server-memory/dist/index.js",
+                Some("memory"),
+            ),
             ("uvx mcp-server-git --repository .", Some("git")),
             ("python -m mcp_server_sqlite --db-path a.db", Some("sqlite")),
             ("docker run -i --rm ghcr.io/github/github-mcp-server", Some("github")),
