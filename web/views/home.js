@@ -57,6 +57,7 @@ function card(source, overview) {
       source.tools ? number(source.tools, 'tools') : null, source.prompts ? number(source.prompts, 'prompts') : null,
       source.latency_ms === undefined ? null : h('div.latency', { title: 'how long its answers took lately' }, spark(overview.latency[source.id] ?? []), h('span', null, millis(source.latency_ms)))),
     stale ? h('p.note', null, 'What it listed before is kept and shown.') : null,
+    source.from_tools && h('p.note', null, visible(source.from_tools)),
     (source.omissions ?? []).map((text) => h('p.note', null, 'Listing is not whole: ', visible(text))),
     source.warning ? h('p.note', null, visible(source.warning)) : null,
     source.last_error ? trouble(source, overview) : null);

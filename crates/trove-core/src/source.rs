@@ -93,10 +93,44 @@ pub trait Source: Send + Sync + 'static {
     /// is called under a lock.
     fn unwatch(&self, _uri: &LocalUri) {}
 
+    /// Whether it can be asked to search by itself, now.
+    fn searches(&self) -> bool {
+        false
+    }
+
+    /// Asks it to search for a text by itself, and gives at most about `max` hits.
+    fn search<'a>(
+        &'a self,
+        _query: &'a str,
+        _max: usize,
+        _ask: Ask,
+    ) -> BoxFuture<'a, Result<Vec<LiveHit>, SourceError>> {
+        Box::pin(async { Err(SourceError::NotOffered { what: "a search" }) })
+    }
+
     /// Asks it to log at `level` and above, where it can.
     fn set_log_level<'a>(&'a self, _level: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
+}
+
+/// A hit of a Source's own search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LiveHit {
+    /// The name by which the Source reads it.
+    pub uri: LocalUri,
+    /// Its name for programs.
+    pub name: String,
+    /// Its name for people.
+    pub title: Option<String>,
+    /// The Source's words about it.
+    pub description: Option<String>,
+    /// Its type.
+    pub mime: Option<String>,
+    /// When it last changed, in seconds since 1970.
+    pub modified: Option<i64>,
+    /// The piece of it in which the Source found the words.
+    pub snippet: Option<String>,
 }
 
 /// A time in which every change of one resource is reported.

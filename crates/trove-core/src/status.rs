@@ -68,6 +68,10 @@ pub struct SourceStatus {
     pub is_known: bool,
     /// How many resources, templates, tools and prompts it lists.
     pub counts: Counts,
+    /// How many tools the server has, shown or not, as far as is known.
+    pub tools: Option<usize>,
+    /// The recipe that makes resources of its tools, if there is one for it.
+    pub recipe: Option<Recipe>,
     /// How many descriptions differ from those that were accepted.
     pub changed: usize,
     /// What is missing from its listing, and why.
@@ -87,6 +91,17 @@ pub struct Counts {
     pub tools: usize,
     /// Prompts.
     pub prompts: usize,
+}
+
+/// What a recipe makes of the tools of a Source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recipe {
+    /// Its name, e.g. `filesystem`.
+    pub name: String,
+    /// Why it is off; empty if it is in force.
+    pub why: Vec<String>,
+    /// How many resources it makes.
+    pub made: usize,
 }
 
 /// Where a Source is in its life.
@@ -132,6 +147,11 @@ impl SourceStatus {
         if self.is_slowed { Some(SLOWED) } else { self.warning }
     }
 
+    /// A sentence on what is made of its tools; see [`from_tools`].
+    pub fn from_tools(&self) -> Option<String> {
+        from_tools(self.tools, self.recipe.as_ref(), self.counts.resources)
+    }
+
     /// Known, nothing more.
     pub fn new(transport: &'static str) -> SourceStatus {
         SourceStatus {
@@ -149,6 +169,8 @@ impl SourceStatus {
             stale_since: None,
             is_known: false,
             counts: Counts::default(),
+            tools: None,
+            recipe: None,
             changed: 0,
             omissions: Vec::new(),
             pid: None,
@@ -177,6 +199,44 @@ impl SourceStatus {
             State::Connecting => self.failures > 0,
         }
     }
+}
+
+/// A sentence on what is made of the tools of a server that lists `resources`. It is `None` if
+/// there are no tools, or no recipe for a server that lists resources of its own. Example:
+/// `12 tools, no resources of its own: recipe filesystem makes 3,420`.
+pub fn from_tools(
+    tools: Option<usize>,
+    recipe: Option<&Recipe>,
+    resources: usize,
+) -> Option<String> {
+    let tools = match tools? {
+        0 => return None,
+        1 => "1 tool".to_owned(),
+        count => format!("{} tools", grouped(count)),
+    };
+    let Some(Recipe { name, why, made }) = recipe else {
+        return (resources == 0).then(|| format!("{tools}, no resources, and no recipe for them"));
+    };
+    if !why.is_empty() {
+        let none = if resources == 0 { ", no resources" } else { "" };
+        return Some(format!("{tools}{none}: recipe {name} is off, since {}", why.join("; ")));
+    }
+    let none = if resources > *made { "" } else { ", no resources of its own" };
+    let made = grouped(resources.min(*made));
+    Some(format!("{tools}{none}: recipe {name} makes {made}"))
+}
+
+/// A number with a comma before each group of three digits.
+fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (nth, digit) in digits.chars().enumerate() {
+        if nth > 0 && (digits.len() - nth).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 impl StatusBoard {

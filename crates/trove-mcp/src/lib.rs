@@ -4,6 +4,7 @@
 //! through which clients come. Nothing outside this crate knows JSON-RPC.
 
 pub mod bounds;
+pub mod recipe;
 pub mod server;
 pub mod upstream;
 

@@ -190,6 +190,7 @@ impl App {
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
         let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
+        let upstreams = upstreams.with_recipes(config::shipped_recipes().clone());
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();

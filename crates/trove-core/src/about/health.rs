@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::{
     source::{SourceId, meaning::WITHHELD, remedy},
-    status::{SourceStatus, State, StatusBoard},
+    status::{Recipe, SourceStatus, State, StatusBoard, from_tools},
 };
 
 /// The state of everything, as `info://health` and `trove status` give it.
@@ -171,6 +171,33 @@ pub struct SourceHealth {
     /// What is missing from the lists, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omissions: Vec<String>,
+    /// How many tools the server has, shown or not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub own_tools: Option<usize>,
+    /// The recipe that makes resources of them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<RecipeHealth>,
+    /// What is made of the tools, in a sentence.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from_tools: Option<String>,
+}
+
+/// A recipe, which makes resources of what tools answer.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct RecipeHealth {
+    /// Its name.
+    pub name: String,
+    /// How many resources it makes.
+    pub made: usize,
+    /// Why it is off; absent where it is in force.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+}
+
+impl RecipeHealth {
+    fn of(recipe: Recipe) -> RecipeHealth {
+        RecipeHealth { name: recipe.name, made: recipe.made, why: recipe.why }
+    }
 }
 
 fn is_none(count: &usize) -> bool {
@@ -205,6 +232,7 @@ impl Health {
         for source in &mut self.sources {
             if let Some((resources, templates)) = counts(&source.id) {
                 (source.resources, source.templates) = (resources, templates);
+                source.tell_of_tools();
             }
         }
     }
@@ -219,7 +247,17 @@ impl Health {
 }
 
 impl SourceHealth {
+    /// Says what is made of the tools, as far as its reader sees the resources.
+    fn tell_of_tools(&mut self) {
+        let recipe = self.recipe.as_mut().map(|recipe| {
+            recipe.made = recipe.made.min(self.resources);
+            Recipe { name: recipe.name.clone(), why: recipe.why.clone(), made: recipe.made }
+        });
+        self.from_tools = from_tools(self.own_tools, recipe.as_ref(), self.resources);
+    }
+
     fn of(id: &SourceId, status: SourceStatus, board: &StatusBoard) -> SourceHealth {
+        let from_tools = status.from_tools();
         let remedy = status.last_error.as_deref().and_then(remedy::of_state);
         SourceHealth {
             id: id.to_string(),
@@ -240,6 +278,9 @@ impl SourceHealth {
             prompts: status.counts.prompts,
             changed: status.changed,
             omissions: status.omissions,
+            own_tools: status.tools,
+            recipe: status.recipe.map(RecipeHealth::of),
+            from_tools,
         }
     }
 }

@@ -22,6 +22,9 @@ use crate::{
 /// From this share of indexable resources on an answer calls itself complete, in percent.
 pub const COVERAGE_THRESHOLD: u8 = 95;
 
+/// How many servers a message names.
+const MAX_NAMED: usize = 5;
+
 /// So many of the best are given whatever their relevance, so that a model that asked in
 /// other words than a resource's own has it in one call.
 const NEAR_MISSES: usize = 3;
@@ -209,7 +212,8 @@ impl Tool for DiscoverResources {
             .collect();
         let mut out = answer(&found, resources);
         out.set("complete", yes_no(is_complete(&found, offset)));
-        say(&mut out, [hint, advice(&found.hits), still_starting(&found.starting)]);
+        let tools = without_resources(call, &found);
+        say(&mut out, [hint, advice(&found.hits), still_starting(&found.starting), tools]);
         Ok(Outcome::flat(out))
     }
 }
@@ -333,6 +337,25 @@ fn undated(hits: &Hits) -> Option<String> {
     Some(format!(
         "{count} without a date {verb} the terms too and were left out: ask without dates to see {them}."
     ))
+}
+
+/// The servers with tools and no resources, where nothing relevant was found.
+fn without_resources(call: &Call<'_>, found: &Found) -> Option<String> {
+    if found.hits.hits.iter().any(|hit| !hit.is_near_miss) {
+        return None;
+    }
+    let all = call.gateway.board().all();
+    let mut named = all.iter().filter(|(_, status)| {
+        let is_empty = status.counts.resources == 0 && status.counts.templates == 0;
+        is_empty && status.tools.is_some_and(|count| count > 0)
+    });
+    let names: Vec<&str> = named.by_ref().take(MAX_NAMED).map(|(id, _)| id.as_str()).collect();
+    if names.is_empty() {
+        return None;
+    }
+    let more = if named.next().is_some() { " and others" } else { "" };
+    let names = names.join(", ");
+    Some(format!("Not looked through, because they offer tools and no resources: {names}{more}."))
 }
 
 /// That servers are still being started or listed, and when to ask again.

@@ -244,6 +244,8 @@ fn without_resources(
         } else if templates > 0 {
             let templates = counted(templates, "template");
             format!("lists no resource that you may read; it has {templates}")
+        } else if let Some(said) = status.from_tools() {
+            said
         } else if status.counts.tools > 0 || status.counts.prompts > 0 {
             let tools = counted(status.counts.tools, "tool");
             let prompts = counted(status.counts.prompts, "prompt");

@@ -13,6 +13,7 @@ use std::{
 use trove_core::{SourceId, source::Indexing};
 
 use super::variables::Text;
+use crate::recipe::Choice;
 
 /// One upstream server as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,10 @@ pub struct UpstreamConfig {
     pub has_flat_schemas: bool,
     /// What stands before `_` in its tools' names; `None`: the id; empty: nothing.
     pub tool_prefix: Option<String>,
+    /// What makes resources of its tools.
+    pub recipe: Choice,
+    /// Whether it is asked too when somebody searches.
+    pub is_searched: bool,
 }
 
 /// The transport to an upstream server.

@@ -64,6 +64,26 @@ pub(crate) async fn list(
     Ok(listing)
 }
 
+/// Lists the tools of a server for our own use; `None` if it offers none.
+pub(crate) async fn tools(
+    conversation: &Conversation,
+    timeout: Duration,
+    bounds: &Bounds,
+) -> Result<Option<Vec<Named>>, SourceError> {
+    if !conversation.hello.offers.tools {
+        return Ok(None);
+    }
+    let deadline = Instant::now() + bounds.list_time;
+    let (method, key) = ("tools/list", "tools");
+    let pager = Pager { conversation, method, key, timeout, deadline, bounds };
+    let pages = unknown_is_empty(pager.run().await)?;
+    let is_whole = !pages.broke_off;
+    let named = |entry| Named::new(entry, "name");
+    let tools = Gathered::default().take(TOOLS, pages, named, |tool| tool.name.clone());
+    conversation.learn(&tools, is_whole);
+    Ok(Some(tools))
+}
+
 /// What the lists are called whose entries are like no others.
 const TOOLS: &str = "tools";
 const PROMPTS: &str = "prompts";

@@ -26,6 +26,7 @@ mod secrets;
 mod source;
 mod stdio;
 mod subscriptions;
+mod toolbox;
 mod variables;
 mod watching;
 
@@ -51,7 +52,7 @@ pub use process::ENV_ALLOW_LIST;
 pub use secrets::Secrets;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
 
-use crate::{bounds::Bounds, kin::Kin};
+use crate::{bounds::Bounds, kin::Kin, recipe::Shipped};
 use source::{Shared, Upstream};
 use watching::Wanted;
 
@@ -96,6 +97,7 @@ impl Upstreams {
             bounds: Bounds::default(),
             credentials: None,
             gate: None,
+            recipes: Arc::default(),
         };
         Upstreams {
             shared: Arc::new(shared),
@@ -116,6 +118,14 @@ impl Upstreams {
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.gate = Some(gate);
+        }
+        self
+    }
+
+    /// The same with recipes for servers that are recognised; said before the first is started.
+    pub fn with_recipes(mut self, recipes: Arc<[Shipped]>) -> Upstreams {
+        if let Some(shared) = Arc::get_mut(&mut self.shared) {
+            shared.recipes = recipes;
         }
         self
     }
@@ -188,7 +198,7 @@ impl Upstreams {
             all.entry(id.clone()).or_insert_with(|| Arc::new(watch::Sender::default())).clone()
         };
         let upstream = Arc::new(Upstream::new(config, self.shared.clone(), wanted));
-        self.shared.feed.attach(upstream.clone()).await;
+        self.shared.feed.attach(Arc::new(toolbox::made(&upstream))).await;
         let stop = CancellationToken::new();
         let life = tokio::spawn(life::live(upstream.clone(), stop.clone()));
         Running { upstream, stop, life }

@@ -45,6 +45,7 @@ use super::{
 use crate::{
     bounds::{Bounds, MAX_WAIT_FOR_READY},
     kin::Kin,
+    recipe::Shipped,
 };
 
 /// How many answers pass between two updates of the latency on the board.
@@ -70,6 +71,8 @@ pub(crate) struct Shared {
     pub(crate) credentials: Option<Credentials>,
     /// Who is asked before a server is started or reached.
     pub(crate) gate: Option<Arc<dyn Gate>>,
+    /// The recipes that are ours.
+    pub(crate) recipes: Arc<[Shipped]>,
 }
 
 impl Shared {
@@ -152,12 +155,12 @@ impl Upstream {
 
     /// The connection, unless it is known to be gone: that is seen a moment before there
     /// is none.
-    fn conversation(&self) -> Option<Arc<Conversation>> {
+    pub(super) fn conversation(&self) -> Option<Arc<Conversation>> {
         self.current.borrow().clone().filter(|conversation| conversation.is_open())
     }
 
     /// The connection, after a wait if it is just being made.
-    async fn ready(&self) -> Result<Arc<Conversation>, SourceError> {
+    pub(super) async fn ready(&self) -> Result<Arc<Conversation>, SourceError> {
         if let Some(conversation) = self.conversation() {
             return Ok(conversation);
         }
@@ -206,7 +209,7 @@ impl Upstream {
     }
 
     /// An error may quote what we sent.
-    fn without_secrets(&self, error: SourceError) -> SourceError {
+    pub(super) fn without_secrets(&self, error: SourceError) -> SourceError {
         let hide = |text: String| self.secrets.hide(&text).into_owned();
         match error {
             SourceError::Refused { code, message, data } => {

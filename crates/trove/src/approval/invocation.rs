@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use trove_core::{files, hex};
 use trove_mcp::upstream::{Piece, Reach, Remote, Scope, Text, UpstreamConfig};
 
+use super::Calls;
 use crate::config::masked_url;
 
 /// Where programs are sought if there is no `PATH`.
@@ -38,6 +39,9 @@ pub(crate) struct Invocation {
     /// same when they change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) from_files: Vec<String>,
+    /// What the recipe that its entry asks for would call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calls: Option<Calls>,
 }
 
 /// The program behind a command.
@@ -62,7 +66,10 @@ impl Invocation {
     ) -> Invocation {
         let (command, args, env, cwd) = match &upstream.reach {
             Reach::Stdio { command, args, env, cwd } => (command, args, env, cwd.as_deref()),
-            Reach::Http(remote) | Reach::Sse(remote) => return Invocation::reaching(remote, scope),
+            Reach::Http(remote) | Reach::Sse(remote) => {
+                let calls = Calls::asked_for(upstream);
+                return Invocation { calls, ..Invocation::reaching(remote, scope) };
+            }
         };
         let texts = [command].into_iter().chain(args).chain(env.values());
         let from_files = texts.filter(|text| text.reads_file()).map(|text| read(text, scope));
@@ -73,6 +80,7 @@ impl Invocation {
             cwd: cwd.map(shown),
             program: program(command, env, cwd, scope).map(|path| Program::at(&path, project)),
             from_files: from_files.collect(),
+            calls: Calls::asked_for(upstream),
         }
     }
 
@@ -91,6 +99,7 @@ impl Invocation {
             cwd: None,
             program: None,
             from_files: from_files.collect(),
+            calls: None,
         }
     }
 
@@ -159,6 +168,13 @@ impl Invocation {
         let contents = |one: &Invocation| one.program.as_ref().and_then(|p| p.contents.clone());
         if contents(self) != contents(now) {
             lines.push("~ program: what is in the file changed".to_owned());
+        }
+        let calls = |one: &Invocation| one.calls.as_ref().map(Calls::shown);
+        if calls(self) != calls(now) {
+            lines.extend(calls(self).map(|before| format!("- recipe: {before}")));
+            lines.extend(calls(now).map(|after| format!("+ recipe: {after}")));
+        } else if self.calls != now.calls {
+            lines.push("~ recipe: how it calls its tools changed".to_owned());
         }
         if self.from_files != now.from_files {
             lines.push("~ a file that a value is taken from changed".to_owned());

@@ -8,6 +8,7 @@
 //! but those values would leave. Servers that nobody named, found in other clients'
 //! files, need it in any case.
 
+mod calls;
 mod invocation;
 mod seals;
 mod store;
@@ -28,6 +29,7 @@ use trove_core::{
 };
 use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 
+pub(crate) use calls::Calls;
 pub(crate) use invocation::Invocation;
 use seals::Sealed;
 pub(crate) use seals::Seals;
@@ -70,6 +72,10 @@ pub(crate) struct Candidate<'a> {
     /// What would be run; nothing for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
+    /// What a recipe would call to make resources of its tools.
+    pub(crate) calls: Option<Calls>,
+    /// Whether those calls were approved with the server.
+    lets_call: bool,
 }
 
 /// Whether a server may be started.
@@ -115,19 +121,26 @@ pub(crate) fn judge_as<'a>(
     let own = |upstream: &'a UpstreamConfig| {
         let project = file.parent();
         let invocation = match &upstream.reach {
-            Reach::Http(remote) | Reach::Sse(remote) if !Invocation::sends_ours(remote) => None,
+            Reach::Http(remote) | Reach::Sse(remote)
+                if !Invocation::sends_ours(remote) && Calls::asked_for(upstream).is_none() =>
+            {
+                None
+            }
             _ => Some(Invocation::of(upstream, project, scope)),
         };
         let verdict = match &invocation {
             Some(now) if !is_free => verdict(approvals, (file, &upstream.id), now),
             _ => Verdict::Free,
         };
-        Candidate { upstream, file, project, invocation, verdict }
+        let (calls, lets_call) = calls(approvals, file, upstream);
+        Candidate { upstream, file, project, invocation, verdict, calls, lets_call }
     };
     let borrowed = |Borrowed { upstream, file, .. }: &'a Borrowed| {
         let invocation = Invocation::of(upstream, None, scope);
         let verdict = verdict(approvals, (file, &upstream.id), &invocation);
-        Candidate { upstream, file, project: None, invocation: Some(invocation), verdict }
+        let (calls, lets_call) = calls(approvals, file, upstream);
+        let (project, invocation) = (None, Some(invocation));
+        Candidate { upstream, file, project, invocation, verdict, calls, lets_call }
     };
     let own = loaded.config.upstreams.iter().map(own);
     own.chain(loaded.borrowed.iter().map(borrowed)).collect()
@@ -139,6 +152,14 @@ fn verdict(approvals: &Approvals, (file, id): (&Path, &SourceId), now: &Invocati
         Some(approved) if approved.sha256 == now.sha256() => Verdict::Approved,
         Some(approved) => Verdict::Changed(approved.invocation.differences(now)),
     }
+}
+
+/// What a recipe would call of a server, and whether that was approved with it.
+fn calls(approvals: &Approvals, file: &Path, upstream: &UpstreamConfig) -> (Option<Calls>, bool) {
+    let calls = Calls::of(upstream);
+    let approved = approvals.of(file, &upstream.id).and_then(|approval| approval.calls.as_ref());
+    let is_approved = calls.is_some() && approved == calls.as_ref();
+    (calls, is_approved)
 }
 
 /// Lets approved servers in, and shows the others as waiting.
@@ -235,6 +256,7 @@ impl Decision {
         if is_waived {
             decision.run.clone_from(&loaded.config.upstreams);
             decision.run.extend(loaded.borrowed.iter().map(|one| one.upstream.clone()));
+            decision.run.iter_mut().for_each(calls::let_call);
             return decision;
         }
         let approvals = Approvals::load(state).unwrap_or_else(|error| {
@@ -274,6 +296,9 @@ fn pinned(candidate: &Candidate<'_>) -> UpstreamConfig {
         && let Some(program) = candidate.invocation.as_ref().and_then(Invocation::program)
     {
         *command = Text::plain(program);
+    }
+    if candidate.verdict == Verdict::Approved && candidate.lets_call {
+        calls::let_call(&mut upstream);
     }
     upstream
 }

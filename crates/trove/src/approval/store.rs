@@ -12,7 +12,7 @@ use trove_core::{
     state_file::{Damaged, Form, Lock, StateError, StateFile},
 };
 
-use super::Invocation;
+use super::{Calls, Invocation};
 
 /// The name of the file in the state folder.
 pub(super) const FILE_NAME: &str = "approvals.json";
@@ -44,6 +44,9 @@ pub(crate) struct Approval {
     pub(crate) sha256: String,
     /// The same in words, to show what changed.
     pub(crate) invocation: Invocation,
+    /// What a shipped recipe was shown to call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) calls: Option<Calls>,
 }
 
 impl Approvals {

@@ -68,7 +68,7 @@ impl Lab {
             let invocation = candidate.invocation.clone().unwrap();
             let server = candidate.upstream.id.to_string();
             let file = loaded.origin.as_ref().unwrap().display().to_string();
-            Approval { file, server, sha256: invocation.sha256(), invocation }
+            Approval { file, server, sha256: invocation.sha256(), invocation, calls: None }
         });
         Approvals::add(self.dir.path(), new.collect()).unwrap();
     }
@@ -198,10 +198,11 @@ fn two_who_approve_at_once_do_not_undo_each_other() {
                     cwd: None,
                     program: None,
                     from_files: Vec::new(),
+                    calls: None,
                 };
                 let (file, server) = ("/p/trove.toml".to_owned(), format!("s{n}"));
                 let sha256 = invocation.sha256();
-                let new = vec![Approval { file, server, sha256, invocation }];
+                let new = vec![Approval { file, server, sha256, invocation, calls: None }];
                 Approvals::add(state, new).unwrap();
             });
         }

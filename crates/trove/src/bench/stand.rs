@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use trove_core::{Gateway, Source, SourceId, tools::Tools};
 use trove_mcp::{
     bounds::Bounds,
+    recipe::Choice,
     server::{Guard, Identity, Server},
     upstream::{
         Eras, Expose, GuardianCommand, Index, OauthClient, Protocol, Reach, Remote, Scope, Text,
@@ -188,5 +189,7 @@ fn entry(address: SocketAddr, token: &str) -> UpstreamConfig {
         timeout: LONGEST_ANSWER,
         has_flat_schemas: false,
         tool_prefix: None,
+        recipe: Choice::Off,
+        is_searched: false,
     }
 }

@@ -110,6 +110,7 @@ pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
         server: candidate.upstream.id.to_string(),
         sha256: invocation.sha256(),
         invocation,
+        calls: candidate.calls.clone(),
     })
 }
 
@@ -208,6 +209,11 @@ fn describe_words(differences: &[Difference], is_listing: bool, text: &mut Strin
 
 /// What would be run, or where what would be sent.
 pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
+    describe_run(candidate, text);
+    describe_calls(candidate, text);
+}
+
+fn describe_run(candidate: &Candidate<'_>, text: &mut String) {
     let Some(invocation) = &candidate.invocation else { return };
     match &candidate.upstream.reach {
         Reach::Stdio { args, env, .. } => {
@@ -232,6 +238,13 @@ pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
                 let _ = writeln!(text, "  header   {}: {}", plain(name), plain(value.masked()));
             }
         }
+    }
+}
+
+/// What a recipe would call of a server.
+fn describe_calls(candidate: &Candidate<'_>, text: &mut String) {
+    if let Some(calls) = &candidate.calls {
+        let _ = writeln!(text, "  recipe   {}", plain(&calls.shown()));
     }
 }
 
@@ -292,6 +305,9 @@ fn as_json(
             server["cwd"] = json!(invocation.cwd);
             server["program"] = json!(invocation.program());
             server["sha256"] = json!(invocation.sha256());
+        }
+        if let Some(calls) = &candidate.calls {
+            server["recipe"] = json!(calls);
         }
         if let Verdict::Changed(differences) = &candidate.verdict {
             server["differences"] = json!(differences);

@@ -51,6 +51,9 @@ fn table(health: &str, stderr: &Value, paint: Paint) -> String {
         for omission in source["omissions"].as_array().into_iter().flatten() {
             let _ = writeln!(text, "  listing is not whole: {}", word(omission));
         }
+        if let Some(said) = source["from_tools"].as_str() {
+            let _ = writeln!(text, "  {}", plain(said));
+        }
         if let Some(count) = source["changed"].as_u64() {
             let _ = writeln!(
                 text,

@@ -8,6 +8,7 @@ use trove_mcp::upstream;
 use super::{
     guide::FlagValue,
     read::{Key, Spot, Table, choice, section},
+    recipe::Resources,
 };
 
 section! {
@@ -87,6 +88,14 @@ section! {
         schemas: Key<SchemasWord>,
         /// What stands before `_` in the names of its tools; the id unless written.
         tool_prefix: Key<String>,
+        /// The shipped recipe that makes resources of its tools: a name, `auto` or `off`.
+        #[schemars(extend("default" = "auto"))]
+        recipe: Key<String>,
+        /// A recipe of your own, in place of a shipped one.
+        resources: Key<Resources>,
+        /// Whether it is asked too when somebody searches, if it can search.
+        #[schemars(extend("default" = true))]
+        live_search: Key<bool>,
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     file::{CacheWord, SchemasWord, Server, ServerOauth, Transport, Watch},
     problem::Problems,
     read::{Key, Spot, Table},
+    recipe,
     resolve::Surroundings,
     tree::At,
 };
@@ -35,7 +36,7 @@ pub(super) fn upstreams(
 
 fn upstream(
     name: &Spot<String>,
-    server: Server,
+    mut server: Server,
     around: &Surroundings<'_>,
     problems: &mut Problems,
 ) -> Option<UpstreamConfig> {
@@ -51,6 +52,7 @@ fn upstream(
     let timeout = positive("timeout_ms", &server.timeout_ms, DEFAULT_TIMEOUT, problems);
     let watch = watch(&server, problems);
     check_tool_prefix(&server.tool_prefix, problems);
+    let recipe = recipe::choice(&mut server, problems);
     Some(UpstreamConfig {
         id: id?,
         reach: reach?,
@@ -62,6 +64,8 @@ fn upstream(
         timeout,
         has_flat_schemas: server.schemas.take().is_some_and(|word| word == SchemasWord::Flat),
         tool_prefix: server.tool_prefix.take(),
+        recipe,
+        is_searched: server.live_search.take().unwrap_or(true),
     })
 }
 

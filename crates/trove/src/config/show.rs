@@ -7,6 +7,7 @@
 use std::{collections::BTreeMap, fmt::Write as _, path::Path, time::Duration};
 
 use serde_json::{Map, Value, json};
+use trove_mcp::recipe::Choice;
 use trove_mcp::upstream::{
     Reach, Remote, Text, UpstreamConfig, Watch,
     secretive::{is_secretive, looks_secret},
@@ -185,6 +186,20 @@ fn server(upstream: &UpstreamConfig) -> Value {
     };
     if let Some(prefix) = &upstream.tool_prefix {
         add("tool_prefix", json!(prefix));
+    }
+    match &upstream.recipe {
+        Choice::Auto { .. } => None,
+        Choice::Off => add("recipe", json!("off")),
+        Choice::Given(recipes) => match recipes.first().and_then(|one| one.name.as_deref()) {
+            Some(name) => add("recipe", json!(name)),
+            None => {
+                let own = recipes.first().and_then(|one| serde_json::from_str(&one.written).ok());
+                add("resources", own.unwrap_or_default())
+            }
+        },
+    };
+    if !upstream.is_searched {
+        add("live_search", json!(false));
     }
     Value::Object(shown)
 }

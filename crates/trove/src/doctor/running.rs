@@ -72,6 +72,7 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
         let message = format!("its list is not whole: {omission}");
         findings.push(Finding::new(Level::Warning, area, message, fix));
     }
+    findings.extend(tools(server, status));
     if status.is_slowed {
         let fix = "set the server's log level lower, or ask whoever makes it; the others are served as ever";
         findings.push(Finding::new(Level::Warning, area, SLOWED, fix));
@@ -81,6 +82,34 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
         findings.push(Finding::new(Level::Warning, area, warning, fix));
     }
     findings
+}
+
+/// What is made of the tools of a server that has no resources otherwise.
+fn tools(server: &UpstreamConfig, status: &SourceStatus) -> Option<Finding> {
+    let message = status.from_tools()?;
+    let area = ("server", server.id.as_str());
+    let Some(recipe) = &status.recipe else {
+        let fix = "write a recipe, `trove recipe draft` begins one; or leave it: its tools work all the same";
+        return Some(Finding::new(Level::Note, area, message, fix));
+    };
+    if recipe.why.is_empty() {
+        return None;
+    }
+    let waits = recipe.why.iter().all(|why| why.contains("nobody approved"));
+    let (level, fix) = match waits {
+        true => {
+            let fix = format!(
+                "add `recipe = \"{}\"` to its entry to let those tools be called for reading",
+                recipe.name
+            );
+            (Level::Note, fix)
+        }
+        false => {
+            let fix = "correct its `resources`, or set `recipe = \"off\"`; see docs/recipes.md";
+            (Level::Warning, fix.to_owned())
+        }
+    };
+    Some(Finding::new(level, area, message, fix))
 }
 
 async fn contested(app: &App) -> Option<Finding> {

@@ -15,6 +15,7 @@ mod find;
 mod guide;
 mod guide_tools;
 mod lists;
+mod recipes;
 
 // What happens while a client is there: changes, progress, a new configuration.
 mod hushed;

@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use trove_core::SourceId;
+use trove_mcp::recipe::Choice;
 use trove_mcp::upstream::{
     Dialect, ExpandError, Expose, Index, OauthClient, Protocol, Reach, Remote, Text,
     UpstreamConfig, Watch,
@@ -153,6 +154,8 @@ impl Reader<'_> {
             timeout,
             has_flat_schemas: false,
             tool_prefix: None,
+            recipe: Choice::Auto { is_approved: false },
+            is_searched: true,
         })
     }
 

@@ -1,0 +1,272 @@
+//! Resources out of tools: recipes in front of servers that record what is called, and in front
+//! of servers that others wrote.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::kit::client::{Client, Kind};
+use crate::kit::{Folder, Trove, until};
+use crate::peers::drivers::{node, npm_script, python};
+
+const SERVER: &str = include_str!("recorder.py");
+const ENTRY: &str = r#"
+[servers.crm]
+command = "python3"
+args = ["recorder.py", "calls.log", "mood"]
+cwd = "."
+"#;
+const RECIPE: &str = r#"
+[servers.crm.resources]
+list = [{ tool = "list_accounts", arguments = { limit = 3 }, next = { from = "$.next", to = "cursor" }, items = "$.accounts[*]",
+          uri = "crm://accounts/{id}", name = "{title}", description = "in {city}", modified = "{updated_at}" }]
+read = [{ template = "crm://accounts/{id}", tool = "get_account", arguments = { id = "{id}" } }]
+search = [{ tool = "find_accounts", arguments = { q = "{query}", limit = "{max}" }, items = "$.hits[*]",
+            uri = "crm://accounts/{id}", name = "{title}", snippet = "{text}" }]
+"#;
+
+/// A folder with the recording server and a configuration.
+fn recorder(mood: &str, config: &str) -> Arc<Folder> {
+    let folder = Folder::with(config);
+    folder.put("recorder.py", SERVER);
+    folder.put("mood", mood);
+    folder.put("calls.log", "");
+    folder
+}
+
+/// The tools that were called, in order.
+fn called(folder: &Folder) -> Vec<String> {
+    let log = std::fs::read_to_string(folder.path().join("calls.log")).expect("the log");
+    let call = |line: &str| {
+        let call: Value = serde_json::from_str(line).expect("a line of JSON");
+        call["tool"].as_str().expect("a tool").to_owned()
+    };
+    log.lines().map(call).collect()
+}
+
+async fn has(client: &Client, uri: &str) -> bool {
+    client.uris().await.iter().any(|one| one == uri)
+}
+
+#[tokio::test]
+async fn what_a_tool_lists_is_there_to_be_found_and_read_and_nothing_that_writes_is_called() {
+    let folder = recorder("plain", &format!("{ENTRY}{RECIPE}"));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the last page", async || has(&client, "crm://accounts/a7").await).await;
+    let listed = client.list("resources/list", "resources").await;
+    let one = listed.iter().find(|one| one["uri"] == "crm://accounts/a7").expect("the last page");
+    assert_eq!(one["name"], "Account 7");
+    assert_eq!(one["description"], "in Bergen");
+    assert_eq!(one["annotations"]["lastModified"], "2026-11-01T10:00:00Z");
+    let text = client.text("crm://accounts/a2").await;
+    assert!(text.contains("Account 2"), "{text}");
+    let missing = client.read("crm://accounts/none").await.expect_err("there is none");
+    assert_eq!(missing["code"], -32002, "{missing}");
+
+    let completed = client
+        .ask(
+            "completion/complete",
+            json!({ "ref": { "type": "ref/resource", "uri": "crm://accounts/{id}" },
+                    "argument": { "name": "id", "value": "a" } }),
+        )
+        .await
+        .expect("completions");
+    assert_eq!(completed["completion"]["values"][0], "a1", "{completed}");
+
+    let found = client.call("discover_resources", json!({ "query": "Account 5 in Bergen" })).await;
+    assert!(found.to_string().contains("crm://accounts/a5"), "{found}");
+    client.call("search_resources", json!({ "searchTerms": ["Account"] })).await;
+    client.call("get_resource", json!({ "uri": "crm://accounts/a1" })).await;
+    client.call("resource_summary", json!({})).await;
+    until("the index to be read", async || {
+        called(&folder).iter().filter(|tool| *tool == "get_account").count() >= 7
+    })
+    .await;
+    let wrote = ["delete_account", "create_account"];
+    assert!(!called(&folder).iter().any(|tool| wrote.contains(&tool.as_str())));
+}
+
+#[tokio::test]
+async fn a_recipe_that_names_a_writing_tool_is_off_and_calls_nothing() {
+    let wicked = RECIPE.replace("get_account", "delete_account");
+    let folder = recorder("plain", &format!("{ENTRY}{wicked}"));
+    let status = folder.run(&["status", "--json"]).await.json();
+    let sources = status["sources"].as_array().expect("sources");
+    let crm = sources.iter().find(|one| one["id"] == "crm").expect("the server");
+    assert!(
+        crm["recipe"].to_string().contains("`delete_account` says that it changes things"),
+        "{status}"
+    );
+    assert_eq!(called(&folder), Vec::<String>::new());
+    let doctor = folder.run(&["doctor"]).await;
+    assert!(doctor.text().contains("delete_account"), "{doctor:?}");
+}
+
+#[tokio::test]
+async fn a_recipe_that_does_not_fit_is_off_and_says_what_is_missing() {
+    let other = RECIPE.replace("arguments = { id = \"{id}\" }", "arguments = { key = \"{id}\" }");
+    let folder = recorder("plain", &format!("{ENTRY}{other}"));
+    let doctor = folder.run(&["doctor"]).await;
+    let said = doctor.text();
+    assert!(said.contains("the tool `get_account` takes no argument `key`"), "{said}");
+    assert!(said.contains("needs the argument `id`"), "{said}");
+    let status = folder.run(&["status"]).await;
+    assert!(status.text().contains("5 tools, no resources"), "{status:?}");
+}
+
+#[tokio::test]
+async fn a_tool_that_changes_its_mind_stops_its_recipe() {
+    let folder = recorder("plain", &format!("{ENTRY}{RECIPE}"));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the accounts", async || has(&client, "crm://accounts/a7").await).await;
+    assert!(client.read("crm://accounts/a1").await.is_ok());
+    folder.put("mood", "changed");
+    until("the accounts to go", async || {
+        let uris = client.uris().await;
+        !uris.iter().any(|uri| uri.starts_with("crm:"))
+    })
+    .await;
+    let before = called(&folder).len();
+    assert!(client.read("crm://accounts/a1").await.is_err());
+    assert_eq!(called(&folder).len(), before);
+}
+
+#[tokio::test]
+async fn a_project_is_read_by_tools_that_say_nothing_only_once_its_recipe_is_approved() {
+    let folder = Folder::project(&format!("{ENTRY}{RECIPE}"));
+    folder.put("recorder.py", SERVER);
+    folder.put("mood", "silent");
+    folder.put("calls.log", "");
+    let shown = folder.run(&["approve"]).await;
+    assert!(
+        shown.text().contains("which calls find_accounts, get_account, list_accounts"),
+        "{shown:?}"
+    );
+    assert!(!folder.run(&["ls"]).await.text().contains("crm://accounts/a1"));
+    assert_eq!(folder.run(&["approve", "crm"]).await.code, Some(0));
+    let listed = folder.run(&["ls"]).await;
+    assert!(listed.text().contains("crm://accounts/a1"), "{listed:?}");
+    // Another recipe is another server.
+    folder.write(&format!("{ENTRY}{}", RECIPE.replace("limit = 3", "limit = 4")));
+    let shown = folder.run(&["approve"]).await;
+    assert!(shown.text().contains("how it calls its tools changed"), "{shown:?}");
+    assert!(!folder.run(&["ls"]).await.text().contains("crm://accounts/a1"));
+}
+
+#[test]
+fn mistakes_in_a_recipe_are_told_with_their_place() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    runtime.block_on(async {
+        let wrong = RECIPE
+            .replace("$.accounts[*]", "$..*..*..*")
+            .replace("id = \"{id}\"", "id = \"{idd}\"")
+            .replace(
+                "\"crm://accounts/{id}\", name = \"{title}\", snippet",
+                "\"{id}\", name = \"\", snippet",
+            );
+        let folder = recorder("plain", &format!("{ENTRY}{wrong}"));
+        let checked = folder.run(&["config", "check"]).await;
+        for words in
+            ["no JSONPath that can be taken", "no variable `{idd}`", "begins with its scheme"]
+        {
+            assert!(
+                checked.text().contains(words) || checked.stderr.contains(words),
+                "{checked:?}"
+            );
+        }
+    });
+}
+
+/// Trove in front of one real server.
+async fn before(id: &str, program: &Path, args: &[&str], more: &str) -> (Arc<Folder>, Trove) {
+    let entry = format!(
+        "[servers.{id}]\ncommand = {program:?}\nargs = {args:?}\n{more}",
+        program = program.display().to_string()
+    );
+    let folder = Folder::with(&entry);
+    let trove = Trove::start_in(&folder).await;
+    (folder, trove)
+}
+
+#[tokio::test]
+async fn the_files_of_server_filesystem_are_resources() {
+    let files = tempfile::tempdir().expect("a folder");
+    let root = files.path().canonicalize().expect("its path");
+    std::fs::create_dir_all(root.join("sub/.hidden")).expect("folders");
+    std::fs::write(root.join("a.md"), "# Harbour\nThe crane is blue.").expect("a file");
+    std::fs::write(root.join("sub/b c.txt"), "second").expect("a file");
+    std::fs::write(root.join("sub/.hidden/key"), "secret").expect("a file");
+    std::fs::write(root.join("dot.png"), [0x89, b'P', b'N', b'G', 13, 10, 26, 10]).expect("a file");
+    let script = npm_script("server-filesystem/dist/index.js").display().to_string();
+    let path = root.display().to_string();
+    let (_folder, trove) = before("files", &node(), &[&script, &path], "").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("three files", async || {
+        client.uris().await.iter().filter(|uri| uri.starts_with("file:")).count() >= 3
+    })
+    .await;
+    let uris = client.uris().await;
+    let spaced = format!("file://{path}/sub/b%20c.txt");
+    assert!(uris.contains(&spaced), "{uris:?}");
+    assert!(!uris.iter().any(|uri| uri.contains(".hidden")), "{uris:?}");
+    assert_eq!(client.text(&spaced).await, "second");
+    let markdown = client.read(&format!("file://{path}/a.md")).await.expect("the file");
+    assert_eq!(markdown["contents"][0]["mimeType"], "text/markdown", "{markdown}");
+    let picture = client.read(&format!("file://{path}/dot.png")).await.expect("the picture");
+    assert_eq!(picture["contents"][0]["mimeType"], "image/png", "{picture}");
+    assert!(picture["contents"][0]["blob"].is_string(), "{picture}");
+    let gone = client.read(&format!("file://{path}/gone.md")).await.expect_err("it is not there");
+    assert_eq!(gone["code"], -32002, "{gone}");
+    let found = client
+        .call("discover_resources", json!({ "query": "colour of the crane at the harbour" }))
+        .await;
+    assert!(found.to_string().contains("a.md"), "{found}");
+}
+
+#[tokio::test]
+async fn what_server_memory_remembers_is_resources() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let memory = folder.path().join("memory.json");
+    let lines = "{\"type\":\"entity\",\"name\":\"Ada Lovelace\",\"entityType\":\"person\",\"observations\":[\"wrote the first program\"]}\n{\"type\":\"entity\",\"name\":\"Engine\",\"entityType\":\"machine\",\"observations\":[\"never built\"]}";
+    std::fs::write(&memory, lines).expect("a memory");
+    let script = npm_script("server-memory/dist/index.js").display().to_string();
+    let env = format!("env = {{ MEMORY_FILE_PATH = {:?} }}", memory.display().to_string());
+    let (_folder, trove) = before("memory", &node(), &[&script], &env).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let uri = "memory://entity/Ada%20Lovelace";
+    until("what is remembered", async || client.uris().await.iter().any(|one| one == uri)).await;
+    assert!(client.text(uri).await.contains("wrote the first program"));
+    let gone = client.read("memory://entity/Nobody").await.expect_err("not remembered");
+    assert_eq!(gone["code"], -32002, "{gone}");
+}
+
+#[tokio::test]
+async fn the_commits_before_server_git_are_resources() {
+    let repository = tempfile::tempdir().expect("a folder");
+    let path = repository.path().canonicalize().expect("its path").display().to_string();
+    let git = |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(&path).args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
+        let done = command.args(args).output().expect("git can be started");
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q", "."]);
+    std::fs::write(repository.path().join("a.txt"), "text").expect("a file");
+    git(&["add", "-A"]);
+    git(&["commit", "-q", "-m", "Paint the crane\n\nBlue, as was wished."]);
+    git(&["commit", "-q", "--allow-empty", "-m", "Second thoughts"]);
+    let args = ["-m", "mcp_server_git", "--repository", &path];
+    let (_folder, trove) = before("code", &python(), &args, "").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("two commits", async || {
+        client.uris().await.iter().filter(|uri| uri.starts_with("git:")).count() >= 2
+    })
+    .await;
+    let listed = client.list("resources/list", "resources").await;
+    let first = listed.iter().find(|one| one["name"] == "Paint the crane").expect("the commit");
+    let text = client.text(first["uri"].as_str().expect("its URI")).await;
+    assert!(text.contains("Blue, as was wished.") && text.contains("a.txt"), "{text}");
+}
