@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use trove_core::{
     Caller, Gateway, Json, PublicUri,
-    gateway::{Action, AskError, Parts},
+    catalogue::List,
+    gateway::{Action, Answer, AskError, Call, ListAnswer, Parts},
     json::items,
-    source::{Ask, SourceEvent},
+    source::{Ask, Reply, SourceEvent},
 };
 
 use crate::fake_source::FakeSource;
@@ -77,6 +78,51 @@ impl GatewayBox {
         let reply =
             self.gateway.read(&Caller::local(), &PublicUri::new(uri), Ask::default()).await?.reply;
         Ok(text_of(&reply.body))
+    }
+}
+
+/// Calls that only MCP clients make, one each.
+pub trait Asks {
+    /// A page of one of the lists.
+    fn list(
+        &self,
+        caller: &Caller,
+        list: List,
+        cursor: Option<&str>,
+    ) -> impl Future<Output = Result<ListAnswer, AskError>>;
+
+    /// Does what is asked, with the thing that is named.
+    fn act(
+        &self,
+        caller: &Caller,
+        action: Action,
+        arguments: &Json,
+        ask: Ask,
+    ) -> impl Future<Output = Result<Reply, AskError>>;
+}
+
+impl Asks for Gateway {
+    async fn list(
+        &self,
+        caller: &Caller,
+        list: List,
+        cursor: Option<&str>,
+    ) -> Result<ListAnswer, AskError> {
+        match self.run(caller, Call::List(list, cursor.map(str::to_owned))).await? {
+            Answer::Page(page) => Ok(page),
+            _ => panic!("a list gives a page"),
+        }
+    }
+
+    async fn act(
+        &self,
+        caller: &Caller,
+        action: Action,
+        arguments: &Json,
+        ask: Ask,
+    ) -> Result<Reply, AskError> {
+        let answer = self.run(caller, Call::Act(action, arguments.clone(), ask)).await?;
+        Ok(answer.into_reply().expect("an action gives a result object"))
     }
 }
 

@@ -23,7 +23,7 @@ use trove_core::{
 use trove_mcp::{
     bounds::Bounds,
     server::Server,
-    upstream::{Eras, GuardianCommand, Scope, Upstreams, oauth::Credentials},
+    upstream::{Eras, Scope, Upstreams, oauth::Credentials},
 };
 
 mod door;
@@ -31,12 +31,11 @@ mod index;
 mod parts;
 
 use index::Opened;
-use parts::{Guide, audit_file, index_rules, make_state, programs};
-pub(crate) use parts::{access, offered, open_audit, open_flags, tool_settings};
+use parts::{Guide, audit_file, index_rules, make_state, parts_of};
+pub(crate) use parts::{access, guardian, offered, open_audit, open_flags, tool_settings};
 
 use crate::{
     approval::{Admission, Seals, Words},
-    commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest,
     signals::Signals,
@@ -169,14 +168,11 @@ impl App {
         let knowledge = guide.knowledge.clone();
         let (index, opening) = Index::opening();
         let parts = Parts {
-            version: env!("CARGO_PKG_VERSION"),
-            limits: config.bounds.gateway,
             shelf: Some(Arc::new(shelf)),
             flags: Some(flags.clone()),
-            audit: open_audit(config),
             knowledge: Some(knowledge.clone()),
             index,
-            programs: programs(),
+            ..parts_of(config)
         };
         let gateway = Gateway::new(parts).await;
         if let Some(file) = loaded.file_to_name() {
@@ -184,12 +180,9 @@ impl App {
         }
         guide.follow(&gateway, &stop, &mut doors);
         let eras = Eras::in_folder(&state);
-        let guardian = std::env::current_exe()
-            .ok()
-            .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
-        let upstreams = Upstreams::new(&gateway, scope, eras, guardian);
+        let upstreams = Upstreams::new(&gateway, scope, eras, guardian());
         let upstreams = upstreams.with_recipes(config::shipped_recipes().clone());
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
@@ -213,12 +206,8 @@ impl App {
         doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
         let index = state.join("index").join(memory_of(loaded));
-        let index = Opened {
-            place: opening,
-            folder: index,
-            is_semantic,
-            max_bytes: config.bounds.gateway.index_bytes,
-        };
+        let max_bytes = config.bounds.gateway.index_bytes;
+        let index = Opened { place: opening, folder: index, is_semantic, max_bytes };
         index.open(&gateway, &stop, &mut doors);
         doors.spawn(rest::watch(stop.clone()));
         App { gateway, knowledge, flags, live, state, home, stop, doors }

@@ -14,7 +14,7 @@ use futures_util::{
     future::{BoxFuture, Shared},
 };
 
-use super::{key::Key, store::Entry};
+use super::{freshness::Key, store::Entry};
 use crate::source::SourceError;
 
 /// How a fetch ended.

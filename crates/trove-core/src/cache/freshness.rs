@@ -1,15 +1,43 @@
-//! How long an answer may be believed, and by whom.
+//! Who asks for what, and how long and by whom its answer may be believed.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use super::key::Audience;
 use crate::{
     resource::{Freshness, Scope},
     source::{Reply, Told},
+    source_id::SourceId,
+    uri::LocalUri,
 };
 
 /// The longest an answer is believed, whatever its Source says.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A resource that was asked for, and who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    /// The owner.
+    pub source: SourceId,
+    /// Its name there.
+    pub uri: LocalUri,
+    /// Who asks; an answer is kept for them, or for everyone if the Source allows it.
+    pub audience: Audience,
+}
+
+/// Who may be shown an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// Anybody who may ask.
+    Everyone,
+    /// Whoever asks with this authorization.
+    Only(Arc<str>),
+}
+
+impl Key {
+    /// The key for another audience.
+    pub(super) fn seen_by(&self, audience: Audience) -> Key {
+        Key { source: self.source.clone(), uri: self.uri.clone(), audience }
+    }
+}
 
 /// What holds for a resource by configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -8,7 +8,6 @@
 mod flight;
 mod floors;
 mod freshness;
-mod key;
 mod stats;
 mod store;
 
@@ -27,8 +26,7 @@ use futures_util::FutureExt as _;
 use tokio::time::Instant;
 use tracing::debug;
 
-pub use freshness::{MAX_TTL, Policy};
-pub use key::{Audience, Key};
+pub use freshness::{Audience, Key, MAX_TTL, Policy};
 pub use stats::Stats;
 
 use crate::{

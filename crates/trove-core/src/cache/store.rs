@@ -11,7 +11,7 @@ use std::{
 use moka::{Expiry, future::Cache as Moka, notification::RemovalCause};
 use tokio::time::Instant;
 
-use super::key::{Audience, Key};
+use super::freshness::{Audience, Key};
 use crate::source::{Reply, Told};
 
 /// What an entry costs beside its text.

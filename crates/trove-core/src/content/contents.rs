@@ -5,7 +5,12 @@
 
 use std::borrow::Cow;
 
-use super::decode_blob;
+use base64::{
+    Engine as _,
+    alphabet::STANDARD,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
 use crate::json::{self, Json, Object};
 
 /// A text that says nothing.
@@ -86,7 +91,7 @@ impl<'a> Words<'a> {
     }
 
     /// How long the text is.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Words::Literal { len, .. } => *len,
             Words::Plain(text) => text.len(),
@@ -94,7 +99,7 @@ impl<'a> Words<'a> {
     }
 
     /// The text as a JSON string, where there is one already.
-    pub fn literal(&self) -> Option<&'a str> {
+    pub(crate) fn literal(&self) -> Option<&'a str> {
         match self {
             Words::Literal { literal, .. } => Some(*literal),
             Words::Plain(_) => None,
@@ -102,7 +107,7 @@ impl<'a> Words<'a> {
     }
 
     /// Whether a plain word stands in it.
-    pub fn mention(&self, word: &str) -> bool {
+    pub(crate) fn mention(&self, word: &str) -> bool {
         let written = match self {
             Words::Literal { literal, .. } => literal,
             Words::Plain(text) => text.as_ref(),
@@ -111,7 +116,7 @@ impl<'a> Words<'a> {
     }
 
     /// Whether it begins as JSON does, blanks aside.
-    pub fn look_like_json(&self) -> bool {
+    pub(crate) fn look_like_json(&self) -> bool {
         let begins = |text: &str| text.trim_start().starts_with(['{', '[']);
         match self {
             Words::Literal { literal, .. } => {
@@ -129,7 +134,7 @@ impl<'a> Words<'a> {
     }
 
     /// A window of the text as [`content::window`] gives it, as a JSON string.
-    pub fn window(&self, offset: usize, max: usize) -> Pane {
+    pub(crate) fn window(&self, offset: usize, max: usize) -> Pane {
         self.written_window(offset, max).unwrap_or_else(|| {
             let text = self.text();
             let window = super::window(&text, offset, max);
@@ -161,11 +166,26 @@ impl<'a> Words<'a> {
 }
 
 /// A window of a text.
-pub struct Pane {
+pub(crate) struct Pane {
     /// As a JSON string.
-    pub data: String,
+    pub(crate) data: String,
     /// How many bytes of the text it shows.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Where the next one begins.
-    pub next_offset: Option<usize>,
+    pub(crate) next_offset: Option<usize>,
+}
+
+/// Base64 as servers write it, with padding or without.
+const BASE64: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The bytes of a blob; blanks and line ends in it mean nothing.
+fn decode_blob(blob: &str) -> Option<Vec<u8>> {
+    if !blob.contains(char::is_whitespace) {
+        return BASE64.decode(blob).ok();
+    }
+    let compact: String = blob.chars().filter(|c| !c.is_whitespace()).collect();
+    BASE64.decode(compact).ok()
 }

@@ -4,7 +4,6 @@
 //! nothing, never panic, and take time linear in what they are given. What they say
 //! of a binary is what its own header claims; nobody should reserve memory by it.
 
-mod blob;
 mod charset;
 mod contents;
 mod escape;
@@ -17,9 +16,8 @@ mod window;
 #[cfg(test)]
 mod tests;
 
-pub use blob::decode_blob;
 pub use charset::{Decoded, decode_text};
-pub use contents::{Content, Pane, Payload, Words, contents, first_text};
+pub use contents::{Content, Payload, Words, contents, first_text};
 pub use escape::{escape_controls, escape_in_json, escape_line, meant_uri, one_line, shown_uri};
 pub use grep::{
     BadPattern, GrepLimits, GrepResult, MAX_COMPILED_BYTES, MAX_PATTERN_BYTES, MAX_SEARCH_STEPS,

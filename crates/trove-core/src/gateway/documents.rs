@@ -134,20 +134,31 @@ impl Gateway {
         uri: &PublicUri,
         route: &Route,
     ) -> Result<(), AskError> {
-        let knowledge = self.knowledge().filter(|knowledge| knowledge.id() == route.source.id());
-        let Some(knowledge) = knowledge.filter(|_| !self.access().policy.is_empty()) else {
+        if self.access().policy.is_empty() {
             return Ok(());
-        };
+        }
+        match self.absence_in_guide(caller, uri, route).await {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+
+    /// Why a URI of local knowledge names nothing the caller may know of; `None` if it names
+    /// something, or is none of local knowledge.
+    async fn absence_in_guide(
+        &self,
+        caller: &Caller,
+        uri: &PublicUri,
+        route: &Route,
+    ) -> Option<AskError> {
+        let knowledge = self.knowledge().filter(|knowledge| knowledge.id() == route.source.id())?;
         let sight = self.sight_of_guide(caller);
-        let absence = knowledge.absence(sight, route.local.as_str()).await;
-        absence.map_or(Ok(()), |error| {
-            let source_id = knowledge.id().clone();
-            Err(AskError::Source { source_id, uri: Some(uri.clone()), error })
-        })
+        let error = knowledge.absence(sight, route.local.as_str()).await?;
+        Some(AskError::Source { source_id: knowledge.id().clone(), uri: Some(uri.clone()), error })
     }
 
     /// What of local knowledge the caller may know of.
-    pub fn sight_of_guide(&self, caller: &Caller) -> Sight {
+    pub(crate) fn sight_of_guide(&self, caller: &Caller) -> Sight {
         Sight {
             project: caller.project.as_ref().map(|project| project.as_str().to_owned()),
             visible: self.visible(caller, &SourceId::guide()),
@@ -164,22 +175,10 @@ impl Gateway {
         uri: &PublicUri,
         error: AskError,
     ) -> AskError {
-        let (AskError::NotFound { .. }, Some(knowledge)) = (&error, self.knowledge()) else {
+        let (AskError::NotFound { .. }, Ok(route)) = (&error, snapshot.route(uri.as_str())) else {
             return error;
         };
-        let route = snapshot.route(uri.as_str()).ok();
-        let Some(route) = route.filter(|route| route.source.id() == knowledge.id()) else {
-            return error;
-        };
-        let sight = self.sight_of_guide(caller);
-        match knowledge.absence(sight, route.local.as_str()).await {
-            Some(said) => AskError::Source {
-                source_id: knowledge.id().clone(),
-                uri: Some(uri.clone()),
-                error: said,
-            },
-            None => error,
-        }
+        self.absence_in_guide(caller, uri, &route).await.unwrap_or(error)
     }
 
     /// Which resources of a Source the caller may read.

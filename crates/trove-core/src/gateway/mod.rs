@@ -292,7 +292,7 @@ impl Gateway {
     }
 
     /// Local knowledge, if there is any.
-    pub fn knowledge(&self) -> Option<&Arc<Knowledge>> {
+    pub(crate) fn knowledge(&self) -> Option<&Arc<Knowledge>> {
         self.knowledge.as_ref()
     }
 

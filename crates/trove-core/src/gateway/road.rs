@@ -23,72 +23,34 @@ use crate::{
 
 /// One question. The list is closed: a door can ask nothing else.
 pub enum Call {
-    /// A page of one of the lists, all Sources together.
-    List {
-        /// Which list.
-        list: List,
-        /// Where the page begins; `None` for the first.
-        cursor: Option<String>,
-    },
+    /// A page of one of the lists, all Sources together: the first, or the one at this cursor.
+    List(List, Option<String>),
     /// Everything the caller sees, for a door that shows it in a form of its own.
     Browse,
     /// The contents of one resource.
     Read(Read),
-    /// A tool, a prompt, a skill or a directory.
-    Act {
-        /// The thing to do.
-        action: Action,
-        /// The arguments, the name among them.
-        arguments: Json,
-        /// The companions of the question.
-        ask: Ask,
-    },
-    /// Values for an argument of a template or prompt.
-    Complete {
-        /// The arguments, `ref` among them.
-        arguments: Json,
-        /// The companions of the question.
-        ask: Ask,
-    },
-    /// Reports of changes of one resource.
-    Watch {
-        /// Which one.
-        uri: PublicUri,
-        /// How many resources the client watches already, if it may watch no more.
-        full_at: Option<usize>,
-    },
-    /// The end of those reports.
-    Unwatch {
-        /// Which one.
-        uri: PublicUri,
-        /// The watch that ends; `None` if the client never began one.
-        watched: Option<Watched>,
-    },
+    /// A tool, a prompt, a skill or a directory, which is named among the arguments.
+    Act(Action, Json, Ask),
+    /// Values for an argument of a template or prompt, which is `ref` among the arguments.
+    Complete(Json, Ask),
+    /// Reports of changes of one resource. A number says how many resources the client watches
+    /// already, if it may watch no more.
+    Watch(PublicUri, Option<usize>),
+    /// The end of those reports; `None` if the client never had any.
+    Unwatch(PublicUri, Option<Watched>),
     /// Leave to hear of changes.
     Listen,
     /// Logs of all Sources at this level and above.
-    SetLogLevel {
-        /// Its name.
-        level: String,
-    },
+    SetLogLevel(String),
     /// Resources by word, by meaning, or by rank.
     Find(Query),
-    /// The documents that an expression means.
-    Documents {
-        /// E.g. `lang/rust+python`.
-        expression: String,
-        /// For the parts of it that name no document.
-        pattern: Option<String>,
-    },
+    /// The documents that an expression means, e.g. `lang/rust+python`. The pattern is for the
+    /// parts of it that name no document.
+    Documents(String, Option<String>),
     /// The categories of the guide with their documents, and its collections.
     Guide,
-    /// A document of the guide as it was written, not as it is served.
-    Written {
-        /// The category it is in.
-        category: String,
-        /// Its path there.
-        path: String,
-    },
+    /// A document of the guide as it was written, by its category and its path there.
+    Written(String, String),
 }
 
 /// One read.
@@ -176,27 +138,23 @@ impl Call {
         Some(match self {
             Call::Read(read) if read.purpose != Purpose::Use => return None,
             Call::Read(read) => ("read", read.uri.shared()),
-            Call::List { list, .. } => ("list", list.as_str().into()),
+            Call::List(list, _) => ("list", list.as_str().into()),
             Call::Browse => ("list", List::Resources.as_str().into()),
-            Call::Act { action, arguments, .. } => {
-                (action.as_str(), member(arguments, action.key()))
-            }
-            Call::Complete { arguments, .. } => {
+            Call::Act(action, arguments, _) => (action.as_str(), member(arguments, action.key())),
+            Call::Complete(arguments, _) => {
                 let reference = arguments.get("ref").unwrap_or_else(Json::empty_object);
                 let key = if reference.get("uri").is_some() { "uri" } else { "name" };
                 ("complete", member(&reference, key))
             }
-            Call::Watch { uri, .. } => ("subscribe", uri.shared()),
-            Call::Unwatch { uri, .. } => ("unsubscribe", uri.shared()),
+            Call::Watch(uri, _) => ("subscribe", uri.shared()),
+            Call::Unwatch(uri, _) => ("unsubscribe", uri.shared()),
             Call::Listen => ("listen", "".into()),
-            Call::SetLogLevel { level } => ("set_log_level", level.as_str().into()),
+            Call::SetLogLevel(level) => ("set_log_level", level.as_str().into()),
             // A question is nobody's business.
             Call::Find(_) => ("find", "".into()),
-            Call::Documents { expression, .. } => ("get_content", expression.as_str().into()),
+            Call::Documents(expression, _) => ("get_content", expression.as_str().into()),
             Call::Guide => ("list", "guide://".into()),
-            Call::Written { category, path } => {
-                ("read", format!("guide://{category}/{path}").into())
-            }
+            Call::Written(category, path) => ("read", format!("guide://{category}/{path}").into()),
         })
     }
 }
@@ -214,40 +172,38 @@ impl Gateway {
 
     async fn answer(&self, caller: &Caller, call: Call) -> Result<Answer, AskError> {
         Ok(match call {
-            Call::List { list, cursor } => {
+            Call::List(list, cursor) => {
                 Answer::Page(self.page_of(caller, list, cursor.as_deref()).await?)
             }
             Call::Browse => Answer::View(self.renewed_view(caller).await),
             Call::Read(read) => Answer::Reading(self.fetch_reading(caller, read).await?),
-            Call::Act { action, arguments, ask } => {
+            Call::Act(action, arguments, ask) => {
                 Answer::Reply(self.fetch_action(caller, action, &arguments, ask).await?)
             }
-            Call::Complete { arguments, ask } => {
+            Call::Complete(arguments, ask) => {
                 Answer::Reply(self.fetch_values(caller, &arguments, ask).await?)
             }
-            Call::Watch { full_at: Some(limit), .. } => {
+            Call::Watch(_, Some(limit)) => {
                 return Err(AskError::TooManyWatches { limit });
             }
-            Call::Watch { uri, full_at: None } => {
-                Answer::Watched(self.begin_watch(caller, &uri).await?)
-            }
-            Call::Unwatch { watched: Some(watched), .. } => {
+            Call::Watch(uri, None) => Answer::Watched(self.begin_watch(caller, &uri).await?),
+            Call::Unwatch(_, Some(watched)) => {
                 self.unwatch(&watched);
                 Answer::Done
             }
-            Call::Unwatch { uri, watched: None } => return Err(AskError::not_found(&uri)),
+            Call::Unwatch(uri, None) => return Err(AskError::not_found(&uri)),
             Call::Listen => Answer::Done,
-            Call::SetLogLevel { level } => {
+            Call::SetLogLevel(level) => {
                 self.pass_log_level(&level).await;
                 Answer::Done
             }
             Call::Find(query) => Answer::Found(self.look_for(caller, query).await),
-            Call::Documents { expression, pattern } => {
+            Call::Documents(expression, pattern) => {
                 let pattern = pattern.as_deref();
                 Answer::Documents(self.documents_of(caller, &expression, pattern).await)
             }
             Call::Guide => Answer::Guide(self.guide_shelf(caller).await?),
-            Call::Written { category, path } => {
+            Call::Written(category, path) => {
                 Answer::Written(self.written(caller, &category, &path).await?)
             }
         })
@@ -256,17 +212,6 @@ impl Gateway {
 
 /// Single calls, for those who want their kind of answer.
 impl Gateway {
-    /// A page of one of the lists, all Sources together.
-    pub async fn list(
-        &self,
-        caller: &Caller,
-        list: List,
-        cursor: Option<&str>,
-    ) -> Result<ListAnswer, AskError> {
-        let cursor = cursor.map(str::to_owned);
-        Ok(expect!(Page, self.run(caller, Call::List { list, cursor }).await?))
-    }
-
     /// Everything the caller sees, for a door that shows it in a form of its own.
     pub async fn browse(&self, caller: &Caller) -> Arc<View> {
         match self.run(caller, Call::Browse).await {
@@ -291,18 +236,6 @@ impl Gateway {
         Ok(expect!(Reading, self.run(caller, Call::Read(read)).await?))
     }
 
-    /// Does what is asked, with the thing that is named.
-    pub async fn act(
-        &self,
-        caller: &Caller,
-        action: Action,
-        arguments: &Json,
-        ask: Ask,
-    ) -> Result<Reply, AskError> {
-        let call = Call::Act { action, arguments: arguments.clone(), ask };
-        Ok(expect!(Reply, self.run(caller, call).await?))
-    }
-
     /// Offers values for an argument of a template or prompt.
     pub async fn complete(
         &self,
@@ -310,14 +243,14 @@ impl Gateway {
         arguments: &Json,
         ask: Ask,
     ) -> Result<Reply, AskError> {
-        let call = Call::Complete { arguments: arguments.clone(), ask };
+        let call = Call::Complete(arguments.clone(), ask);
         Ok(expect!(Reply, self.run(caller, call).await?))
     }
 
     /// Begins to report changes of a resource as [`crate::catalogue::Change::Updated`]. Each
     /// success must be followed by one [`Gateway::unwatch`].
     pub async fn watch(&self, caller: &Caller, uri: &PublicUri) -> Result<Watched, AskError> {
-        let call = Call::Watch { uri: uri.clone(), full_at: None };
+        let call = Call::Watch(uri.clone(), None);
         Ok(expect!(Watched, self.run(caller, call).await?))
     }
 
@@ -329,7 +262,7 @@ impl Gateway {
         pattern: Option<&str>,
     ) -> Result<Content, KnowledgeError> {
         let pattern = pattern.map(str::to_owned);
-        let call = Call::Documents { expression: expression.to_owned(), pattern };
+        let call = Call::Documents(expression.to_owned(), pattern);
         match self.run(caller, call).await {
             Ok(answer) => expect!(Documents, answer),
             // It fails with an error of its own.

@@ -18,7 +18,7 @@ use trove_core::{
 };
 use trove_testkit::{
     fake_source::FakeSource,
-    gateway_box::{GatewayBox, text_of},
+    gateway_box::{Asks as _, GatewayBox, text_of},
 };
 
 async fn guarded(rules: &[(&str, bool)]) -> (GatewayBox, Arc<FakeSource>) {

@@ -10,7 +10,10 @@ use trove_core::{
     source::{Ask, SourceEvent},
     status::State,
 };
-use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
+use trove_testkit::{
+    fake_source::FakeSource,
+    gateway_box::{Asks as _, GatewayBox},
+};
 
 /// A gateway with one Source that is listed and one that is being started.
 async fn with_late(late: &Arc<FakeSource>) -> GatewayBox {

@@ -12,7 +12,10 @@ use trove_core::{
     resource::ListsChanged,
     source::SourceEvent,
 };
-use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
+use trove_testkit::{
+    fake_source::FakeSource,
+    gateway_box::{Asks as _, GatewayBox},
+};
 
 fn lists() -> SourceEvent {
     SourceEvent::ListsChanged(ListsChanged { resources: true, ..ListsChanged::default() })

@@ -18,6 +18,7 @@ use trove_core::{
     },
     source::{Ask, Visible},
 };
+use trove_testkit::gateway_box::Asks as _;
 
 use kit::{Guide, TestLedger, write};
 

@@ -8,7 +8,10 @@ use trove_core::{
     gateway::{Action, AskError},
     source::Ask,
 };
-use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
+use trove_testkit::{
+    fake_source::FakeSource,
+    gateway_box::{Asks as _, GatewayBox},
+};
 
 fn source(id: &str, uris: &[&str]) -> Arc<FakeSource> {
     Arc::new(FakeSource::new(id, uris))

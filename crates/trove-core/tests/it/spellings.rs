@@ -20,7 +20,7 @@ use trove_core::{
 };
 use trove_testkit::{
     fake_source::FakeSource,
-    gateway_box::GatewayBox,
+    gateway_box::{Asks as _, GatewayBox},
     spellings::{PROTECTED, Parser, read_with, spellings},
 };
 

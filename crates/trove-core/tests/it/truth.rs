@@ -119,6 +119,9 @@ async fn a_text_that_somebody_reads_is_found_by_its_new_words() {
 async fn the_index_reads_what_is_kept_and_keeps_what_it_reads() {
     let source = notes();
     source.say_freshness(Freshness { ttl_ms: 3_600_000, scope: Scope::Public });
+    // A text without a date would be doubted, as its server was listed after it was kept.
+    let annotations = json!({ "lastModified": "2020-01-01T00:00:00Z" });
+    source.add_entry(&json!({ "uri": "note://bees", "name": "bees", "annotations": annotations }));
     let source = Arc::new(source);
     let (index, opening) = Index::opening();
     let gateway = GatewayBox::of(Parts { index, ..Parts::new("test") }, &[&source]).await;

@@ -100,7 +100,7 @@ impl Server {
             _ => None,
         };
         let is_first = cursor.is_none();
-        let Answer::Page(mut answer) = self.run(Call::List { list, cursor }, asking).await? else {
+        let Answer::Page(mut answer) = self.run(Call::List(list, cursor), asking).await? else {
             return Err(no_object());
         };
         // Ours first: no client that cuts the list loses them.
@@ -169,7 +169,7 @@ impl Server {
         let subject = Subject { action: Some(action), name: &name, caller: &asking.caller };
         given.open(&self.seal, subject)?;
         let ask = given.ask();
-        let call = Call::Act { action, arguments: given.into_arguments(), ask };
+        let call = Call::Act(action, given.into_arguments(), ask);
         let mut answer = self.run(call, asking).await?;
         if action == Action::CallTool
             && !asking.version.is_modern()
@@ -187,7 +187,7 @@ impl Server {
     async fn complete(&self, given: Given<'_>) -> Outcome {
         let asking = given.asking;
         let ask = asking.ask(&Object::default(), None);
-        let call = Call::Complete { arguments: given.into_arguments(), ask };
+        let call = Call::Complete(given.into_arguments(), ask);
         let answer = match self.gateway.run(&asking.caller, call).await {
             Ok(answer) => answer.into_reply().ok_or_else(no_object)?,
             Err(AskError::Source { error, .. }) if offers_none(&error) => {

@@ -19,14 +19,14 @@ use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
-use trove_core::{Caller, Json, access::ADMIN, metrics::CONTENT_TYPE};
+use trove_core::{Caller, Json, access::ADMIN, metrics::CONTENT_TYPE, source::Notice};
 
 use super::{
     Server,
     asking::{Asking, meta_of},
     bodies::{Held, ROOM_WAIT, Room, Unread},
     elsewhere,
-    exchange::{Session, takes_batch},
+    exchange::{Session, takes_batch, telling},
     guard::{Admitted, Guard, Identity, Refusal},
     headers,
     identity::METADATA_PATH,
@@ -349,7 +349,7 @@ impl HttpDoor {
             let door = self.clone();
             return stream_answer(request.id.clone(), asking.clone(), move |notices| async move {
                 let _place = place;
-                door.server.answer(&request.method, request.params, &asking, Some(notices)).await
+                door.server.answer(&request.method, request.params, &asking, notices).await
             });
         }
         let outcome = self.server.answer(&request.method, request.params, &asking, None).await;
@@ -403,7 +403,7 @@ impl HttpDoor {
             if has_effects { finish(work).await } else { work.await }
         };
         if asking.wants_notices() && accepts_events(headers) {
-            return stream_answer(id, asking, |notices| work(Some(notices)));
+            return stream_answer(id, asking, work);
         }
         let outcome = work(None).await;
         respond(StatusCode::OK, Some(answer(&id, &outcome)))
@@ -515,40 +515,21 @@ pub(super) async fn over(until: Option<Instant>) {
 fn stream_answer<F>(
     id: Json,
     asking: Asking,
-    work: impl FnOnce(mpsc::Sender<trove_core::source::Notice>) -> F,
+    work: impl FnOnce(Option<mpsc::Sender<Notice>>) -> F + Send + 'static,
 ) -> Response
 where
     F: Future<Output = Outcome> + Send + 'static,
 {
-    let (sender, notices) = mpsc::channel(MAX_NOTICES);
-    let work = Box::pin(work(sender));
-    let messages = stream::unfold(Some((work, notices, asking, id)), |state| async move {
-        let (mut work, mut notices, asking, id) = state?;
-        loop {
-            tokio::select! {
-                biased;
-                Some(notice) = notices.recv() => {
-                    if let Some(message) = asking.encode_notice(&notice) {
-                        return Some((vec![message], Some((work, notices, asking, id))));
-                    }
-                }
-                outcome = &mut work => {
-                    // Notices that arrived with the answer still come before it.
-                    let mut last = Vec::new();
-                    while let Ok(notice) = notices.try_recv() {
-                        last.extend(asking.encode_notice(&notice));
-                    }
-                    last.push(wire::response(&id, &outcome));
-                    return Some((last, None));
-                }
-            }
-        }
-    });
-    let framed = messages.map(|messages| {
-        let events: Vec<Bytes> = messages.iter().map(|message| sse::encode(message)).collect();
-        Ok::<_, Infallible>(Bytes::from(events.concat()))
-    });
-    event_response(Body::from_stream(framed))
+    let (out, mut messages) = mpsc::channel(MAX_NOTICES);
+    let answer = async move {
+        let outcome = telling(&asking, &out, work).await;
+        // A client that hung up has dropped this work too.
+        let _ = out.send(wire::response(&id, &outcome)).await;
+    };
+    let answer = stream::once(answer).filter_map(|()| std::future::ready(None));
+    let messages = stream::poll_fn(move |context| messages.poll_recv(context));
+    let events = stream::select(messages, answer).map(|message| sse::encode(&message));
+    event_response(Body::from_stream(events.map(Ok::<Bytes, Infallible>)))
 }
 
 /// Does the work to its end, whether or not somebody still waits for it.

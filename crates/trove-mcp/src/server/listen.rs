@@ -98,7 +98,7 @@ impl Interest {
         let names: usize = self.watched().values().map(|(names, _)| names.len()).sum();
         let full_at = if names >= self.most { Some(self.most) } else { None };
         let _wish = self.wishes.begin();
-        let watch = Call::Watch { uri: uri.clone(), full_at };
+        let watch = Call::Watch(uri.clone(), full_at);
         let Answer::Watched(watched) = gateway.run(caller, watch).await? else { return Ok(()) };
         let news = gateway.news(caller, &watched.0, &watched.1);
         let is_repeat = {
@@ -159,7 +159,7 @@ impl Interest {
             found
         };
         // One that was never begun is written down as that; the client is told none of it.
-        let _ = gateway.run(caller, Call::Unwatch { uri: uri.clone(), watched: found }).await;
+        let _ = gateway.run(caller, Call::Unwatch(uri.clone(), found)).await;
     }
 
     /// Lets go of everything, at the end.

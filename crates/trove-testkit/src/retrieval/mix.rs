@@ -11,13 +11,17 @@ use serde_json::{Value, json};
 use trove_core::{
     Caller, PublicUri, Source as _,
     catalogue::List,
-    resource::{Freshness, Scope},
     gateway::Parts,
+    resource::{Freshness, Scope},
     search::{Config, Query, Search},
     source::{Ask, SourceEvent},
 };
 
-use crate::{fake_source::FakeSource, gateway_box::GatewayBox, numbers::Numbers};
+use crate::{
+    fake_source::FakeSource,
+    gateway_box::{Asks as _, GatewayBox},
+    numbers::Numbers,
+};
 
 const SOURCES: usize = 10;
 const EACH: usize = 100;

@@ -20,14 +20,16 @@ use trove_core::{
     },
     caller::Roles,
     flags::{Flags, SqliteStore, Written, defs::KNOWN},
-    gateway::{IndexRule, IndexRules},
+    gateway::{IndexRule, IndexRules, Parts},
     knowledge::{self, Givens, Knowledge},
     programs::Programs,
     source::SourceEvent,
     tools::Settings,
 };
+use trove_mcp::upstream::GuardianCommand;
 
 use crate::{
+    commands::GUARDIAN,
     config::{Config, IndexSetting, Loaded, Origin, PolicyRule, Toolset},
     ledger::ConfigLedger,
 };
@@ -80,9 +82,19 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
     }
 }
 
+/// The parts that a configuration alone decides on.
+pub(super) fn parts_of(config: &Config) -> Parts {
+    Parts {
+        limits: config.bounds.gateway,
+        audit: open_audit(config),
+        programs: programs(),
+        ..Parts::new(env!("CARGO_PKG_VERSION"))
+    }
+}
+
 /// Runs programs, by workers that are this same program.
 #[cfg(feature = "code")]
-pub(super) fn programs() -> Option<Arc<dyn Programs>> {
+fn programs() -> Option<Arc<dyn Programs>> {
     match std::env::current_exe() {
         Ok(program) => {
             let args = vec![crate::commands::CODE_WORKER.to_owned()];
@@ -96,8 +108,14 @@ pub(super) fn programs() -> Option<Arc<dyn Programs>> {
 }
 
 #[cfg(not(feature = "code"))]
-pub(super) fn programs() -> Option<Arc<dyn Programs>> {
+fn programs() -> Option<Arc<dyn Programs>> {
     None
+}
+
+/// The program that ends servers when we are gone: this same one.
+pub(crate) fn guardian() -> Option<GuardianCommand> {
+    let program = std::env::current_exe().ok()?;
+    Some(GuardianCommand { program, args: vec![GUARDIAN.to_owned()] })
 }
 
 /// Makes the state folder, and those in it that hold what servers gave, for their owner alone. A

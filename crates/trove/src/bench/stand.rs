@@ -13,15 +13,14 @@ use trove_mcp::{
     recipe::Choice,
     server::{Guard, Identity, Server},
     upstream::{
-        Eras, Expose, GuardianCommand, Index, OauthClient, Protocol, Reach, Remote, Scope, Text,
-        UpstreamConfig, Upstreams, Watch, oauth::Credentials,
+        Eras, Expose, Index, OauthClient, Protocol, Reach, Remote, Scope, Text, UpstreamConfig,
+        Upstreams, Watch, oauth::Credentials,
     },
 };
 
 use crate::{
-    app::{access, memory_of, tool_settings},
+    app::{access, guardian, memory_of, tool_settings},
     approval::{Admission, Seals, Words},
-    commands::GUARDIAN,
     config::{Config, HostScope, Loaded, ProcessEnv},
 };
 
@@ -44,11 +43,8 @@ impl Side {
     async fn new(state: PathBuf, scope: Arc<dyn Scope>, bounds: &Bounds) -> Side {
         let gateway =
             Gateway::new(trove_core::gateway::Parts::new(env!("CARGO_PKG_VERSION"))).await;
-        let guardian = std::env::current_exe()
-            .ok()
-            .map(|program| GuardianCommand { program, args: vec![GUARDIAN.to_owned()] });
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
-        let upstreams = Upstreams::new(&gateway, scope, Eras::default(), guardian);
+        let upstreams = Upstreams::new(&gateway, scope, Eras::default(), guardian());
         let upstreams = upstreams.within(bounds.clone()).behind(seals.clone());
         let upstreams = upstreams.with_credentials(Credentials::in_folder(&state));
         Side { gateway, seals, upstreams: Arc::new(upstreams) }

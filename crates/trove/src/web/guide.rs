@@ -142,7 +142,7 @@ async fn written(
     category: &str,
     path: &str,
 ) -> Result<Written, axum::response::Response> {
-    let call = Call::Written { category: category.to_owned(), path: path.to_owned() };
+    let call = Call::Written(category.to_owned(), path.to_owned());
     match web.gateway.run(&web.caller(), call).await {
         Ok(Answered::Written(written)) => Ok(written),
         Ok(_) | Err(_) => {

@@ -22,6 +22,7 @@ use trove_core::{
     search::{Config, Search},
     source::Ask,
 };
+use trove_testkit::gateway_box::Asks as _;
 
 /// Flags that a test sets.
 #[derive(Debug, Default)]

@@ -15,6 +15,7 @@ use trove_core::{
     knowledge::{CollectionSettings, Settings},
     source::Ask,
 };
+use trove_testkit::gateway_box::Asks as _;
 
 use super::{called, tools};
 use crate::guide::kit::Guide;

@@ -15,6 +15,7 @@ use trove_core::{
     project::ProjectName,
     source::Ask,
 };
+use trove_testkit::gateway_box::Asks as _;
 
 use crate::guide::kit::Guide;
 

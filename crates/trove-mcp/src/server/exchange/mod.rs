@@ -4,22 +4,25 @@
 //! hand them in, and write what comes of them.
 
 mod session;
-mod under_way;
 
-use std::sync::Arc;
+use std::{
+    collections::HashMap,
+    pin::Pin,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 use trove_core::{Json, source::Notice};
 
 pub(super) use session::Session;
-pub(super) use under_way::UnderWay;
 
 use super::asking::Asking;
 use crate::{
     bounds::{MAX_BATCH, MAX_NOTICES},
     era::Version,
-    wire::{self, Outcome},
+    wire::{self, Outcome, RpcError},
 };
 
 /// The answer to a request its client took back; by the protocol it is never sent.
@@ -70,4 +73,61 @@ where
 /// The name a legacy client gives itself.
 fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
     params?.get("clientInfo")?.get_str("name").map(Into::into)
+}
+
+/// The requests a client waits for, by id, so that it can take one back.
+#[derive(Default)]
+pub(super) struct UnderWay(Mutex<HashMap<Vec<u8>, CancellationToken>>);
+
+impl UnderWay {
+    /// Does the work unless it is cancelled meanwhile.
+    pub(super) async fn run(
+        &self,
+        id: &Json,
+        work: Pin<&mut impl Future<Output = Outcome>>,
+    ) -> Outcome {
+        let entry = self.begin(id);
+        tokio::select! {
+            biased;
+            outcome = work => outcome,
+            () = entry.token.cancelled() => Err(RpcError::new(CANCELLED, "cancelled at the client's request")),
+        }
+    }
+
+    /// Remembers a request until that is dropped.
+    pub(super) fn begin(&self, id: &Json) -> Entry<'_> {
+        let (key, token) = (id.as_bytes().to_vec(), CancellationToken::new());
+        self.table().insert(key.clone(), token.clone());
+        Entry { table: self, key, token }
+    }
+
+    pub(super) fn cancel(&self, id: &Json) {
+        if let Some(token) = self.table().get(&id.as_bytes().to_vec()) {
+            token.cancel();
+        }
+    }
+
+    pub(super) fn cancel_all(&self) {
+        for token in self.table().values() {
+            token.cancel();
+        }
+    }
+
+    fn table(&self) -> std::sync::MutexGuard<'_, HashMap<Vec<u8>, CancellationToken>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request under way, forgotten however its work ends.
+pub(super) struct Entry<'a> {
+    table: &'a UnderWay,
+    key: Vec<u8>,
+    /// Cancelled when its client takes it back.
+    pub(super) token: CancellationToken,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        self.table.table().remove(&self.key);
+    }
 }

@@ -190,7 +190,7 @@ impl Session {
         self.interest.log_level.store(rank, Ordering::Relaxed);
         let lowest = server.gateway.lowest_level(&self.interest.log_level);
         let level = level_name(lowest).unwrap_or(&name).to_owned();
-        let set = server.gateway.run(&self.caller, Call::SetLogLevel { level }).await;
+        let set = server.gateway.run(&self.caller, Call::SetLogLevel(level)).await;
         set.map_err(|error| encode::error(error, self.version))?;
         Ok(Json::empty_object().into())
     }
