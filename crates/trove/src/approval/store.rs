@@ -52,7 +52,7 @@ pub(crate) struct Approval {
 impl Approvals {
     /// What is kept in the state folder.
     pub(crate) fn load(state: &Path) -> Result<Approvals, StateError> {
-        Ok(file(state).read_json()?.unwrap_or_default())
+        Ok(file(&Home::at(state)).read_json()?.unwrap_or_default())
     }
 
     /// What was approved for a server of a file.
@@ -63,7 +63,8 @@ impl Approvals {
 
     /// Keeps these besides what is kept, each in place of an older one of its server.
     pub(crate) fn add(state: &Path, new: Vec<Approval>) -> Result<(), StateError> {
-        let _lock = lock(state)?;
+        let home = Home::at(state);
+        let _lock = lock(&home)?;
         let mut all = Approvals::load(state)?;
         all.version = FORM.version;
         for approval in new {
@@ -73,14 +74,14 @@ impl Approvals {
         }
         let surplus = all.approvals.len().saturating_sub(MAX_APPROVALS);
         all.approvals.drain(..surplus);
-        file(state).write_json(&all)
+        file(&home).write_json(&all)
     }
 }
 
-fn file(state: &Path) -> StateFile {
-    StateFile::inside(&Home::at(state), state.join(FILE_NAME), &FORM)
+fn file(home: &Home) -> StateFile {
+    StateFile::inside(home, home.path().join(FILE_NAME), &FORM)
 }
 
-pub(super) fn lock(state: &Path) -> Result<Lock, StateError> {
-    file(state).lock(MAX_LOCKED)
+pub(super) fn lock(home: &Home) -> Result<Lock, StateError> {
+    file(home).lock(MAX_LOCKED)
 }

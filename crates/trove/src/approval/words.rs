@@ -67,7 +67,6 @@ pub(crate) struct Difference {
 /// What servers of one configuration said, in the state folder: a file for each.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
-    state: PathBuf,
     home: Home,
     folder: PathBuf,
 }
@@ -76,11 +75,11 @@ impl Words {
     /// Of the configuration with this name.
     pub(crate) fn of(state: &Path, configuration: &str) -> Words {
         let folder = state.join("words").join(configuration);
-        Words { state: state.to_owned(), home: Home::at(state), folder }
+        Words { home: Home::at(state), folder }
     }
 
     pub(super) fn state(&self) -> &Path {
-        &self.state
+        self.home.path()
     }
 
     fn file(&self, id: &str) -> StateFile {
@@ -111,7 +110,7 @@ impl Words {
         &self,
         ids: impl Iterator<Item = &'a String>,
     ) -> Result<(), StateError> {
-        let _lock = lock(&self.state)?;
+        let _lock = lock(&self.home)?;
         for id in ids {
             let mut server = self.load(id);
             server.accepted.append(&mut server.changed);
@@ -122,7 +121,7 @@ impl Words {
 
     /// Compares what a server says now with what was accepted; gives how much differs.
     fn compare(&self, id: &str, now: &Server) -> usize {
-        let locked = lock(&self.state);
+        let locked = lock(&self.home);
         let before = self.load(id);
         let mut server = before.clone();
         server.hear(now);
