@@ -12,8 +12,8 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
-    Gateway, catalogue::shelf::FileShelf, files::Home, flags::Flags, knowledge::Knowledge,
-    tools::Tools,
+    Gateway, SourceId, catalogue::shelf::FileShelf, files::Home, flags::Flags,
+    knowledge::Knowledge, tools::Tools,
 };
 use trove_mcp::{
     bounds::Bounds,
@@ -30,7 +30,7 @@ pub(crate) use parts::{access, offered, open_audit, open_flags, tool_settings};
 use parts::{adopt_programs, attach_guide, audit_file, index_rules, make_state};
 
 use crate::{
-    approval::{Admission, Seals, Words},
+    approval::{Admission, FolderAdmission, Seals, Words},
     commands::GUARDIAN,
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest,
@@ -53,6 +53,7 @@ pub struct Live {
     /// Whether this run finds by meaning; that is settled at the start.
     is_semantic: bool,
     pub(crate) admission: Admission,
+    folders: FolderAdmission,
     /// The configuration of the start, of which limits, doors and audit hold until the end.
     settled: Config,
     /// The doors that are open.
@@ -98,6 +99,7 @@ impl Live {
         self.publish(config);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
+        self.folders.apply(loaded).await;
         self.admission.apply(loaded).await;
     }
 }
@@ -180,6 +182,7 @@ impl App {
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
         let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
+        let folders = FolderAdmission::new(&gateway, &state, is_waived);
         let admission = Admission::new(upstreams.clone(), board, seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
@@ -190,6 +193,7 @@ impl App {
             folder: workspace,
             is_semantic,
             admission,
+            folders,
             settled: config.clone(),
             doors: Mutex::default(),
             shown: Mutex::default(),
@@ -217,6 +221,13 @@ impl App {
     /// What may run, and what waits for approval.
     pub fn admission(&self) -> &Admission {
         &self.live.admission
+    }
+
+    /// The servers and folders that wait for approval.
+    pub(crate) fn waiting(&self) -> Vec<SourceId> {
+        let mut waiting = self.live.admission.waiting();
+        waiting.extend(self.live.folders.waiting());
+        waiting
     }
 
     fn server(&self, bounds: &Bounds) -> Arc<Server> {
@@ -332,6 +343,7 @@ impl App {
         }
         self.doors.shutdown().await;
         self.live.upstreams.shutdown().await;
+        self.live.folders.shutdown().await;
         self.gateway.shutdown().await;
         self.flags.close().await;
     }

@@ -24,5 +24,6 @@ pub use grep::{
     PatternLimits, grep, matching,
 };
 pub use kind::{Form, ImageFormat, Kind, sniff};
+pub use names::mime_of_name;
 pub use summary::{MAX_ARCHIVE_ENTRIES, image_size, summarise};
 pub use window::{Base64Window, Window, base64_window, window};

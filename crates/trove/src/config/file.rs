@@ -16,6 +16,9 @@ section! {
         /// The MCP servers whose resources are served, by id.
         #[schemars(extend("propertyNames" = { "pattern": "^[a-z][a-z0-9-]{0,30}$" }))]
         servers: Table<Server>,
+        /// Folders of this machine whose files are served, by id. A folder needs no server.
+        #[schemars(extend("propertyNames" = { "pattern": "^[a-z][a-z0-9-]{0,30}$" }))]
+        folders: Table<Folder>,
         /// How Trove is served over HTTP.
         http: Http,
         /// Local knowledge under `guide://`.
@@ -87,6 +90,23 @@ section! {
         schemas: Key<SchemasWord>,
         /// What stands before `_` in the names of its tools; the id unless written.
         tool_prefix: Key<String>,
+    }
+}
+
+section! {
+    /// One folder of this machine. Files outside of it are never opened.
+    #[schemars(extend("required" = ["path"]))]
+    Folder {
+        /// The folder, from the folder of this file; `~` is your home folder.
+        path: Key<String>,
+        /// What is left out, a line each as in a `.gitignore`. `.gitignore` and `.ignore` files,
+        /// hidden files and build output are left out as well; `!dist/` brings one back.
+        ignore: Key<Vec<String>>,
+        /// The files that are served, as globs; all of them unless written.
+        include: Key<Vec<String>>,
+        /// What of it search may read.
+        #[schemars(extend("default" = "content"))]
+        index: Key<Index>,
     }
 }
 
