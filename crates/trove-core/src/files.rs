@@ -7,6 +7,8 @@
 //!
 //! `cargo xtask tidy` refuses other ways to open a file in code that is shipped.
 
+pub mod beneath;
+
 use std::{
     fs::{self, DirBuilder, File, Metadata, OpenOptions},
     io::{self, BufWriter, Read as _, Write as _},

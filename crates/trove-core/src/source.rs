@@ -29,6 +29,11 @@ pub trait Source: Send + Sync + 'static {
         false
     }
 
+    /// Whether what it has lies on this machine, so that listing and reading cost no message.
+    fn is_local(&self) -> bool {
+        self.is_builtin()
+    }
+
     /// Whether it may have resources that it does not list.
     fn accepts_unlisted(&self) -> bool {
         true

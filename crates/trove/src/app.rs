@@ -12,7 +12,7 @@ use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use trove_core::{
-    Gateway,
+    Gateway, SourceId,
     catalogue::shelf::FileShelf,
     files::Home,
     flags::Flags,
@@ -35,7 +35,7 @@ use parts::{Guide, audit_file, index_rules, make_state, parts_of};
 pub(crate) use parts::{access, guardian, offered, open_audit, open_flags, tool_settings};
 
 use crate::{
-    approval::{Admission, Seals, Words},
+    approval::{Admission, FolderAdmission, Seals, Words},
     config::{self, Config, HostScope, Loaded, ProcessEnv},
     describe, errand, progress, reload, rest,
     signals::Signals,
@@ -57,6 +57,7 @@ pub struct Live {
     /// Whether this run finds by meaning; that is settled at the start.
     is_semantic: bool,
     pub(crate) admission: Admission,
+    folders: FolderAdmission,
     /// The configuration of the start, of which limits, doors and audit hold until the end.
     settled: Config,
     /// The doors that are open.
@@ -102,6 +103,7 @@ impl Live {
         self.publish(config);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
+        self.folders.apply(loaded).await;
         self.admission.apply(loaded).await;
     }
 }
@@ -188,6 +190,7 @@ impl App {
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
         let board = gateway.board().clone();
         let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
+        let folders = FolderAdmission::new(&gateway, &state, is_waived);
         let admission = Admission::new(upstreams.clone(), board, seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
@@ -198,6 +201,7 @@ impl App {
             folder: workspace,
             is_semantic,
             admission,
+            folders,
             settled: config.clone(),
             doors: Mutex::default(),
             shown: Mutex::default(),
@@ -226,6 +230,13 @@ impl App {
     /// What may run, and what waits for approval.
     pub fn admission(&self) -> &Admission {
         &self.live.admission
+    }
+
+    /// The servers and folders that wait for approval.
+    pub(crate) fn waiting(&self) -> Vec<SourceId> {
+        let mut waiting = self.live.admission.waiting();
+        waiting.extend(self.live.folders.waiting());
+        waiting
     }
 
     fn server(&self, bounds: &Bounds) -> Arc<Server> {
@@ -341,6 +352,7 @@ impl App {
         }
         self.doors.shutdown().await;
         self.live.upstreams.shutdown().await;
+        self.live.folders.shutdown().await;
         self.gateway.shutdown().await;
         self.flags.close().await;
     }

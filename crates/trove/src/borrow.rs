@@ -65,7 +65,7 @@ impl Extras {
 
     /// Serves the starter guide as well, if there is neither a guide nor a server.
     pub(crate) fn begin(&mut self, loaded: &mut Loaded) -> bool {
-        let has_servers = !loaded.config.upstreams.is_empty() || !loaded.borrowed.is_empty();
+        let has_servers = loaded.config.has_servers() || !loaded.borrowed.is_empty();
         if has_servers || loaded.config.guide_root.value.exists() {
             return false;
         }
@@ -94,7 +94,7 @@ fn write(folder: &Path) -> std::io::Result<()> {
 
 /// Finds the servers of other clients, if the configuration has none; gives how many.
 pub(crate) fn borrow(loaded: &mut Loaded, host: &Host<'_>) -> usize {
-    if !loaded.config.upstreams.is_empty() || loaded.client.is_some() {
+    if loaded.config.has_servers() || loaded.client.is_some() {
         return 0;
     }
     let borrowed = found(loaded, host).servers.into_iter().map(|server| Borrowed {

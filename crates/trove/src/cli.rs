@@ -94,11 +94,11 @@ pub enum Command {
     Status(Wait),
     /// Show what a running Trove logs, or what one of its servers does
     Logs(Logs),
-    /// Show the servers of the configuration
+    /// Show the servers and folders of the configuration
     List(Output),
-    /// Add a server to the configuration
+    /// Add a server or a folder to the configuration
     Add(Add),
-    /// Remove a server from the configuration
+    /// Remove a server or a folder from the configuration
     Remove(Remove),
     /// Show which commands a project's or another client's file would run, and let them
     Approve(Approve),

@@ -48,7 +48,7 @@ fn candidates(start: &OsStr, of: Names) -> Vec<CompletionCandidate> {
 
 /// What the files of the last run say.
 fn remembered(loaded: &Loaded, of: Names, start: &str) -> Vec<String> {
-    let servers = loaded.config.upstreams.iter().map(|server| &server.id);
+    let servers = loaded.config.server_ids();
     match of {
         Names::Servers => {
             servers.map(ToString::to_string).filter(|id| id.starts_with(start)).collect()

@@ -195,8 +195,8 @@ async fn take_over(followed: &Arc<Followed>, live: &Live, has_servers: &mut bool
     if let Some(why) = refusal {
         return warn!(file, "{why}; nothing was changed");
     }
-    *has_servers = !loaded.config.upstreams.is_empty();
-    let servers = loaded.config.upstreams.len() + loaded.borrowed.len();
+    *has_servers = loaded.config.has_servers();
+    let servers = loaded.config.server_ids().count() + loaded.borrowed.len();
     live.apply(&loaded).await;
     let later = live.unsettled(&loaded.config);
     if !later.is_empty() {

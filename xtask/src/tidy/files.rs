@@ -6,11 +6,12 @@
 use super::tree::TextFile;
 
 /// The crates that are shipped.
-const SHIPPED: [&str; 5] = [
+const SHIPPED: [&str; 6] = [
     "crates/trove/src/",
     "crates/trove-core/src/",
     "crates/trove-mcp/src/",
     "crates/trove-code/src/",
+    "crates/trove-folders/src/",
     "crates/trove-pages/src/",
 ];
 

@@ -35,8 +35,10 @@ use crate::{
 
 /// The least time between the starts of two listings of one Source.
 const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
-/// The same for what is part of the gateway, whose listing costs no message.
-const MIN_OWN_LISTING_INTERVAL: Duration = Duration::from_millis(200);
+/// The same for what lies on this machine, whose listing costs no message.
+const MIN_LOCAL_LISTING_INTERVAL: Duration = Duration::from_millis(200);
+/// How much longer for each entry of such a list.
+const REST_FOR_LOCAL_ENTRY: Duration = Duration::from_micros(10);
 /// How much longer for each entry that it listed: a long list takes long to read.
 const REST_FOR_ENTRY: Duration = Duration::from_micros(20);
 /// The same where the list was another than before, and so is indexed.
@@ -125,13 +127,13 @@ impl Slot {
     /// The least time between two listings. What they cost grows with their length, so does this:
     /// a Source whose list is another at each look takes a share of the processor, not all of it.
     fn interval(&self, all_entries: usize) -> Duration {
-        if self.source.is_builtin() {
-            return MIN_OWN_LISTING_INTERVAL;
-        }
         let rest = |each: Duration, entries: usize| {
             each.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX))
         };
         let entries = self.listing.resources.len();
+        if self.source.is_local() {
+            return rest(REST_FOR_LOCAL_ENTRY, entries).max(MIN_LOCAL_LISTING_INTERVAL);
+        }
         let interval = if self.was_new {
             rest(REST_FOR_NEW_ENTRY, entries) + rest(REST_FOR_ANY_ENTRY, all_entries)
         } else {
@@ -257,7 +259,7 @@ impl Writer {
         }
         self.generation += 1;
         let generation = self.generation;
-        if let Some(shelf) = self.shelf.clone().filter(|_| !source.is_builtin()) {
+        if let Some(shelf) = self.shelf.clone().filter(|_| !source.is_local()) {
             self.loading += 1;
             let (id, own, fingerprint) = (id.clone(), own.clone(), source.fingerprint());
             self.tasks.spawn_blocking(move || {
@@ -489,7 +491,7 @@ impl Writer {
         // Said by the Source itself, so passed on even where the entries look the same.
         self.announced = self.announced.or(std::mem::take(&mut slot.announced));
         self.is_dirty = true;
-        if let Some(shelf) = self.shelf.clone().filter(|_| !slot.source.is_builtin()) {
+        if let Some(shelf) = self.shelf.clone().filter(|_| !slot.source.is_local()) {
             let (id, listing) = (id.clone(), slot.listing.clone());
             let fingerprint = slot.source.fingerprint();
             self.tasks.spawn_blocking(move || {

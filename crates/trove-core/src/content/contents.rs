@@ -182,7 +182,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// The bytes of a blob; blanks and line ends in it mean nothing.
-fn decode_blob(blob: &str) -> Option<Vec<u8>> {
+pub fn decode_blob(blob: &str) -> Option<Vec<u8>> {
     if !blob.contains(char::is_whitespace) {
         return BASE64.decode(blob).ok();
     }

@@ -49,7 +49,7 @@ const EXTENSIONS: [(&str, &str); 44] = [
 ];
 
 /// Which type the extension of a file name or URI suggests.
-pub(super) fn mime_of_name(name_or_uri: &str) -> Option<&'static str> {
+pub fn mime_of_name(name_or_uri: &str) -> Option<&'static str> {
     let path = name_or_uri.split(['?', '#']).next().unwrap_or_default();
     let file = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();
     let (_, extension) = file.rsplit_once('.')?;

@@ -73,6 +73,11 @@ pub(super) fn has_key(text: &str) -> bool {
     })
 }
 
+/// All that the front matter of a document says; empty if it has none that can be read.
+pub fn front_matter(text: &str) -> Map<String, Value> {
+    read(text).all.unwrap_or_default()
+}
+
 /// Reads the front matter of a document.
 pub(super) fn read(text: &str) -> Read {
     let Some((yaml, length)) = split(text) else { return Read::default() };

@@ -55,7 +55,7 @@ pub use document::Document;
 pub use error::KnowledgeError;
 pub use expression::{BadExpression, Expression, MAX_EXPRESSION, Part};
 pub use ledger::{Edit, Ledger, check_groups};
-pub use matter::FrontMatter;
+pub use matter::{FrontMatter, front_matter};
 pub use name::{BadName, MAX_NAME, check_name, check_path};
 pub use names::{Edition, Names};
 pub use settings::{

@@ -1,8 +1,7 @@
 //! The folder of the guide: opens what lies in it, and nothing else.
 //!
-//! Every file is opened relative to the root by the kernel's own guarded lookup, so that
-//! no `..`, absolute path, link or race leads out; where the kernel has none, folder by
-//! folder without following links. Only regular files are read, and never more than asked.
+//! Every file is opened relative to the root, see [`beneath`]. Only regular files are read, and
+//! never more than asked.
 
 use std::{
     fs::File,
@@ -12,12 +11,11 @@ use std::{
 };
 
 use rustix::{
-    fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat},
+    fs::{AtFlags, FileType, OFlags, Stat},
     io::Errno,
 };
 
-/// How often a lookup is tried again that a rename elsewhere disturbed.
-const MAX_RACES: usize = 64;
+use crate::files::beneath::{self, Links};
 
 /// A folder of documents.
 #[derive(Debug, Clone)]
@@ -61,8 +59,7 @@ impl Store {
 
     /// The root itself; it may be a link, since whoever configured it chose it.
     pub(super) fn open_root(&self) -> Result<OwnedFd, OpenError> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        rustix::fs::openat(CWD, &self.root, flags, Mode::empty()).map_err(OpenError::from)
+        beneath::root(&self.root).map_err(OpenError::from)
     }
 
     /// The first `limit` bytes of a file at most, and its state.
@@ -124,29 +121,7 @@ pub(super) fn open_beneath(
     if path != "." {
         super::name::safe(path).map_err(|_| OpenError::Outside)?;
     }
-    let flags = flags | OFlags::CLOEXEC;
-    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    for _ in 0..MAX_RACES {
-        match rustix::fs::openat2(root, path, flags, Mode::empty(), resolve) {
-            Err(Errno::AGAIN | Errno::INTR) => {}
-            // Old kernels do not know the call, and some sandboxes forbid it.
-            Err(Errno::NOSYS | Errno::PERM) => return open_by_parts(root, path, flags),
-            other => return other.map_err(OpenError::from),
-        }
-    }
-    Err(OpenError::System(Errno::AGAIN.into()))
-}
-
-/// The same folder by folder; no link is followed.
-fn open_by_parts(root: &OwnedFd, path: &str, flags: OFlags) -> Result<OwnedFd, OpenError> {
-    let folder = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut here = rustix::fs::openat(root, ".", folder, Mode::empty()).map_err(OpenError::from)?;
-    let (folders, last) = path.rsplit_once('/').unwrap_or(("", path));
-    for part in folders.split('/').filter(|part| !part.is_empty()) {
-        here = rustix::fs::openat(&here, part, folder, Mode::empty()).map_err(OpenError::from)?;
-    }
-    rustix::fs::openat(&here, last, flags | OFlags::NOFOLLOW, Mode::empty())
-        .map_err(OpenError::from)
+    beneath::open(root, Path::new(path), flags, Links::Inside).map_err(OpenError::from)
 }
 
 /// The state of what lies in a folder under `name`, links not followed.
@@ -200,6 +175,8 @@ impl std::fmt::Display for OpenError {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use rustix::fs::{CWD, Mode};
+
     use super::*;
 
     fn guide() -> (tempfile::TempDir, Store) {
@@ -216,7 +193,8 @@ mod tests {
     fn both(store: &Store, path: &str) -> [Result<OwnedFd, OpenError>; 2] {
         let root = store.open_root().unwrap();
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        [open_beneath(&root, path, flags), open_by_parts(&root, path, flags)]
+        let by_parts = beneath::open_by_parts(&root, Path::new(path), flags);
+        [open_beneath(&root, path, flags), by_parts.map_err(OpenError::from)]
     }
 
     #[test]
@@ -311,7 +289,7 @@ mod tests {
                     seen += 1;
                 }
                 // The way of kernels without `openat2`.
-                if let Ok(file) = open_by_parts(&handle, "sub/a.md", flags) {
+                if let Ok(file) = beneath::open_by_parts(&handle, Path::new("sub/a.md"), flags) {
                     let mut text = String::new();
                     File::from(file).read_to_string(&mut text).unwrap();
                     assert_eq!(text, "inside");

@@ -48,7 +48,7 @@ impl Resource {
     }
 
     /// An entry that we wrote, under a name that we made.
-    pub(crate) fn own(uri: impl Into<Arc<str>>, entry: Json) -> Resource {
+    pub fn own(uri: impl Into<Arc<str>>, entry: Json) -> Resource {
         let beginnings = match entry.object() {
             Some(object) => Beginnings::of(&entry, &object),
             None => Beginnings::NONE,

@@ -84,6 +84,19 @@ impl Invocation {
         }
     }
 
+    /// Of a folder: nothing is run, its files are served.
+    pub(super) fn serving(folder: &Path) -> Invocation {
+        Invocation {
+            command: "serve".to_owned(),
+            args: vec![shown(folder)],
+            env: BTreeMap::new(),
+            cwd: None,
+            program: None,
+            from_files: Vec::new(),
+            calls: None,
+        }
+    }
+
     /// Of a server behind a URL: what would be sent where.
     fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
         let Remote { url, headers, oauth } = remote;

@@ -9,6 +9,7 @@
 //! files, need it in any case.
 
 mod calls;
+mod folders;
 mod invocation;
 mod seals;
 mod store;
@@ -30,6 +31,7 @@ use trove_core::{
 use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 
 pub(crate) use calls::Calls;
+pub(crate) use folders::{FolderAdmission, FolderCandidate, judge_folders};
 pub(crate) use invocation::Invocation;
 use seals::Sealed;
 pub(crate) use seals::Seals;
@@ -92,6 +94,16 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
+    /// The word for it in lists.
+    pub(crate) fn as_str(&self) -> &'static str {
+        match self {
+            Verdict::Free => "free",
+            Verdict::Approved => "approved",
+            Verdict::New => "waiting",
+            Verdict::Changed(_) => "changed",
+        }
+    }
+
     pub(crate) fn may_run(&self) -> bool {
         match self {
             Verdict::Free | Verdict::Approved => true,

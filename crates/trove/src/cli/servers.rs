@@ -7,11 +7,15 @@ use super::{Output, servers};
 /// `trove add`.
 #[derive(Debug, Clone, Args)]
 pub struct Add {
-    /// The name of the server
+    /// The name of the server; or a folder, whose files are served without any program
+    #[arg(value_name = "NAME|FOLDER")]
     pub name: String,
     /// The program and its arguments, behind `--`
-    #[arg(last = true, required_unless_present = "url", conflicts_with = "url")]
+    #[arg(last = true, conflicts_with = "url")]
     pub command: Vec<String>,
+    /// The name of the folder, if not its own
+    #[arg(long = "as", value_name = "NAME", conflicts_with_all = ["url", "command"])]
+    pub named: Option<String>,
     /// Where it is served
     #[arg(long)]
     pub url: Option<String>,

@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use trove_core::state_file::StateError;
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals, say};
+use super::{Failed, configure, exit, folders, host, ls::plain, noted::note_approvals, say};
 use crate::{
     app::memory_of,
     approval::{
-        Approval, Approvals, Candidate, Difference, Hand, Invocation, Verdict, Words, judge,
-        judge_as,
+        Approval, Approvals, Candidate, Difference, FolderCandidate, Hand, Invocation, Verdict,
+        Words, judge, judge_as, judge_folders,
     },
     borrow::borrow,
     cli::{Approve, Global},
@@ -47,8 +47,11 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     let approvals = Approvals::load(state)?;
     let hand = hand(&loaded, approve);
     let candidates = judge_as(hand, &loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
-    let chosen = choose(&candidates, approve)?;
-    let new: Vec<Approval> = chosen.iter().filter_map(|candidate| approval(candidate)).collect();
+    let served = judge_folders(hand, &loaded, &approvals);
+    let (chosen, chosen_folders) = choose((&candidates, &served), approve)?;
+    let mut new: Vec<Approval> =
+        chosen.iter().filter_map(|candidate| approval(candidate)).collect();
+    new.extend(chosen_folders.iter().filter_map(|one| folders::approval(one)));
     if !new.is_empty() {
         let ids: Vec<String> = new.iter().map(|approval| approval.server.clone()).collect();
         Approvals::add(state, new)?;
@@ -65,7 +68,11 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
         Approvals::add(state, Vec::new())?;
     }
     let is_listing = approve.ids.is_empty() && !approve.all;
-    let shown: Vec<&Candidate<'_>> = if is_listing { candidates.iter().collect() } else { chosen };
+    let shown = if is_listing {
+        Shown { servers: candidates.iter().collect(), folders: served.iter().collect() }
+    } else {
+        Shown { servers: chosen, folders: chosen_folders }
+    };
     let text = if approve.output.json {
         format!("{}\n", as_json(&loaded, &shown, (is_listing, &differences)))
     } else {
@@ -85,22 +92,39 @@ fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
     }
 }
 
-/// The servers to approve now.
+/// What is shown: servers and folders.
+struct Shown<'a, 'b> {
+    servers: Vec<&'b Candidate<'a>>,
+    folders: Vec<&'b FolderCandidate<'a>>,
+}
+
+type Chosen<'a, 'b> = (Vec<&'b Candidate<'a>>, Vec<&'b FolderCandidate<'a>>);
+
+/// The servers and folders to approve now.
 fn choose<'a, 'b>(
-    candidates: &'b [Candidate<'a>],
+    (candidates, served): (&'b [Candidate<'a>], &'b [FolderCandidate<'a>]),
     approve: &Approve,
-) -> Result<Vec<&'b Candidate<'a>>, Failed> {
+) -> Result<Chosen<'a, 'b>, Failed> {
     if approve.all {
-        return Ok(candidates.iter().filter(|one| !one.verdict.may_run()).collect());
+        let servers = candidates.iter().filter(|one| !one.verdict.may_run()).collect();
+        let folders = served.iter().filter(|one| !one.verdict.may_run()).collect();
+        return Ok((servers, folders));
     }
-    let find = |id: &String| {
-        candidates.iter().find(|one| one.upstream.id.as_str() == id).ok_or_else(|| {
-            let ids: Vec<&str> = candidates.iter().map(|one| one.upstream.id.as_str()).collect();
+    let (mut servers, mut folders) = (Vec::new(), Vec::new());
+    for id in &approve.ids {
+        let server = candidates.iter().find(|one| one.upstream.id.as_str() == id);
+        let folder = served.iter().find(|one| one.folder.id.as_str() == id);
+        if server.is_none() && folder.is_none() {
+            let own = candidates.iter().map(|one| one.upstream.id.as_str());
+            let ids: Vec<&str> =
+                own.chain(served.iter().map(|one| one.folder.id.as_str())).collect();
             let message = format!("there is no server `{id}`; there are: {}", ids.join(", "));
-            Failed::new(exit::USAGE, "InvalidArguments", message)
-        })
-    };
-    approve.ids.iter().map(find).collect()
+            return Err(Failed::new(exit::USAGE, "InvalidArguments", message));
+        }
+        servers.extend(server);
+        folders.extend(folder);
+    }
+    Ok((servers, folders))
 }
 
 pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
@@ -123,7 +147,11 @@ pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Fai
     let candidates = judge(loaded, &approvals, &HostScope::new(ProcessEnv, cwd.to_owned()));
     let is_own = |one: &&Candidate<'_>| loaded.origin.as_deref() == Some(one.file);
     let waiting = candidates.iter().filter(is_own).filter(|one| !one.verdict.may_run());
-    Ok(waiting.map(|one| one.upstream.id.to_string()).collect())
+    let mut ids: Vec<String> = waiting.map(|one| one.upstream.id.to_string()).collect();
+    let served = judge_folders(Hand::Project, loaded, &approvals);
+    let waiting = served.iter().filter(|one| !one.verdict.may_run());
+    ids.extend(waiting.map(|one| one.folder.id.to_string()));
+    Ok(ids)
 }
 
 /// What servers say otherwise of themselves now, by id.
@@ -131,7 +159,7 @@ type Differences = BTreeMap<String, Vec<Difference>>;
 
 fn as_text(
     (loaded, hand): (&Loaded, Hand),
-    shown: &[&Candidate<'_>],
+    shown: &Shown<'_, '_>,
     (is_listing, differences): (bool, &Differences),
 ) -> String {
     let mut text = String::new();
@@ -152,11 +180,14 @@ fn as_text(
         (Some(file), Hand::Project) => writeln!(text, "{file} came with the project."),
         (Some(file), Hand::Client) => writeln!(text, "{file} is another client's."),
     };
-    for candidate in shown {
+    for candidate in &shown.servers {
         describe(candidate, is_listing, &mut text);
         if let Some(differences) = differences.get(candidate.upstream.id.as_str()) {
             describe_words(differences, is_listing, &mut text);
         }
+    }
+    for one in &shown.folders {
+        folders::describe(one, is_listing, &mut text);
     }
     if is_listing && !differences.is_empty() {
         let _ = writeln!(
@@ -164,12 +195,14 @@ fn as_text(
             "\nTo accept what is described otherwise now: `trove approve{naming} ID...`"
         );
     }
-    if is_listing && shown.iter().any(|one| !one.verdict.may_run()) {
+    let waits = shown.servers.iter().any(|one| !one.verdict.may_run())
+        || shown.folders.iter().any(|one| !one.verdict.may_run());
+    if is_listing && waits {
         let _ = writeln!(
             text,
             "\nTo let them run: `trove approve{naming} ID...`, or `trove approve{naming} --all`"
         );
-    } else if !is_listing && shown.is_empty() {
+    } else if !is_listing && shown.servers.is_empty() && shown.folders.is_empty() {
         text.push_str("Nothing waits for approval.\n");
     }
     text
@@ -279,7 +312,7 @@ fn variable(name: &str, value: &Text) -> String {
 
 fn as_json(
     loaded: &Loaded,
-    shown: &[&Candidate<'_>],
+    shown: &Shown<'_, '_>,
     (is_listing, changed): (bool, &Differences),
 ) -> Value {
     let server = |candidate: &&Candidate<'_>| {
@@ -317,10 +350,12 @@ fn as_json(
         }
         server
     };
+    let served = shown.folders.iter().map(|one| folders::as_json(one, is_listing));
+    let servers: Vec<Value> = shown.servers.iter().map(server).chain(served).collect();
     json!({
         "success": true,
         "file": loaded.origin.as_ref().map(|file| file.display().to_string()),
-        "servers": shown.iter().map(server).collect::<Vec<_>>(),
+        "servers": servers,
     })
 }
 

@@ -10,8 +10,9 @@ use crate::{
     cli::{Global, Wait},
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
-        Finding, Level, check_clients, check_config, check_ends, check_guide, check_http,
-        check_kept, check_running, check_secrecy, check_servers, check_state, check_trials, settle,
+        Finding, Level, check_clients, check_config, check_ends, check_folders, check_guide,
+        check_http, check_kept, check_running, check_secrecy, check_served, check_servers,
+        check_state, check_trials, settle,
     },
     errand::{self, Errand, What},
     telemetry,
@@ -24,7 +25,8 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let host = host()?;
     let loaded = load_as_is(global)?;
     let config = &loaded.config;
-    let at_rest = check_servers(config, &ProcessEnv, &host.cwd);
+    let mut at_rest = check_servers(config, &ProcessEnv, &host.cwd);
+    at_rest.extend(check_folders(config));
     let mut findings = check_config(&loaded, &at_rest);
     // Before the servers are started: they would write there too.
     findings.extend(check_state(&config.state_dir.value));
@@ -37,7 +39,7 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     if loaded.is_usable() {
         findings.extend(runtime()?.block_on(check_guide(config, &host.cwd)));
     }
-    if loaded.is_usable() && (is_used || !config.upstreams.is_empty()) {
+    if loaded.is_usable() && (is_used || config.has_servers()) {
         telemetry::start(global, "error");
         let running = runtime()?.block_on(ask(&loaded, wait, &findings, &host.cwd));
         findings.extend(running);
@@ -47,7 +49,7 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let has_errors = findings.iter().any(|finding| finding.level == Level::Error);
     say(&match wait.output.json {
         true => {
-            let servers = config.upstreams.len();
+            let servers = config.server_ids().count();
             let report = json!({ "ok": !has_errors, "servers": servers, "findings": findings });
             format!("{report}\n")
         }
@@ -79,6 +81,7 @@ async fn ask(loaded: &Loaded, wait: Wait, said: &[Finding], cwd: &std::path::Pat
     let scope = HostScope::new(ProcessEnv, cwd.to_owned());
     let tried = check_trials(&app, &loaded.config, &scope, &after).await;
     let mut findings = check_running(&app, &loaded.config, &scope, said).await;
+    findings.extend(check_served(&app, &loaded.config));
     // One that fell at its trial has said so already.
     let fell = |one: &Finding| {
         findings.iter().any(|f| f.level == Level::Error && f.subject == one.subject)
@@ -109,7 +112,7 @@ fn text(loaded: &Loaded, findings: &[Finding]) -> String {
     }
     let count = |level| findings.iter().filter(|finding| finding.level == level).count();
     let (errors, warnings) = (count(Level::Error), count(Level::Warning));
-    let servers = loaded.config.upstreams.len();
+    let servers = loaded.config.server_ids().count();
     let _ = match (errors, warnings) {
         (0, 0) => writeln!(text, "All is well: {servers} servers."),
         _ => writeln!(text, "{errors} to mend, {warnings} to look at; {servers} servers."),

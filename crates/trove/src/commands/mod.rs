@@ -9,6 +9,7 @@ mod config;
 mod doctor;
 mod find;
 mod flag;
+mod folders;
 mod guide;
 mod import;
 mod init;

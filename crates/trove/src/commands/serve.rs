@@ -46,12 +46,13 @@ pub(super) fn started(
     address: SocketAddr,
     token: Option<&str>,
 ) -> Value {
-    let waiting = app.admission().waiting();
+    let waiting = app.waiting();
     let mut servers: Vec<Value> = Vec::new();
     let borrowed = loaded.borrowed.iter().map(|one| &one.upstream);
-    for upstream in loaded.config.upstreams.iter().chain(borrowed) {
-        let is_started = !waiting.contains(&upstream.id);
-        servers.push(json!({ "id": upstream.id.as_str(), "started": is_started }));
+    let borrowed = borrowed.map(|upstream| &upstream.id);
+    for id in loaded.config.server_ids().chain(borrowed) {
+        let is_started = !waiting.contains(id);
+        servers.push(json!({ "id": id.as_str(), "started": is_started }));
     }
     let state = &loaded.config.state_dir.value;
     let mut told = json!({
@@ -176,7 +177,7 @@ async fn run(
     }
     app.open_socket(&loaded);
     let file = loaded.origin.clone();
-    let has_servers = !loaded.config.upstreams.is_empty();
+    let has_servers = loaded.config.has_servers();
     let (found, home) = (loaded.found, app.home());
     let followed = Followed { file, found, has_servers, extras, cwd, flags, home };
     app.follow(followed, signals);

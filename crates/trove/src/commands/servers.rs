@@ -11,9 +11,9 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use trove_core::{SourceId, content::escape_controls, status::Remedy};
 use trove_mcp::upstream::Reach;
 
-use super::{Failed, configure, exit, host, load_as_is, ls::plain, say};
+use super::{Failed, configure, exit, folders, host, load_as_is, ls::plain, say};
 use crate::{
-    approval::{Approvals, Verdict, judge},
+    approval::{Approvals, judge},
     borrow::borrow,
     cli::{Add, Global, Output, Remove},
     clients::{ClientError, Dressed, Original, replace, unified},
@@ -26,15 +26,10 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
     borrow(&mut loaded, &host()?);
     let approvals = Approvals::load(&loaded.config.state_dir.value)?;
     let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
-    let rows: Vec<Json> = candidates
+    let mut rows: Vec<Json> = candidates
         .iter()
         .map(|one| {
-            let state = match &one.verdict {
-                Verdict::Free => "free",
-                Verdict::Approved => "approved",
-                Verdict::New => "waiting",
-                Verdict::Changed(_) => "changed",
-            };
+            let state = one.verdict.as_str();
             let (transport, reach) = match &one.upstream.reach {
                 Reach::Stdio { command, .. } => ("stdio", command.written().to_owned()),
                 // User and query may be secret.
@@ -46,6 +41,7 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
             json!({ "id": id, "transport": transport, "reach": reach, "approval": state, "file": file })
         })
         .collect();
+    rows.extend(folders::rows(&loaded, &approvals));
     if output.json {
         say(&format!("{}\n", json!({ "success": true, "servers": rows })));
         return Ok(());
@@ -65,18 +61,22 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
         );
     }
     if rows.is_empty() {
-        text.push_str("No servers yet: `trove add NAME -- COMMAND`, or `trove import` for those of other clients.\n");
+        text.push_str("No servers yet: `trove add FOLDER`, `trove add NAME -- COMMAND`, or `trove import` for those of other clients.\n");
     }
     say(&text);
     Ok(())
 }
 
 pub(super) fn add(global: &Global, add: &Add) -> Result<(), Failed> {
+    if add.url.is_none() && add.command.is_empty() {
+        return folders::add(global, add);
+    }
     let id = SourceId::normalise(&add.name);
     let server = server(add)?;
     let change = Change::of(global)?;
-    let after = change.edited(|servers| {
-        if servers.contains_key(id.as_str()) {
+    let is_taken = change.ids.contains(&id);
+    let after = change.edited("servers", |servers| {
+        if is_taken {
             let message = format!("there is a server `{id}` already; `trove remove {id}` first");
             return Err(usage(message));
         }
@@ -107,22 +107,23 @@ fn tell_if_waiting(global: &Global, id: &SourceId) -> Result<(), Failed> {
 pub(super) fn remove(global: &Global, remove: &Remove) -> Result<(), Failed> {
     let id = SourceId::normalise(&remove.name);
     let change = Change::of(global)?;
-    let after = change.edited(|servers| {
+    let section = if change.folders.contains(&id) { "folders" } else { "servers" };
+    let after = change.edited(section, |entries| {
         // The key as written may be another spelling of the id.
-        let keys = servers.iter().map(|(key, _)| key.to_owned());
+        let keys = entries.iter().map(|(key, _)| key.to_owned());
         let keys: Vec<String> = keys.filter(|key| SourceId::normalise(key) == id).collect();
         if keys.is_empty() {
             return Err(usage(format!("there is no server `{id}`; `trove list` shows all")));
         }
         for key in keys {
-            servers.remove(&key);
+            entries.remove(&key);
         }
         Ok(())
     })?;
     change.finish(after, remove.dry_run, remove.output, &format!("`{id}` removed"))
 }
 
-fn usage(message: String) -> Failed {
+pub(super) fn usage(message: String) -> Failed {
     Failed::new(exit::USAGE, "InvalidArguments", message)
 }
 
@@ -155,14 +156,18 @@ fn server(add: &Add) -> Result<Table, Failed> {
 }
 
 /// The configuration file, and what becomes of it.
-struct Change {
+pub(super) struct Change {
     original: Original,
     dressed: Dressed,
+    /// The ids that are taken.
+    pub(super) ids: Vec<SourceId>,
+    /// Those of them that folders have.
+    folders: Vec<SourceId>,
 }
 
 impl Change {
     /// Of the `trove.toml` in force; where there is none, of a new one here.
-    fn of(global: &Global) -> Result<Change, Failed> {
+    pub(super) fn of(global: &Global) -> Result<Change, Failed> {
         let loaded = load_as_is(global)?;
         let path = match (&loaded.origin, &loaded.client) {
             (Some(file), Some(client)) => {
@@ -179,16 +184,19 @@ impl Change {
         let bytes = original.bytes.as_deref().unwrap_or_default();
         let dressed = Dressed::of(bytes)
             .ok_or_else(|| ClientError::NotText { path: original.path.clone() })?;
-        Ok(Change { original, dressed })
+        let ids = loaded.config.server_ids().cloned().collect();
+        let folders = loaded.config.folders.iter().map(|folder| folder.id.clone()).collect();
+        Ok(Change { original, dressed, ids, folders })
     }
 
-    fn path(&self) -> &PathBuf {
+    pub(super) fn path(&self) -> &PathBuf {
         &self.original.path
     }
 
-    /// The text with its servers changed.
-    fn edited(
+    /// The text with a section changed: its servers or its folders.
+    pub(super) fn edited(
         &self,
+        section: &str,
         change: impl FnOnce(&mut dyn toml_edit::TableLike) -> Result<(), Failed>,
     ) -> Result<String, Failed> {
         let broken = |why: &dyn std::fmt::Display| {
@@ -200,15 +208,15 @@ impl Change {
             .text
             .parse()
             .map_err(|error: toml_edit::TomlError| broken(&error.message()))?;
-        let servers = document.entry("servers").or_insert_with(|| {
+        let entries = document.entry(section).or_insert_with(|| {
             let mut table = Table::new();
             table.set_implicit(true);
             Item::Table(table)
         });
-        let servers = servers.as_table_like_mut();
-        change(servers.ok_or_else(|| broken(&"`servers` is no table"))?)?;
+        let entries = entries.as_table_like_mut();
+        change(entries.ok_or_else(|| broken(&format!("`{section}` is no table")))?)?;
         // A running Trove keeps its servers unless the file says that there are none.
-        if let Some(table) = document.get_mut("servers").and_then(Item::as_table_mut)
+        if let Some(table) = document.get_mut(section).and_then(Item::as_table_mut)
             && table.is_empty()
         {
             table.set_implicit(false);
@@ -218,7 +226,7 @@ impl Change {
 
     /// Writes it, keeping the old file beside, unless that would bring a new error. What was
     /// wrong before is none of its business, and only told.
-    fn finish(
+    pub(super) fn finish(
         &self,
         after: String,
         is_dry_run: bool,

@@ -15,7 +15,7 @@ use serde_json::json;
 use super::{
     Failed,
     approve::{approval, describe_reach, unapproved},
-    configure, host,
+    configure, folders, host,
     ls::plain,
     noted::note_approvals,
     say,
@@ -43,10 +43,14 @@ pub(super) fn up(global: &Global, up: &Up) -> Result<(), Failed> {
     let host = host()?;
     let mut extras = Extras::new(Lends::All);
     let found = extras.add_to(&mut loaded, &host);
-    let has_starter = extras.begin(&mut loaded);
     let wants_json = up.output.json;
     // A script is asked nothing.
-    if !global.yes && !wants_json && is_watched && io::stdin().is_terminal() {
+    let is_asked = !global.yes && !wants_json && is_watched && io::stdin().is_terminal();
+    if is_asked && found == 0 && !loaded.config.has_servers() && offer_folder(global, &cwd)? {
+        (loaded, _) = configure(global, flags.clone())?;
+    }
+    let has_starter = extras.begin(&mut loaded);
+    if is_asked {
         ask(&loaded, &cwd)?;
     }
     let waits = !unapproved(&loaded, &cwd)?.is_empty();
@@ -65,6 +69,35 @@ pub(super) fn up(global: &Global, up: &Up) -> Result<(), Failed> {
     })
 }
 
+/// Offers to serve the folder in which Trove is started; tells whether it was added.
+#[expect(clippy::print_stderr, reason = "a question to the person at the terminal")]
+fn offer_folder(global: &Global, cwd: &Path) -> Result<bool, Failed> {
+    let shown = plain(&cwd.display().to_string());
+    eprintln!("No servers were found. Trove can serve the files of a folder without any.");
+    if folders::is_private(cwd) {
+        eprintln!("This is your whole home folder: {shown}");
+    }
+    eprint!("Serve the files of {shown} to your models? [y/N] ");
+    if !is_yes()? {
+        return Ok(false);
+    }
+    folders::add_here(global, cwd)?;
+    Ok(true)
+}
+
+/// What a person answers at the terminal.
+fn is_yes() -> Result<bool, Failed> {
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line).map_err(|error| {
+        Failed::new(
+            super::exit::USAGE,
+            "InvalidArguments",
+            format!("no answer could be read: {error}"),
+        )
+    })?;
+    Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
+}
+
 /// Shows what waits for approval, whole, and asks once.
 #[expect(clippy::print_stderr, reason = "a question to the person at the terminal")]
 fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
@@ -78,15 +111,7 @@ fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
     }
     eprint!("{}", shown(&waiting));
     eprint!("Start them now, and from now on as long as they stay as they are? [y/N] ");
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line).map_err(|error| {
-        Failed::new(
-            super::exit::USAGE,
-            "InvalidArguments",
-            format!("no answer could be read: {error}"),
-        )
-    })?;
-    if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
+    if is_yes()? {
         let new: Vec<Approval> = waiting.iter().filter_map(|one| approval(one)).collect();
         let ids: Vec<String> = new.iter().map(|approval| approval.server.clone()).collect();
         Approvals::add(state, new)?;
@@ -190,8 +215,8 @@ impl Greeting<'_> {
     }
 
     fn servers(&self, text: &mut String) {
-        let waiting = self.app.admission().waiting();
-        let own = self.loaded.config.upstreams.len();
+        let waiting = self.app.waiting();
+        let own = self.loaded.config.server_ids().count();
         match &self.loaded.origin {
             Some(file) if own > 0 => {
                 let (count, file) = (servers(own), file.display());
@@ -240,7 +265,8 @@ impl Greeting<'_> {
         let file = file.unwrap_or_else(|| "trove.toml".to_owned());
         let _ = writeln!(
             text,
-            "\nTo add a server, `trove add docs -- COMMAND`, or in {file}:\n{EXAMPLE}"
+            "\nTo serve the files of a folder: `trove add FOLDER`; of this one: `trove add .`\n\
+             To add a server, `trove add docs -- COMMAND`, or in {file}:\n{EXAMPLE}"
         );
         text.push_str("Or name any MCP client's file with --config.\n");
     }

@@ -130,6 +130,11 @@ impl<E: EnvLookup> Scope for HostScope<E> {
     }
 }
 
+/// The home folder of the user.
+pub(crate) fn home_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
+    folder(&env, HOME)
+}
+
 /// Where `trove.toml` is sought last.
 pub(super) fn config_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
     let base =

@@ -17,6 +17,9 @@ section! {
         /// The MCP servers whose resources are served, by id.
         #[schemars(extend("propertyNames" = { "pattern": "^[a-z][a-z0-9-]{0,30}$" }))]
         servers: Table<Server>,
+        /// Folders of this machine whose files are served, by id. A folder needs no server.
+        #[schemars(extend("propertyNames" = { "pattern": "^[a-z][a-z0-9-]{0,30}$" }))]
+        folders: Table<Folder>,
         /// How Trove is served over HTTP.
         http: Http,
         /// Local knowledge under `guide://`.
@@ -96,6 +99,23 @@ section! {
         /// Whether it is asked too when somebody searches, if it can search.
         #[schemars(extend("default" = true))]
         live_search: Key<bool>,
+    }
+}
+
+section! {
+    /// One folder of this machine. Files outside of it are never opened.
+    #[schemars(extend("required" = ["path"]))]
+    Folder {
+        /// The folder, from the folder of this file; `~` is your home folder.
+        path: Key<String>,
+        /// What is left out, a line each as in a `.gitignore`. `.gitignore` and `.ignore` files,
+        /// hidden files and build output are left out as well; `!dist/` brings one back.
+        ignore: Key<Vec<String>>,
+        /// The files that are served, as globs; all of them unless written.
+        include: Key<Vec<String>>,
+        /// What of it search may read.
+        #[schemars(extend("default" = "content"))]
+        index: Key<Index>,
     }
 }
 

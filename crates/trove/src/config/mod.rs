@@ -9,6 +9,7 @@ use trove_core::status::naming;
 
 pub use env::{EnvLookup, EnvVar, HostScope, ProcessEnv, VARIABLES};
 use file::ConfigFile;
+pub(crate) use folders::is_whole;
 pub use import::Client;
 pub(crate) use import::{ClientFile, ClientServer, read_client_file};
 use problem::Problems;
@@ -31,6 +32,7 @@ mod auth;
 mod discovery;
 pub mod env;
 mod file;
+mod folders;
 mod guide;
 mod import;
 mod limits;
@@ -115,7 +117,7 @@ impl Loaded {
 
     /// Whether it has no servers, and does not say so: an empty file, or a part of one.
     pub(crate) fn is_emptied(&self) -> bool {
-        self.origin.is_some() && self.config.upstreams.is_empty() && !self.tells_servers
+        self.origin.is_some() && !self.config.has_servers() && !self.tells_servers
     }
 
     /// The file that a command must name with `--config`, unless every command finds it.
@@ -241,7 +243,7 @@ fn contents(
         problems.error(tree::TOP, "no client Trove knows writes such a file", hint);
         return Contents::default();
     }
-    let tells_servers = root.get("servers").is_some();
+    let tells_servers = root.get("servers").is_some() || root.get("folders").is_some();
     let mut file = ConfigFile::read(&root, "", problems).unwrap_or_default();
     let upstreams = server::upstreams(std::mem::take(&mut file.servers), around, problems);
     Contents { file, upstreams, tells_servers, ..Contents::default() }

@@ -17,7 +17,11 @@ impl Loaded {
             Some(path) => path.display().to_string(),
             None => "no configuration file".into(),
         };
-        let servers = counted(self.config.upstreams.len(), "server");
+        let mut servers = counted(self.config.upstreams.len(), "server");
+        if !self.config.folders.is_empty() {
+            let folders = counted(self.config.folders.len(), "folder");
+            servers = format!("{servers}, {folders}");
+        }
         let _ = match &self.client {
             Some(client) => write!(text, "{file} (as of {client}): {servers}"),
             None => write!(text, "{file}: {servers}"),
@@ -39,6 +43,7 @@ impl Loaded {
             "client": self.client.map(|client| client.to_string()),
             "usable": self.is_usable(),
             "servers": self.config.upstreams.iter().map(|s| s.id.as_str()).collect::<Vec<_>>(),
+            "folders": self.config.folders.iter().map(|one| one.id.as_str()).collect::<Vec<_>>(),
             "problems": self.problems,
         })
     }

@@ -16,7 +16,7 @@ use super::{
         says_yes, state_folder,
     },
     file::{ConfigFile, Policy},
-    guide, limits,
+    folders, guide, limits,
     problem::Problems,
     read::{Key, Spot},
     settings::{
@@ -76,6 +76,7 @@ pub(super) fn resolve(
     Config {
         bounds,
         written_limits: limits::written(&file.limits),
+        folders: folders::folders(file.folders, &upstreams, around, problems),
         upstreams,
         mask_error_details: pick(None, file.tools.mask_error_details.take(), is_public),
         max_answer_bytes: pick(None, max_answer, DEFAULT_MAX_ANSWER),

@@ -11,7 +11,8 @@ use std::{
     time::Duration,
 };
 
-use trove_core::knowledge;
+use trove_core::{SourceId, knowledge};
+use trove_folders::FolderSettings;
 use trove_mcp::{
     bounds::Bounds,
     upstream::{Index, UpstreamConfig},
@@ -24,6 +25,8 @@ pub use super::file::{BridgeMode, Descriptions, Toolset};
 pub struct Config {
     /// The servers, in the order of the file.
     pub upstreams: Vec<UpstreamConfig>,
+    /// The folders that are served, in the order of the file.
+    pub folders: Vec<FolderSettings>,
     /// How Trove is served over HTTP.
     pub http: Http,
     /// The folder of local knowledge, absolute.
@@ -224,6 +227,17 @@ pub struct Overrides {
 }
 
 impl Config {
+    /// Whether it names a server or a folder.
+    pub fn has_servers(&self) -> bool {
+        self.server_ids().next().is_some()
+    }
+
+    /// The ids of its servers, then of its folders.
+    pub fn server_ids(&self) -> impl Iterator<Item = &SourceId> {
+        let servers = self.upstreams.iter().map(|upstream| &upstream.id);
+        servers.chain(self.folders.iter().map(|folder| &folder.id))
+    }
+
     /// Local knowledge as it is configured, for a user who works in `folder`.
     pub fn guide(&self, folder: &Path) -> knowledge::Settings {
         let of_folder = self.guide_groups.project_at(folder).map(str::to_owned);

@@ -13,7 +13,7 @@ use trove_mcp::upstream::{
     secretive::{is_secretive, looks_secret},
 };
 
-use super::{Config, Origin, auth, discovery, file, guide, limits, read::Word};
+use super::{Config, Origin, auth, discovery, file, folders, guide, limits, read::Word};
 
 const MASK: &str = "***";
 
@@ -76,6 +76,9 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
     // What has names of the user's choice, or none, comes from the file alone.
     for upstream in &config.upstreams {
         all.insert(format!("servers.{}", upstream.id), Origin::File);
+    }
+    for folder in &config.folders {
+        all.insert(format!("folders.{}", folder.id), Origin::File);
     }
     let groups = &config.guide_groups;
     for (key, is_written) in [
@@ -143,6 +146,7 @@ fn in_force(config: &Config) -> Value {
     let toolsets: Vec<&str> = config.toolsets.iter().map(|set| set.as_str()).collect();
     json!({
         "servers": servers,
+        "folders": folders::shown(&config.folders),
         "http": auth::shown_http(&config.http),
         "guide": guide::shown(config),
         "discovery": discovery::shown(&config.discovery),

@@ -3,6 +3,7 @@
 //! Every check gives findings and changes nothing. A finding says what is so and how to mend it;
 //! none repeats a secret.
 
+mod folders;
 mod guide;
 mod kept;
 mod machine;
@@ -12,6 +13,7 @@ mod trial;
 
 use serde::Serialize;
 
+pub(crate) use folders::{check_folders, check_served};
 pub(crate) use guide::check_guide;
 pub(crate) use kept::check_kept;
 pub(crate) use machine::{check_clients, check_http, check_secrecy, check_state};

@@ -12,6 +12,7 @@ mod code;
 mod eras;
 mod fidelity;
 mod find;
+mod folders;
 mod guide;
 mod guide_tools;
 mod lists;

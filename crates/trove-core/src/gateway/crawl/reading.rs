@@ -26,7 +26,7 @@ use crate::{
 /// How many contents are read from one Source at a time.
 const PER_SOURCE: usize = 2;
 /// How many of one Source are chosen at a time, of each kind: enough until the next choice.
-const CHOSEN: usize = 16;
+const CHOSEN: usize = 64;
 /// How long to rest when there is nothing to read.
 pub(super) const REST: Duration = Duration::from_millis(500);
 /// How long to wait until the index has noted what it was given.
@@ -61,14 +61,17 @@ pub(super) struct Reading {
 
 /// What was chosen of one Source to be read next.
 struct Chosen {
+    /// It lies on this machine, so reading costs no message and keeps no pace.
+    is_local: bool,
     unread: VecDeque<Pending>,
     again: VecDeque<Pending>,
     oldest: Option<Pending>,
 }
 
 impl Chosen {
-    fn of(wanting: Wanting) -> Chosen {
+    fn of(wanting: Wanting, is_local: bool) -> Chosen {
         Chosen {
+            is_local,
             unread: wanting.unread.into(),
             again: wanting.again.into(),
             oldest: wanting.oldest,
@@ -162,9 +165,8 @@ impl Reading {
             if own.count() >= PER_SOURCE || is_waiting {
                 continue;
             }
-            // What is ours costs no message and keeps no pace.
             let pace = self.paces.of(source);
-            if is_ours(source) {
+            if chosen.is_local {
                 let next = chosen.unread.pop_front().or_else(|| chosen.again.pop_front());
                 match next {
                     Some(pending) => return Next::Read(pending),
@@ -284,8 +286,13 @@ impl Crawler {
                 && !(reason == Reason::Due && gateway.is_told_of(source, local))
         };
         let wanting = self.search.wanting(CHOSEN, &may);
-        let chosen = wanting.into_iter().map(|own| (own.source.clone(), Chosen::of(own)));
-        self.reading.chosen = chosen.collect();
+        let local = gateway.local_sources();
+        let mut chosen = BTreeMap::new();
+        for own in wanting {
+            let (source, is_local) = (own.source.clone(), local.contains(&own.source));
+            chosen.insert(source, Chosen::of(own, is_local));
+        }
+        self.reading.chosen = chosen;
         self.reading.chosen_at = Some(now);
         if self.reading.is_caught_up() {
             self.gateway.progress.note_rest();
@@ -332,15 +339,17 @@ impl Gateway {
         all.filter(|(_, status)| status.state == State::Ready).map(|(id, _)| id).collect()
     }
 
+    /// The Sources that lie on this machine.
+    fn local_sources(&self) -> HashSet<SourceId> {
+        let snapshot = self.current();
+        let members = snapshot.members().iter();
+        members.filter(|one| one.source.is_local()).map(|one| one.source.id().clone()).collect()
+    }
+
     /// Whether its Source promised to tell of changes, so that nobody need look by the clock.
     fn is_told_of(&self, source: &SourceId, local: &str) -> bool {
         self.watches.has(source, local)
     }
-}
-
-/// Whether a Source is part of the gateway.
-fn is_ours(source: &SourceId) -> bool {
-    *source == SourceId::own() || *source == SourceId::guide()
 }
 
 #[cfg(test)]
@@ -360,6 +369,7 @@ mod tests {
     fn choose(reading: &mut Reading, source: &str, unread: usize, again: usize) {
         let of = |reason, count| (0..count).map(|n| pending(source, n, reason)).collect();
         let chosen = Chosen {
+            is_local: false,
             unread: of(Reason::Unread, unread),
             again: of(Reason::Due, again),
             oldest: None,

@@ -1,0 +1,157 @@
+//! What the system tells of changes below a folder, until somebody takes it.
+//!
+//! Each folder that is listed is watched by itself, so that those that are left out, such as build
+//! output, cost nothing.
+
+use std::{
+    collections::BTreeSet,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+use crate::{
+    names::{as_path, split},
+    tree::Tree,
+};
+
+/// This long after the last change the disk is looked at.
+const QUIET: Duration = Duration::from_millis(50);
+/// This long after the first one at the latest, so that it is told of within half a second.
+const MAX_WAIT: Duration = Duration::from_millis(250);
+/// How many changed folders are remembered by name; of more, everything is looked at.
+const MAX_TOUCHED: usize = 1_000;
+
+/// What the system told.
+#[derive(Default)]
+pub(crate) struct Told {
+    touched: Mutex<Touched>,
+    news: Notify,
+}
+
+/// Where something changed.
+#[derive(Default)]
+pub(crate) struct Touched {
+    folders: BTreeSet<Vec<u8>>,
+    is_everywhere: bool,
+}
+
+impl Touched {
+    /// The folders to look at; `None`: all.
+    pub(crate) fn folders(self) -> Option<BTreeSet<Vec<u8>>> {
+        if self.is_everywhere { None } else { Some(self.folders) }
+    }
+
+    fn add(&mut self, folder: &[u8]) {
+        if self.folders.len() < MAX_TOUCHED {
+            self.folders.insert(folder.to_vec());
+        } else {
+            self.is_everywhere = true;
+        }
+    }
+}
+
+impl Told {
+    fn touched(&self) -> MutexGuard<'_, Touched> {
+        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits for something to happen, and until nothing more happens or long enough.
+    pub(crate) async fn settled(&self) -> Touched {
+        self.news.notified().await;
+        let end = Instant::now() + MAX_WAIT;
+        loop {
+            let until = end.min(Instant::now() + QUIET);
+            if timeout_at(until, self.news.notified()).await.is_err() || Instant::now() >= end {
+                return std::mem::take(&mut *self.touched());
+            }
+        }
+    }
+
+    fn hear(&self, place: &Path, event: notify::Result<notify::Event>) {
+        let mut touched = self.touched();
+        match event {
+            Ok(event) if event.kind.is_access() => return,
+            // Events were lost.
+            Ok(event) if event.need_rescan() => touched.is_everywhere = true,
+            Err(_) => touched.is_everywhere = true,
+            Ok(event) => {
+                for path in &event.paths {
+                    let Ok(below) = path.strip_prefix(place) else { continue };
+                    let below = below.as_os_str().as_bytes();
+                    touched.add(split(below).0);
+                    // It may be a folder that is listed, with other rights or rules.
+                    touched.add(below);
+                }
+            }
+        }
+        drop(touched);
+        self.news.notify_one();
+    }
+}
+
+/// The folders that the system watches for us.
+pub(crate) struct Watching {
+    watcher: RecommendedWatcher,
+    place: PathBuf,
+    watched: BTreeSet<Arc<[u8]>>,
+}
+
+impl Watching {
+    /// Watches no folder yet.
+    pub(crate) fn new(place: &Path, told: &Arc<Told>) -> notify::Result<Watching> {
+        let (base, told) = (place.to_owned(), told.clone());
+        let hear = move |event: notify::Result<notify::Event>| told.hear(&base, event);
+        let config = notify::Config::default().with_follow_symlinks(false);
+        let watcher = RecommendedWatcher::new(hear, config)?;
+        Ok(Watching { watcher, place: place.to_owned(), watched: BTreeSet::new() })
+    }
+
+    /// Watches the folders of the tree; gives those that were not watched before, which may have
+    /// changed since they were looked at.
+    pub(crate) fn follow(&mut self, tree: &Tree) -> notify::Result<BTreeSet<Vec<u8>>> {
+        let is_gone = |path: &Arc<[u8]>| !tree.folders.contains_key(path);
+        let gone: Vec<Arc<[u8]>> =
+            self.watched.iter().filter(|one| is_gone(one)).cloned().collect();
+        for path in gone {
+            // The system has forgotten most of them by itself.
+            let _ = self.watcher.unwatch(&self.place.join(as_path(&path)));
+            self.watched.remove(&path);
+        }
+        let mut new = BTreeSet::new();
+        for path in tree.folders.keys() {
+            if self.watched.contains(path) {
+                continue;
+            }
+            match self.watcher.watch(&self.place.join(as_path(path)), RecursiveMode::NonRecursive) {
+                Ok(()) => {}
+                // It went away meanwhile; the look at the folder above finds that.
+                Err(error) if is_absence(&error) => continue,
+                Err(error) => return Err(error),
+            }
+            self.watched.insert(path.clone());
+            new.insert(path.to_vec());
+        }
+        Ok(new)
+    }
+
+    /// Forgets a folder that was replaced by another of its name, so that it is watched anew.
+    pub(crate) fn forget(&mut self, path: &[u8]) {
+        self.watched.retain(|one| !one.starts_with(path));
+    }
+}
+
+fn is_absence(error: &notify::Error) -> bool {
+    match &error.kind {
+        notify::ErrorKind::PathNotFound => true,
+        notify::ErrorKind::Io(error) => error.kind() == std::io::ErrorKind::NotFound,
+        _ => false,
+    }
+}
