@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{Crawler, MAX_YIELD, Outcome, pace::Paces};
 use crate::{
+    aside::apart,
     gateway::Gateway,
     search::{Key, MAX_INTERVAL, Pending, Reason, Skip, Wanting},
     source::SourceId,
@@ -283,7 +284,8 @@ impl Crawler {
                 && reading.may_choose(source, local, now)
                 && !(reason == Reason::Due && gateway.is_told_of(source, local))
         };
-        let wanting = self.search.wanting(CHOSEN, &may);
+        // It looks at every resource, and may wait for the one who writes them down.
+        let wanting = apart(|| self.search.wanting(CHOSEN, &may));
         let chosen = wanting.into_iter().map(|own| (own.source.clone(), Chosen::of(own)));
         self.reading.chosen = chosen.collect();
         self.reading.chosen_at = Some(now);
