@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
+use tokio::time::Instant;
 use trove_core::{
     Caller, Gateway,
     access::audit::{Audit, AuditConfig},
@@ -44,6 +45,17 @@ async fn an_index_that_takes_long_to_open_is_said_to() {
     let with = GatewayBox::with(&[]).await;
     let _opening = with.gateway.open_search();
     assert!(matches!(ask(&with.gateway).await, Err(FindError::Opening)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_wait_but_once_for_what_earlier_runs_remembered() {
+    // No one says that all servers were attached: their memories may take for ever.
+    let gateway = Gateway::start("0", None).await;
+    let began = Instant::now();
+    for _ in 0..9 {
+        gateway.snapshot().await;
+    }
+    assert!(began.elapsed() <= Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 #[tokio::test]
