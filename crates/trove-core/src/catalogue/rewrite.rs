@@ -1,7 +1,10 @@
 //! Puts public names wherever a Source's answer carries its own.
 //!
 //! Only the places the protocol gives to URIs are touched: what a tool computed
-//! (`structuredContent`, text) is data and stays as it is.
+//! (`structuredContent`, text) is data and stays as it is. Of a member that is there twice only the
+//! first is passed on, which is the one that rules and readers of ours looked at.
+
+use std::borrow::Cow;
 
 use super::snapshot::Snapshot;
 use crate::{
@@ -12,7 +15,7 @@ use crate::{
 /// The result of a read: `contents[].uri`; nothing if it has no such list.
 pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Option<Json> {
     let stays = |item: &Object<'_>| {
-        !item.is_given_twice("uri")
+        item.any_given_twice().is_none()
             && item.get_str("uri").is_none_or(|uri| snapshot.public_name(source, &uri).is_none())
     };
     // Almost always nothing is renamed; then nothing more is looked at.
@@ -37,14 +40,17 @@ pub fn prompt_result(snapshot: &Snapshot, source: &SourceId, result: &Json) -> J
     edit_member(result, "messages", |messages| {
         edit_items(messages, |message| {
             let mut message = Object::parse(message)?;
+            message.keep_first();
             let content = message.get("content")?;
             let edited = if content.trim_start().starts_with('[') {
-                edit_items(content, |b| block(snapshot, source, b))?
+                edit_items(content, |b| block(snapshot, source, b))
             } else {
-                block(snapshot, source, content)?
+                block(snapshot, source, content)
             };
-            message.set("content", edited);
-            Some(message.to_text())
+            if let Some(edited) = edited {
+                message.set("content", edited);
+            }
+            message.is_edited().then(|| message.to_text())
         })
     })
 }
@@ -76,45 +82,48 @@ fn edit_member(
 ) -> Json {
     let Some(mut object) = result.object() else { return result.clone() };
     let Some(found) = object.get_original(key) else { return result.clone() };
-    match edit(found) {
-        Some(edited) => object.set(key, edited),
-        // The one that was looked at is the one that is passed on.
-        None if object.is_given_twice(key) => object.set(key, found),
-        None => return result.clone(),
+    if let Some(edited) = edit(found) {
+        object.set(key, edited);
     }
-    object.to_json()
+    object.keep_first();
+    if object.is_edited() { object.to_json() } else { result.clone() }
 }
 
 fn rename_uri(snapshot: &Snapshot, source: &SourceId, item: &str) -> Option<String> {
     let mut object = Object::parse(item)?;
-    let uri = object.get_str("uri")?.into_owned();
-    match snapshot.public_name(source, &uri) {
-        Some(public) => object.set_str("uri", public.as_str()),
-        None if object.is_given_twice("uri") => object.set_str("uri", &uri),
-        None => return None,
+    object.keep_first();
+    name_uri(snapshot, source, &mut object);
+    object.is_edited().then(|| object.to_text())
+}
+
+fn name_uri(snapshot: &Snapshot, source: &SourceId, object: &mut Object<'_>) {
+    if let Some(public) = object.get_str("uri").and_then(|uri| snapshot.public_name(source, &uri)) {
+        object.set_str("uri", public.as_str());
     }
-    Some(object.to_text())
 }
 
 /// A content block: a link, or an embedded resource.
 fn block(snapshot: &Snapshot, source: &SourceId, block: &str) -> Option<String> {
     let mut object = Object::parse(block)?;
-    match &*object.get_str("type")? {
-        "resource_link" => rename_uri(snapshot, source, block),
-        "resource" => {
-            let resource = rename_uri(snapshot, source, object.get("resource")?)?;
-            object.set("resource", resource);
-            Some(object.to_text())
+    object.keep_first();
+    let kind = object.get_str("type").map(Cow::into_owned);
+    match kind.as_deref() {
+        Some("resource_link") => name_uri(snapshot, source, &mut object),
+        Some("resource") => {
+            let resource = object.get("resource");
+            if let Some(resource) = resource.and_then(|text| rename_uri(snapshot, source, text)) {
+                object.set("resource", resource);
+            }
         }
-        _ => None,
+        Some(_) | None => {}
     }
+    object.is_edited().then(|| object.to_text())
 }
 
 fn rename_skill(snapshot: &Snapshot, source: &SourceId, entry: &str) -> Option<String> {
     let mut object = Object::parse(entry)?;
-    if let Some(public) = object.get_str("uri").and_then(|uri| snapshot.public_name(source, &uri)) {
-        object.set_str("uri", public.as_str());
-    }
+    object.keep_first();
+    name_uri(snapshot, source, &mut object);
     let resources = object
         .get("resources")
         .and_then(|array| edit_items(array, |item| rename_uri(snapshot, source, item)));

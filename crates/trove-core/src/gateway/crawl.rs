@@ -38,8 +38,9 @@ use self::{
 use super::{AskError, Gateway, Named, Purpose, Read};
 use crate::{
     access::Standing,
+    aside::aside,
     caller::{Caller, Door, Via},
-    catalogue::{Change, Member, Snapshot},
+    catalogue::{Change, Member, ResourceEntry, Snapshot},
     content::{self, Payload},
     resource::{Freshness, Listing, Scope},
     search::{
@@ -59,6 +60,11 @@ const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
 /// The same for both where so much is asked that whatever they take is taken from requests.
 const MAX_LOADED_YIELD: Duration = Duration::from_secs(3);
+
+/// How many entries of a list are looked at before others have their turn.
+const STEP: usize = 256;
+/// How many bytes an entry has, about.
+const BYTES_OF_ENTRY: usize = 100;
 
 /// What the crawler is told by the settings.
 #[derive(Debug)]
@@ -243,14 +249,16 @@ impl Crawler {
                 continue;
             }
             let is_about_others = before.is_some_and(|before| {
-                !before.was_stale && member.listing.leaves_resources(&before.listing)
+                let bytes = member.listing.resources.len() * BYTES_OF_ENTRY;
+                let leaves = || member.listing.leaves_resources(&before.listing);
+                !before.was_stale && aside(bytes, leaves)
             });
             if !is_same && !is_about_others {
                 // Another listing, or the first since we are here: nobody told us of changes.
                 // The dates in it vouch for the texts that have one.
                 self.search.cast_doubt(id, Doubt::Undated);
             }
-            let entries = entries(&snapshot, n, member, &self.rules);
+            let entries = entries(&snapshot, n, member, &self.rules).await;
             self.search.replace_source(SourceListing { source: id.clone(), entries }).await;
         }
         self.gateway.progress.note_fed(snapshot);
@@ -396,33 +404,75 @@ fn text_for_index(
     Outcome::Content(Content { text, mime, read_at: when.asked_at, believed: when.believed, owner })
 }
 
-/// The resources of one member as the index takes them.
-fn entries(snapshot: &Snapshot, member: u32, of: &Member, rules: &IndexRules) -> Vec<Entry> {
+/// The resources of one member as the index takes them. A list may be long: others have their
+/// turn all along.
+async fn entries(snapshot: &Snapshot, member: u32, of: &Member, rules: &IndexRules) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    for step in snapshot.resources().chunks(STEP) {
+        let own = step.iter().filter(|resource| resource.member == member);
+        entries.extend(own.filter_map(|resource| entry(snapshot, of, resource, rules)));
+        tokio::task::yield_now().await;
+    }
+    entries
+}
+
+fn entry(
+    snapshot: &Snapshot,
+    of: &Member,
+    resource: &ResourceEntry,
+    rules: &IndexRules,
+) -> Option<Entry> {
     let (id, indexing) = (of.source.id(), of.source.indexing());
-    let own = snapshot.resources().iter().filter(|resource| resource.member == member);
-    own.filter_map(|resource| {
-        let depth = match rules.of(id.as_str(), resource.local.as_str(), indexing) {
-            Indexing::Content => Depth::Content,
-            Indexing::Metadata => Depth::Metadata,
-            Indexing::Off => return None,
-        };
-        let details = snapshot.details(resource);
-        let annotations = details.annotations();
-        // What a read would change is never read unasked, whatever a rule says.
-        let depth = if annotations.has_effects() { Depth::Metadata } else { depth };
-        Some(Entry {
-            source: id.clone(),
-            local: resource.local.clone(),
-            public: resource.public.clone(),
-            name: details.name().unwrap_or_default().into_owned(),
-            title: details.title().map(Cow::into_owned),
-            description: details.description().map(Cow::into_owned),
-            mime: details.mime().map(Cow::into_owned),
-            size: details.size(),
-            modified: annotations.modified(),
-            priority: annotations.priority(),
-            depth,
-        })
+    let depth = match rules.of(id.as_str(), resource.local.as_str(), indexing) {
+        Indexing::Content => Depth::Content,
+        Indexing::Metadata => Depth::Metadata,
+        Indexing::Off => return None,
+    };
+    let details = snapshot.details(resource);
+    let annotations = details.annotations();
+    // What a read would change is never read unasked, whatever a rule says.
+    let depth = if annotations.has_effects() { Depth::Metadata } else { depth };
+    Some(Entry {
+        source: id.clone(),
+        local: resource.local.clone(),
+        public: resource.public.clone(),
+        name: details.name().unwrap_or_default().into_owned(),
+        title: details.title().map(Cow::into_owned),
+        description: details.description().map(Cow::into_owned),
+        mime: details.mime().map(Cow::into_owned),
+        size: details.size(),
+        modified: annotations.modified(),
+        priority: annotations.priority(),
+        depth,
     })
-    .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{future::poll_fn, pin::pin, sync::Weak};
+
+    use super::*;
+    use crate::{about::About, json::Json, resource::Resource};
+
+    #[tokio::test]
+    async fn t07_others_have_their_turn_while_a_long_list_is_walked() {
+        let listed = |n: usize| Resource::new(Json::parse(format!(r#"{{"uri":"x:{n}"}}"#)).ok()?);
+        let resources = (0..5 * STEP).filter_map(listed).collect();
+        let member = Member {
+            source: Arc::new(About::new(Weak::<Gateway>::new())),
+            listing: Arc::new(Listing { resources, ..Listing::default() }),
+            is_stale: false,
+            age: Arc::default(),
+        };
+        let snapshot = Snapshot::build(1, vec![member]);
+        let rules = IndexRules::default();
+        let mut walk = pin!(entries(&snapshot, 0, &snapshot.members()[0], &rules));
+        let mut turns = 0;
+        poll_fn(|cx| {
+            turns += 1;
+            walk.as_mut().poll(cx)
+        })
+        .await;
+        assert!(turns > 5, "{turns} turns");
+    }
 }

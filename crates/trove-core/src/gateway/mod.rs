@@ -72,13 +72,16 @@ use watches::Watches;
 
 /// How long answers of public Sources are believed where nothing else is set.
 const DEFAULT_CACHE_TTL_MS: u64 = 300_000;
-/// How long a question waits for what was remembered from the last run.
+/// How long questions wait for what was remembered from the last run, all together: the memory of
+/// one server may be long.
 const MAX_LOADING: Duration = Duration::from_secs(2);
 
 /// The parts, joined.
 pub struct Gateway {
     version: &'static str,
     started: Instant,
+    /// When the first question waited for what was remembered.
+    first_waited: OnceLock<Instant>,
     limits: Limits,
     catalogue: Arc<Catalogue>,
     board: Arc<StatusBoard>,
@@ -158,6 +161,7 @@ impl Gateway {
         let gateway = Arc::new(Gateway {
             version,
             started: Instant::now(),
+            first_waited: OnceLock::new(),
             catalogue: Arc::new(catalogue),
             board,
             metrics: Arc::default(),
@@ -232,7 +236,8 @@ impl Gateway {
     pub async fn snapshot(&self) -> Arc<Snapshot> {
         if !self.catalogue.is_loaded() {
             // A slow disk must not stop us: after the wait the answer is what there is.
-            let _ = tokio::time::timeout(MAX_LOADING, self.catalogue.loaded()).await;
+            let first = *self.first_waited.get_or_init(Instant::now);
+            let _ = tokio::time::timeout_at(first + MAX_LOADING, self.catalogue.loaded()).await;
         }
         self.catalogue.snapshot()
     }

@@ -24,4 +24,14 @@ impl Object<'_> {
         let mut seen = HashSet::with_capacity(self.members.len());
         keys().find(|key| !seen.insert(*key))
     }
+
+    /// Leaves the first of members that are there more than once: it is the one that was read.
+    pub fn keep_first(&mut self) {
+        if self.any_given_twice().is_none() {
+            return;
+        }
+        let mut seen = HashSet::with_capacity(self.members.len());
+        self.members.retain(|(key, _)| seen.insert(key.clone()));
+        self.edited = true;
+    }
 }

@@ -53,7 +53,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
     thread::JoinHandle,
@@ -143,6 +143,7 @@ impl Search {
             vectors: RwLock::new(vectors),
             events,
             bell: Bell::default(),
+            is_stopping: AtomicBool::new(false),
             bytes: AtomicU64::new(0),
             staged: AtomicU64::new(0),
             last_error: Mutex::new(None),
@@ -377,7 +378,8 @@ impl Search {
         self.shared.events.subscribe()
     }
 
-    /// Commits what was brought and ends the threads. Blocks until they have.
+    /// Commits what was brought, of long lists the beginning, and ends the threads. Blocks until
+    /// they have.
     pub fn shutdown(&self) {
         self.tell_to_stop();
         let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
@@ -389,6 +391,7 @@ impl Search {
     }
 
     fn tell_to_stop(&self) {
+        self.shared.is_stopping.store(true, Ordering::Relaxed);
         self.shared.bell.stop();
         // The writer may have ended already.
         let _ = self.orders.send((Order::Stop, None));

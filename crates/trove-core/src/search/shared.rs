@@ -1,7 +1,10 @@
 //! What the writer, the background and questions share; what can be set, and what is told.
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::SystemTime,
 };
 
@@ -78,6 +81,8 @@ pub(super) struct Shared {
     pub(super) vectors: RwLock<VectorSet>,
     pub(super) events: broadcast::Sender<Event>,
     pub(super) bell: Bell,
+    /// Search is told to stop.
+    pub(super) is_stopping: AtomicBool,
     pub(super) bytes: AtomicU64,
     pub(super) staged: AtomicU64,
     pub(super) last_error: Mutex<Option<String>>,

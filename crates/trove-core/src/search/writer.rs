@@ -38,6 +38,10 @@ const GATHER: Duration = Duration::from_millis(200);
 const COMMIT_SHARE: u32 = 8;
 /// How long an order waits for others at most.
 const MAX_GATHER: Duration = Duration::from_secs(2);
+/// How many resources are noted at a time; between, others have their turn at the roster.
+const STEP: usize = 256;
+/// How many resources of lists are still noted once the end is near.
+const MAX_AT_STOP: usize = 5_000;
 /// When so many resources wait they are committed at once.
 const MAX_STAGED: usize = 20_000;
 /// When so many bytes of content wait they are committed at once.
@@ -82,6 +86,7 @@ pub(super) struct Writer {
     is_full: bool,
     /// How often the index was built anew.
     rebuilt: u32,
+    left_at_stop: usize,
 }
 
 /// How often an index on the disk is built anew before it is kept in memory.
@@ -100,6 +105,7 @@ impl Writer {
             due: None,
             last_commit: Duration::ZERO,
             rebuilt: 0,
+            left_at_stop: MAX_AT_STOP,
             is_full: false,
         }
     }
@@ -188,6 +194,29 @@ impl Writer {
     }
 
     fn put(&mut self, entries: &[Entry]) {
+        for step in entries.chunks(STEP) {
+            if self.has_no_time_for(step.len()) || !self.put_step(step) {
+                return;
+            }
+            if self.staged.len() >= MAX_STAGED {
+                self.commit();
+            }
+            // Questions wait for the roster, too.
+            std::thread::yield_now();
+        }
+    }
+
+    /// Whether so many more would hold up a stop: of a long list the next run is told again.
+    fn has_no_time_for(&mut self, entries: usize) -> bool {
+        if !self.shared.is_stopping.load(Ordering::Relaxed) {
+            return false;
+        }
+        self.left_at_stop = self.left_at_stop.saturating_sub(entries);
+        self.left_at_stop == 0
+    }
+
+    /// Puts a few entries; false if no more can be known.
+    fn put_step(&mut self, entries: &[Entry]) -> bool {
         let shared = self.shared.clone();
         let mut roster = shared.roster_mut();
         for entry in entries {
@@ -199,21 +228,26 @@ impl Writer {
             let is_new = before.is_none();
             let Some(id) = roster.put(entry, None) else {
                 shared.note_error("more resources than search can know; the rest is not found");
-                return;
+                return false;
             };
             let staged = self.staged.entry(id).or_default();
             staged.is_new |= is_new;
             staged.shown = Some(Shown::of(entry));
         }
+        true
     }
 
     fn remove(&mut self, keys: &[Key]) {
         let shared = self.shared.clone();
-        let mut roster = shared.roster_mut();
-        for key in keys {
-            if let Some(id) = roster.remove(&key.source, key.local.as_str()) {
-                self.forget(id);
+        for step in keys.chunks(STEP) {
+            let mut roster = shared.roster_mut();
+            for key in step {
+                if let Some(id) = roster.remove(&key.source, key.local.as_str()) {
+                    self.forget(id);
+                }
             }
+            drop(roster);
+            std::thread::yield_now();
         }
     }
 

@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
+use tokio::time::Instant;
 use trove_core::{
     Caller, Gateway,
     access::audit::{Audit, AuditConfig},
@@ -47,6 +48,17 @@ async fn an_index_that_cannot_be_opened_is_not_waited_for() {
 async fn an_index_that_takes_long_to_open_is_said_to() {
     let (with, _opening) = opening().await;
     assert!(matches!(ask(&with.gateway).await, Err(FindError::Opening)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn questions_wait_but_once_for_what_earlier_runs_remembered() {
+    // No one says that all servers were attached: their memories may take for ever.
+    let gateway = Gateway::new(Parts::new("test")).await;
+    let began = Instant::now();
+    for _ in 0..9 {
+        gateway.snapshot().await;
+    }
+    assert!(began.elapsed() <= Duration::from_secs(3), "{:?}", began.elapsed());
 }
 
 #[tokio::test]

@@ -1,8 +1,9 @@
-//! Entries of lists with a member of a wrong type, such as `"mimeType": null`, at any depth.
+//! Entries of lists with a member of a wrong type, such as `"mimeType": null`, or with a member that
+//! is there twice, at any depth.
 //!
 //! A client that reads lists into types would refuse the whole page for it, with all that
-//! other servers have on it. So the member is left out, and that is reported; every other
-//! entry stays as it was written.
+//! other servers have on it. Of two members of one name, clients read another than we do. So the
+//! member is left out, and that is reported; every other entry stays as it was written.
 
 use std::borrow::Cow;
 
@@ -158,6 +159,7 @@ fn fit_object<'a>(value: &'a str, members: &[Member]) -> Fit<'a> {
 }
 
 fn mend(object: &mut Object<'_>, members: &[Member]) -> Option<()> {
+    object.keep_first();
     for Member { key, shape, is_required } in members {
         let Some(value) = object.get_original(key) else {
             if *is_required {
@@ -176,8 +178,9 @@ fn mend(object: &mut Object<'_>, members: &[Member]) -> Option<()> {
 }
 
 fn fit_schemas(value: &str) -> Fit<'_> {
-    let schemas = Object::parse(value)?;
-    if schemas.iter().all(|(_, schema)| schema.starts_with('{')) {
+    let mut schemas = Object::parse(value)?;
+    schemas.keep_first();
+    if !schemas.is_edited() && schemas.iter().all(|(_, schema)| schema.starts_with('{')) {
         return Some(Cow::Borrowed(value));
     }
     let any =
@@ -286,6 +289,25 @@ mod tests {
             r#"{"name":"t","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":"yes","title":5},"execution":{"taskSupport":"maybe"}}"#,
             Entries::Tools,
             Some(r#"{"name":"t","inputSchema":{"type":"object"},"annotations":{},"execution":{}}"#),
+        );
+    }
+
+    #[test]
+    fn t08_of_members_that_are_there_twice_clients_get_the_one_that_was_read() {
+        check(
+            r#"{"uri":"x:1","name":"a","uri":"guide://help","annotations":{"priority":1,"priority":0}}"#,
+            Entries::Resources,
+            Some(r#"{"uri":"x:1","name":"a","annotations":{"priority":1}}"#),
+        );
+        check(
+            r#"{"name":"p","n\u0061me":"q","arguments":[{"name":"a","name":"b"}]}"#,
+            Entries::Prompts,
+            Some(r#"{"name":"p","arguments":[{"name":"a"}]}"#),
+        );
+        check(
+            r#"{"name":"t","inputSchema":{"type":"object","properties":{"a":{},"a":{"x":1}}}}"#,
+            Entries::Tools,
+            Some(r#"{"name":"t","inputSchema":{"type":"object","properties":{"a":{}}}}"#),
         );
     }
 

@@ -36,6 +36,78 @@ const HARMLESS_ENDINGS: [&str; 14] = [
     "_region", "_name", "_scope", "_id",
 ];
 
+/// Names that end in such a word are those of settings, e.g. `AWS_REGION`.
+const SETTINGS: [&str; 36] = [
+    "level",
+    "mode",
+    "type",
+    "format",
+    "region",
+    "zone",
+    "model",
+    "locale",
+    "lang",
+    "language",
+    "tz",
+    "timezone",
+    "version",
+    "env",
+    "environment",
+    "host",
+    "hostname",
+    "port",
+    "name",
+    "user",
+    "username",
+    "owner",
+    "org",
+    "organization",
+    "project",
+    "repo",
+    "repository",
+    "bucket",
+    "database",
+    "path",
+    "dir",
+    "directory",
+    "file",
+    "folder",
+    "root",
+    "home",
+];
+
+/// Folders at the root of machines and containers. Some keys begin with `/`, as paths do.
+const ROOT_FOLDERS: [&str; 25] = [
+    "Applications",
+    "Library",
+    "Users",
+    "Volumes",
+    "app",
+    "config",
+    "data",
+    "dev",
+    "etc",
+    "home",
+    "media",
+    "mnt",
+    "nix",
+    "opt",
+    "private",
+    "proc",
+    "root",
+    "run",
+    "secrets",
+    "srv",
+    "tmp",
+    "usr",
+    "var",
+    "workspace",
+    "workspaces",
+];
+
+/// The longest word; a longer one may be several, made into a password.
+const MAX_WORD: usize = 16;
+
 /// The shortest text that can be a key made by chance.
 const RANDOM_LENGTH: usize = 20;
 
@@ -60,7 +132,18 @@ pub fn is_secretive(name: &str) -> bool {
 /// Whether a name says that what follows is secret.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
-    let more = ["cookie", "pat", "pass", "pwd", "passphrase", "bearer", "dsn"];
+    let more = [
+        "cookie",
+        "pat",
+        "pass",
+        "pwd",
+        "passphrase",
+        "passcode",
+        "pin",
+        "mnemonic",
+        "bearer",
+        "dsn",
+    ];
     (is_secretive(&name) || more.iter().any(|part| has_part(&name, part)))
         && !HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
@@ -143,10 +226,77 @@ fn is_harmless(value: &str) -> bool {
     let is_short_number = value.len() <= 5 && value.bytes().all(|b| b.is_ascii_digit());
     let is_switch = ["true", "false", "yes", "no", "on", "off", "none"]
         .contains(&value.to_lowercase().as_str());
-    let is_place = ["/", "./", "../", "~/", "http://", "https://", "file://"]
-        .iter()
-        .any(|start| value.starts_with(start));
-    is_short_number || is_switch || is_place
+    let is_web = ["http://", "https://"].iter().any(|start| value.starts_with(start));
+    is_short_number || is_switch || is_web || is_place(value)
+}
+
+/// Whether a value is the place of a file, as far as its look tells.
+fn is_place(value: &str) -> bool {
+    if let Some(rest) = value.strip_prefix('/') {
+        let (root, below) = rest.split_once('/').unwrap_or((rest, ""));
+        return ROOT_FOLDERS.contains(&root) || (is_file_names(rest) && has_extension(below));
+    }
+    let rest = ["./", "../", "~/", "file://"].iter().find_map(|start| value.strip_prefix(start));
+    if let Some(rest) = rest {
+        return is_file_names(rest);
+    }
+    let drive = value.as_bytes();
+    drive.len() > 3
+        && drive[0].is_ascii_alphabetic()
+        && drive[1] == b':'
+        && b"/\\".contains(&drive[2])
+}
+
+/// Whether a text is made of names that people give to files.
+fn is_file_names(path: &str) -> bool {
+    let is_usual = |letter: char| letter.is_alphanumeric() || "/._- @".contains(letter);
+    path.chars().all(is_usual) && !path.split('/').any(looks_random)
+}
+
+fn has_extension(path: &str) -> bool {
+    let Some((_, extension)) = path.rsplit_once('.') else { return false };
+    (1..=5).contains(&extension.len()) && extension.bytes().all(|b| b.is_ascii_alphanumeric())
+}
+
+/// Whether a value that a server was given is plainly no secret: a setting, a word, a number, a
+/// path, or an address without credentials.
+pub fn is_plain(name: &str, value: &str) -> bool {
+    if is_secret(name, value) {
+        return false;
+    }
+    is_harmless(value)
+        || is_setting(name)
+        || is_of_words(value)
+        || is_of_numbers(value)
+        || Address::of(value).is_some()
+}
+
+fn is_setting(name: &str) -> bool {
+    let name = name.to_lowercase().replace('-', "_");
+    let last = name.rsplit('_').next().unwrap_or_default();
+    SETTINGS.contains(&last) || HARMLESS_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+/// Words and single digits, e.g. `production`, `us-east-1` or `ann@example.com`.
+fn is_of_words(value: &str) -> bool {
+    let separators = ['-', '_', '.', ',', ':', '/', '@', '*'];
+    value.split(separators).all(is_word)
+}
+
+fn is_word(part: &str) -> bool {
+    if part.len() == 1 {
+        return part.chars().all(char::is_alphanumeric);
+    }
+    let rest = || part.chars().skip(1);
+    let has_one_case = !rest().any(char::is_uppercase) || !part.chars().any(char::is_lowercase);
+    part.len() <= MAX_WORD && has_one_case && part.chars().all(char::is_alphabetic)
+}
+
+/// Versions, addresses of machines, times, and numbers that are round.
+fn is_of_numbers(value: &str) -> bool {
+    let mut groups = value.split(['.', ':']);
+    let is_round = value.ends_with("000") && value.bytes().all(|b| b.is_ascii_digit());
+    is_round || groups.all(|group| group.len() <= 5 && group.bytes().all(|b| b.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -175,6 +325,49 @@ mod tests {
         check("FEED_URL", "https://example.com/feed?token=hunter2", true);
         check("ANY", "f3a9c1d27b6e4a0f8c5d", true);
         check("ANY", "123e4567-e89b-12d3-a456-426614174000", true);
+        check("AWS_SECRET_ACCESS_KEY", "/wJalrXUtnFEMI+K7MDENG+bPxRfiCYEXAMPLEKEY", true);
+        check("AWS_SECRET_ACCESS_KEY", "/wJalrXUtn/FEMIK7MDENG/bPxRfiCYEXAMPLEKEY", true);
+        check("DB_PASSWORD", "~/hunter2!", true);
+        check("VAULT_PIN", "884422113", true);
+        check("PASSCODE", "moonlight77", true);
+    }
+
+    #[test]
+    fn t62_a_value_is_plain_only_where_its_look_or_its_name_says_so() {
+        for (name, value) in [
+            ("NODE_ENV", "production"),
+            ("HOST", "localhost"),
+            ("ANY", "us-east-1"),
+            ("ANY", "Europe/Berlin"),
+            ("ANY", "en_US.UTF-8"),
+            ("ANY", "127.0.0.1:8080"),
+            ("ANY", "1.24.3"),
+            ("ANY", "300000"),
+            ("ANY", "ann@example.com"),
+            ("ANY", "https://api.example.com/v1?page=2"),
+            ("ANY", "postgres://db/shop"),
+            ("ANY", "/data/knowledge"),
+            ("ANY", "/usr/local/bin:/usr/bin:/bin"),
+            ("ANY", "/missing/Notes2024/memory.json"),
+            ("ANY", "C:\\Users\\Ann\\notes"),
+            ("OBSIDIAN_VAULT_NAME", "MyNotes2024"),
+            ("OPENAI_MODEL", "gpt-4o-mini"),
+            ("API_VERSION", "2022-06-28"),
+        ] {
+            assert!(is_plain(name, value), "{name}={value}");
+        }
+        for (name, value) in [
+            ("OTHER", "Second~Secret77"),
+            ("X", "plainvalue-abc-123"),
+            ("JIRA_API", "zzTopSecretzz"),
+            ("ANY", "884422113"),
+            ("ANY", "/wJalrXUtnFEMI+K7MDENG"),
+            ("ANY", "correcthorsebatterystaple"),
+            ("ANY", "Server=h;Password=Pa55w0rdXyz"),
+            ("MY_TOKEN_NAME", "ghp_0123456789abcdef0123"),
+        ] {
+            assert!(!is_plain(name, value), "{name}={value}");
+        }
     }
 
     #[test]

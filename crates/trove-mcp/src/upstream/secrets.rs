@@ -1,10 +1,14 @@
 //! What a server was trusted with, found again in what it says of itself.
 //!
 //! Servers quote: a refused header in an error, a whole environment in a crash. What is an
-//! answer is passed on as it is; what is an error, a state, a name or a line of stderr has these
-//! values taken out, because people and logs read it.
+//! answer is passed on as it is; what is an error, a state, a name, a log message or a line of
+//! stderr has these values taken out, because people, models and logs read it.
 
+mod decode;
+mod entry;
 mod forms;
+#[cfg(test)]
+mod tests;
 
 use std::{
     borrow::Cow,
@@ -12,15 +16,11 @@ use std::{
     sync::{PoisonError, RwLock},
 };
 
-use forms::Needles;
-use reqwest::Url;
+use entry::Found;
+use forms::{Needles, OVERLAP_BYTES};
+use trove_core::Json;
 
-use super::{
-    config::{Reach, Remote},
-    process::ENV_ALLOW_LIST,
-    secretive::{is_secret, is_secret_name, looks_secret},
-    variables::{Piece, Scope, Text, Variable},
-};
+use super::{config::Reach, variables::Scope};
 
 /// Shorter values are words that could stand anywhere.
 const MIN_SECRET: usize = 6;
@@ -36,16 +36,19 @@ pub struct Secrets(RwLock<Known>);
 #[derive(Debug, Default)]
 struct Known {
     /// Those of its entry.
-    written: BTreeSet<String>,
+    written: Found,
     /// Those that somebody else granted for it.
     granted: BTreeSet<String>,
     needles: Needles,
+    sure: Needles,
 }
 
 impl Known {
     fn seek(&mut self) {
-        let all = self.written.iter().chain(&self.granted);
+        let all = self.written.all.iter().chain(&self.granted);
         self.needles = Needles::of(all.map(String::as_str));
+        let sure = self.written.sure.iter().chain(&self.granted);
+        self.sure = Needles::of(sure.map(String::as_str));
     }
 }
 
@@ -59,24 +62,9 @@ impl Secrets {
 
     /// Learns those of an entry, as they are now.
     pub(crate) fn learn(&self, reach: &Reach, scope: &dyn Scope) {
-        let mut found = BTreeSet::new();
-        match reach {
-            Reach::Stdio { command, args, env, .. } => {
-                for text in [command].into_iter().chain(args).chain(env.values()) {
-                    variables(text, scope, &mut found);
-                }
-                of_args(args, scope, &mut found);
-                for (name, value) in env {
-                    let value = value.expand(scope).unwrap_or_default();
-                    if is_secret(name, &value) {
-                        of_value(&value, &mut found);
-                    }
-                }
-            }
-            Reach::Http(remote) | Reach::Sse(remote) => of_remote(remote, scope, &mut found),
-        }
+        let Found { all, sure } = entry::secrets(reach, scope);
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        known.written = bounded(found);
+        known.written = Found { all: bounded(all), sure: bounded(sure) };
         known.seek();
     }
 
@@ -94,6 +82,30 @@ impl Secrets {
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide(text)
     }
+
+    /// A value without them, if it has any.
+    pub(crate) fn hide_in_json(&self, json: &Json) -> Option<Json> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide_in_json(json)
+    }
+
+    /// An entry of a list without what is surely secret, if it has any of that.
+    pub(crate) fn hide_in_entry(&self, entry: &Json) -> Option<Json> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).sure.hide_in_json(entry)
+    }
+
+    /// The beginning of the text without them, so many bytes at the most. Only that is looked at.
+    pub(crate) fn hide_in_beginning(&self, text: &str, most: usize) -> String {
+        // The cut may halve a secret. So more is searched than is shown.
+        let end = text.floor_char_boundary(most + OVERLAP_BYTES);
+        let is_cut = end < text.len();
+        let hidden = self.hide(&text[..end]);
+        let sure = if is_cut { hidden.len().saturating_sub(OVERLAP_BYTES) } else { hidden.len() };
+        if sure == hidden.len() && sure <= most {
+            return hidden.into_owned();
+        }
+        let end = hidden.floor_char_boundary(sure.min(most));
+        format!("{}…", &hidden[..end])
+    }
 }
 
 /// A text without these secrets.
@@ -103,84 +115,4 @@ pub(crate) fn hide_all<'a>(secrets: impl IntoIterator<Item = &'a str>, text: &st
 
 fn bounded(found: BTreeSet<String>) -> BTreeSet<String> {
     found.into_iter().filter(|value| value.len() >= MIN_SECRET).take(MAX_SECRETS).collect()
-}
-
-fn of_remote(remote: &Remote, scope: &dyn Scope, found: &mut BTreeSet<String>) {
-    variables(&remote.url, scope, found);
-    for value in remote.headers.values() {
-        variables(value, scope, found);
-        if let Ok(value) = value.expand(scope) {
-            found.extend(value.split_whitespace().map(str::to_owned));
-        }
-    }
-    if let Some(secret) = &remote.oauth.client_secret {
-        found.extend(secret.expand(scope).ok());
-    }
-    if let Ok(url) = remote.url.expand(scope) {
-        of_url(&url, found);
-    }
-}
-
-/// What a URL tells of its caller.
-fn of_url(url: &str, found: &mut BTreeSet<String>) {
-    let Ok(url) = Url::parse(url) else { return };
-    found.extend(url.password().map(str::to_owned));
-    found.insert(url.username().to_owned());
-    found.extend(url.query_pairs().map(|(_, value)| value.into_owned()));
-}
-
-/// `--api-key=VALUE`, what follows `--api-key`, `-e API_KEY=VALUE`, `X-Api-Key: VALUE`, URLs, and
-/// whatever looks like a key.
-fn of_args(args: &[Text], scope: &dyn Scope, found: &mut BTreeSet<String>) {
-    let mut follows_secret = false;
-    for arg in args.iter().filter_map(|arg| arg.expand(scope).ok()) {
-        let is_flag = arg.starts_with('-');
-        if follows_secret && !is_flag {
-            of_value(&arg, found);
-        }
-        of_arg(&arg, found);
-        follows_secret = is_flag && !arg.contains(['=', ':']) && is_secret_name(&arg);
-    }
-}
-
-fn of_arg(arg: &str, found: &mut BTreeSet<String>) {
-    if arg.contains("://") && !arg.starts_with('-') {
-        return of_url(arg, found);
-    }
-    if looks_secret(arg) {
-        found.insert(arg.to_owned());
-    }
-    let named = arg.split_once('=').or_else(|| arg.split_once(':'));
-    let Some((name, value)) = named else { return };
-    let value = value.trim();
-    if is_secret(name.trim_start_matches('-'), value) {
-        of_value(value, found);
-    }
-    // `--env=API_KEY=VALUE` has its secret behind the second name.
-    of_arg(value, found);
-}
-
-/// A secret value, and each word of it: `Bearer TOKEN` is quoted without its first word.
-fn of_value(value: &str, found: &mut BTreeSet<String>) {
-    found.insert(value.to_owned());
-    let words = value.split_whitespace();
-    let words = words.filter(|word| !["bearer", "basic"].contains(&word.to_lowercase().as_str()));
-    found.extend(words.map(str::to_owned));
-    if value.contains("://") {
-        of_url(value, found);
-    }
-}
-
-/// The values of the variables it refers to, save what every child knows, and those of files.
-fn variables(text: &Text, scope: &dyn Scope, found: &mut BTreeSet<String>) {
-    for piece in text.pieces().unwrap_or_default() {
-        if let Piece::Variable(Variable::Env { name, .. }) = piece
-            && !ENV_ALLOW_LIST.contains(&name)
-        {
-            found.extend(scope.env(name));
-        }
-    }
-    if text.reads_file() {
-        found.extend(text.expand(scope).ok());
-    }
 }

@@ -35,6 +35,8 @@ use super::store::lock;
 
 /// The most descriptions of one server that are kept; tools come first.
 const MAX_WORDS: usize = 1000;
+/// How many resources of a list are looked at for descriptions.
+const MAX_LOOKED: usize = 10_000;
 /// The longest description that is kept whole; of a longer one, its beginning and a digest.
 const MAX_TEXT_BYTES: usize = 4096;
 static FORM: Form = Form { max_bytes: 16 << 20, version: 1, damaged: Damaged::MovedAside };
@@ -188,6 +190,7 @@ fn said(listing: &Listing) -> Said {
     let resources = listing
         .resources
         .iter()
+        .take(MAX_LOOKED)
         .map(|one| (format!("resource {}", one.uri.as_str()), described(one.details())));
     // Most resources are described by their names alone.
     let resources = resources.filter(|(_, text)| !text.is_empty());

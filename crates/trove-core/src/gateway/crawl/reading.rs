@@ -16,6 +16,7 @@ use tokio::{
 
 use super::{Crawler, MAX_YIELD, Outcome, pace::Paces};
 use crate::{
+    aside::apart,
     gateway::Gateway,
     search::{Key, MAX_INTERVAL, Pending, Reason, Skip, Wanting},
     source::SourceId,
@@ -285,7 +286,8 @@ impl Crawler {
                 && reading.may_choose(source, local, now)
                 && !(reason == Reason::Due && gateway.is_told_of(source, local))
         };
-        let wanting = self.search.wanting(CHOSEN, &may);
+        // It looks at every resource, and may wait for the one who writes them down.
+        let wanting = apart(|| self.search.wanting(CHOSEN, &may));
         let local = gateway.local_sources();
         let mut chosen = BTreeMap::new();
         for own in wanting {

@@ -156,3 +156,19 @@ async fn a_full_index_takes_no_more_contents_but_finds_names() {
     assert_eq!(coverage.skipped[&Skip::IndexFull], 1);
     assert!(coverage.indexed < coverage.indexable, "what there is no room for is missing");
 }
+
+#[tokio::test]
+async fn t07_a_long_list_does_not_hold_up_a_stop() {
+    let search = memory();
+    let entries = (0..20_000).map(|n| entry(&format!("x:{n}"), "one of many", "")).collect();
+    let list = SourceListing { source: source("docs"), entries };
+    {
+        // The writer cannot get far while others look.
+        let _roster = search.shared.roster();
+        search.replace_source(list).await;
+        search.tell_to_stop();
+    }
+    search.shutdown();
+    let taken = search.status().entries;
+    assert!(taken < 6_000, "{taken} of a list are noted when all else has ended");
+}

@@ -13,6 +13,9 @@ use base64::{
     engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD},
 };
 
+use serde_json::Value;
+use trove_core::Json;
+
 use super::{MASK, MIN_SECRET};
 
 /// A long secret is sought in pieces of so many bytes.
@@ -24,7 +27,7 @@ const MAX_STEPS: usize = 3;
 /// So much of a text is unescaped at a time.
 const WINDOW_BYTES: usize = 64 * 1024;
 /// So much of a window is looked at again with the next: more than an escaped piece takes.
-const OVERLAP_BYTES: usize = 8 * 1024;
+pub(super) const OVERLAP_BYTES: usize = 8 * 1024;
 
 /// What is sought for one or more secrets.
 #[derive(Debug, Default)]
@@ -68,7 +71,38 @@ impl Needles {
         masked(text, found)
     }
 
-    /// Searches a part of a text, and all that it is the escaped form of.
+    /// A value without secrets, if it has any.
+    pub(super) fn hide_in_json(&self, json: &Json) -> Option<Json> {
+        let Cow::Owned(text) = self.hide(json.as_str()) else { return None };
+        if let Ok(hidden) = Json::parse(text) {
+            return Some(hidden);
+        }
+        // Three stars in a string leave it a string; elsewhere they are no JSON.
+        let Ok(mut value) = json.to::<Value>() else { return Some(Json::empty_object()) };
+        self.hide_in_strings(&mut value);
+        Some(Json::of(&value))
+    }
+
+    fn hide_in_strings(&self, value: &mut Value) {
+        match value {
+            Value::Null | Value::Bool(_) => {}
+            Value::String(text) => *text = self.hide(text).into_owned(),
+            Value::Number(number) => {
+                if let Cow::Owned(hidden) = self.hide(&number.to_string()) {
+                    *value = Value::String(hidden);
+                }
+            }
+            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in_strings(item)),
+            Value::Object(members) => {
+                for (name, mut member) in std::mem::take(members) {
+                    self.hide_in_strings(&mut member);
+                    members.insert(self.hide(&name).into_owned(), member);
+                }
+            }
+        }
+    }
+
+    /// Searches a part of a text, and all that it is the escaped or encoded form of.
     fn search_window(
         &self,
         automaton: &AhoCorasick,
@@ -76,14 +110,31 @@ impl Needles {
         offset: usize,
         found: &mut Vec<Range<usize>>,
     ) {
-        let mut view = View::of(bytes);
-        self.search(automaton, &view, offset, found);
-        self.search(automaton, &view.compacted(), offset, found);
-        for _ in 0..MAX_STEPS {
-            let Some(next) = view.unescaped() else { return };
-            view = next;
-            self.search(automaton, &view, offset, found);
-            self.search(automaton, &view.compacted(), offset, found);
+        self.search_deep(automaton, &View::of(bytes), MAX_STEPS, offset, found);
+    }
+
+    /// Each step takes the whole of what is left, and there are few.
+    fn search_deep(
+        &self,
+        automaton: &AhoCorasick,
+        view: &View,
+        steps: usize,
+        offset: usize,
+        found: &mut Vec<Range<usize>>,
+    ) {
+        self.search(automaton, view, offset, found);
+        let seen = view.without(unseen);
+        if seen.bytes.len() < view.bytes.len() {
+            self.search(automaton, &seen, offset, found);
+        }
+        // Encoders break long lines.
+        self.search(automaton, &seen.without(blank), offset, found);
+        if steps == 0 {
+            return;
+        }
+        let unescaped = view.unescaped();
+        for next in [unescaped, view.of_base64(), view.of_hex()].into_iter().flatten() {
+            self.search_deep(automaton, &next, steps - 1, offset, found);
         }
     }
 
@@ -169,10 +220,13 @@ fn ceiling(text: &str, at: usize) -> usize {
 }
 
 /// What a text stands for, and where in the text each byte of that is written.
-struct View {
-    bytes: Vec<u8>,
-    places: Vec<(usize, usize)>,
+pub(super) struct View {
+    pub(super) bytes: Vec<u8>,
+    pub(super) places: Vec<Place>,
 }
+
+/// Where in the text something is written: its first byte, and the one behind its last.
+pub(super) type Place = (usize, usize);
 
 impl View {
     fn of(bytes: &[u8]) -> View {
@@ -186,20 +240,32 @@ impl View {
         are_letters && self.places[at].1 == self.places[at + 1].0
     }
 
-    fn empty() -> View {
+    pub(super) fn empty() -> View {
         View { bytes: Vec::new(), places: Vec::new() }
     }
 
-    /// Without blanks and line breaks: encoders break long lines.
-    fn compacted(&self) -> View {
-        let mut compacted = View::empty();
-        for (byte, place) in self.bytes.iter().zip(&self.places) {
-            if !byte.is_ascii_whitespace() {
-                compacted.bytes.push(*byte);
-                compacted.places.push(*place);
+    pub(super) fn push(&mut self, byte: u8, place: Place) {
+        self.bytes.push(byte);
+        self.places.push(place);
+    }
+
+    pub(super) fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(length);
+        self.places.truncate(length);
+    }
+
+    /// Without parts of it; `length_of` says how long one is that a text begins with.
+    fn without(&self, length_of: impl Fn(&[u8]) -> usize) -> View {
+        let mut left = View::empty();
+        let mut at = 0;
+        while at < self.bytes.len() {
+            let length = length_of(&self.bytes[at..]);
+            if length == 0 {
+                left.push(self.bytes[at], self.places[at]);
             }
+            at += length.max(1);
         }
-        compacted
+        left
     }
 
     /// One step back: what its escapes stand for. Nothing if it has none.
@@ -229,6 +295,32 @@ impl View {
             at += length;
         }
         (unescaped.bytes.len() < self.bytes.len()).then_some(unescaped)
+    }
+}
+
+/// How many bytes at the beginning of a text are a blank.
+fn blank(text: &[u8]) -> usize {
+    usize::from(text.first().is_some_and(u8::is_ascii_whitespace))
+}
+
+/// How many bytes at the beginning of a text are not seen: a control, a command to a terminal such
+/// as a colour, or a character without width.
+fn unseen(text: &[u8]) -> usize {
+    match text {
+        [0x1b, b'[', rest @ ..] => {
+            let params = rest.iter().take_while(|byte| (0x20..0x40).contains(*byte)).count();
+            (2 + params + 1).min(text.len())
+        }
+        [b'\t' | b'\n' | b'\r', ..] => 0,
+        [0..=0x1f | 0x7f, ..] => 1,
+        [0xc2, 0x80..=0x9f | 0xad, ..] => 2,
+        [0xe2, 0x80, 0x8b..=0x8f | 0xa8..=0xae, ..]
+        | [0xe2, 0x81, 0xa0..=0xaf, ..]
+        | [0xe1, 0xa0, 0x8b..=0x8f, ..]
+        | [0xef, 0xbb, 0xbf, ..]
+        | [0xef, 0xb8, 0x80..=0x8f, ..] => 3,
+        [0xf3, 0xa0, 0x80..=0xbf, _, ..] => 4,
+        _ => 0,
     }
 }
 
@@ -346,6 +438,8 @@ mod tests {
             .map(|line| str::from_utf8(line).unwrap())
             .collect::<Vec<_>>()
             .join("\n");
+        let pairs = SECRET.bytes().map(|byte| format!("{byte:02x}"));
+        let colons = pairs.collect::<Vec<_>>().join(":");
         for form in [
             SECRET,
             json,
@@ -363,6 +457,12 @@ mod tests {
             &STANDARD.encode(SECRET),
             &URL_SAFE.encode(SECRET),
             &percent(&STANDARD.encode(SECRET), |byte| byte.is_ascii_alphanumeric()),
+            &STANDARD.encode(STANDARD.encode(SECRET)),
+            &trove_core::hex(STANDARD.encode(SECRET).as_bytes()),
+            &STANDARD.encode(trove_core::hex(SECRET.as_bytes())),
+            &STANDARD.encode(&all),
+            &colons,
+            &SECRET.replace("ter", "\u{200b}t\u{1b}[31mer"),
         ] {
             is_hidden(&format!("before {form} after"));
         }
