@@ -27,6 +27,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "source_id",
             "status",
             "content",
+            "failure",
             "metrics",
         ],
     ),

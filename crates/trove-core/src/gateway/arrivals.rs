@@ -7,7 +7,7 @@ use crate::{
     access::Standing,
     caller::Caller,
     catalogue::{Snapshot, naming},
-    source::SourceError,
+    source::{Outage, SourceError},
     status::SourceStatus,
     uri::PublicUri,
 };
@@ -73,8 +73,9 @@ impl Gateway {
         if rules.standing(caller, named).0 == Standing::Hidden {
             return None;
         }
-        let state = status.last_error.unwrap_or_else(|| status.state.as_str().to_owned());
-        let error = SourceError::Unavailable { state };
+        let state = status.state.as_str();
+        let outage = status.last_error.unwrap_or_else(|| Outage::passing(state));
+        let error = SourceError::Unavailable(outage);
         Some(AskError::Source { source_id, uri: Some(uri.clone()), error })
     }
 

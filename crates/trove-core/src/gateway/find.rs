@@ -9,6 +9,7 @@ use crate::{
     access::{Standing, audit::Outcome},
     caller::{Caller, Via},
     catalogue::Snapshot,
+    failure::Class,
     knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Seen, Sight},
     source::SourceId,
@@ -45,12 +46,12 @@ pub enum FindError {
 
 impl FindError {
     /// The class of failure it is told as.
-    fn class(&self) -> &'static str {
+    fn class(&self) -> Class {
         match self {
             FindError::Query(QueryError::Index { .. })
             | FindError::Opening
-            | FindError::NoIndex => "ResourceExecutionError",
-            FindError::Query(_) => "InvalidArguments",
+            | FindError::NoIndex => Class::ResourceExecutionError,
+            FindError::Query(_) => Class::InvalidArguments,
         }
     }
 }
@@ -157,7 +158,8 @@ impl Gateway {
                 State::Ready => "its list is still being read",
                 other => other.as_str(),
             };
-            (id, s.last_error.filter(|_| is_told).unwrap_or_else(|| state.to_owned()))
+            let why = s.last_error.filter(|_| is_told);
+            (id, why.map_or_else(|| state.to_owned(), |why| why.to_string()))
         })
         .collect()
     }

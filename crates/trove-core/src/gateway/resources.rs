@@ -152,7 +152,10 @@ impl Gateway {
         let source = route.source.id().clone();
         self.views.refusals.note(&source, &route.local, answer.as_ref().err());
         let answer = answer.map_err(|error| {
-            let has_words = matches!(error, SourceError::Refused { .. } | SourceError::NotFound);
+            let has_words = matches!(
+                error,
+                SourceError::Refused { .. } | SourceError::Told { .. } | SourceError::NotFound
+            );
             if has_words && self.has_secrets(caller, &snapshot, &route) {
                 debug!(%source, "what a server says of a name is kept from who may not see all");
                 return AskError::not_found(uri);

@@ -8,7 +8,7 @@ use super::{AskError, Gateway, Reading};
 use crate::{
     access::audit::{Cache, Entry, Knock, Outcome},
     caller::Caller,
-    source::{Reply, SourceError, SourceId},
+    source::{Reply, SourceId},
 };
 
 /// A question on its way: settled once, whatever its end.
@@ -48,38 +48,49 @@ impl Gateway {
     }
 
     pub(super) fn settle_read(&self, asked: &Asked<'_>, result: &Result<Reading, AskError>) {
-        self.record(asked, |entry| match result {
-            Ok(reading) => {
-                entry.source = Some(reading.source.clone());
-                entry.given = Some(reading.reply.body.as_bytes().clone());
-                entry.cache = Some(match (reading.stale, reading.hit) {
-                    (true, _) => Cache::Stale,
-                    (false, true) => Cache::Hit,
-                    (false, false) => Cache::Miss,
-                });
-            }
-            Err(error) => (entry.source, entry.outcome) = ending(error),
+        let ended = self.ended(result.as_ref().err());
+        self.record(asked, |entry| {
+            (entry.source, entry.outcome) = ended;
+            let Ok(reading) = result else { return };
+            entry.source = Some(reading.source.clone());
+            entry.given = Some(reading.reply.body.as_bytes().clone());
+            entry.cache = Some(match (reading.stale, reading.hit) {
+                (true, _) => Cache::Stale,
+                (false, true) => Cache::Hit,
+                (false, false) => Cache::Miss,
+            });
         });
     }
 
     pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Reply, AskError>) {
-        self.record(asked, |entry| match result {
-            Ok(reply) => entry.given = Some(reply.body.as_bytes().clone()),
-            Err(error) => (entry.source, entry.outcome) = ending(error),
+        let ended = self.ended(result.as_ref().err());
+        self.record(asked, |entry| {
+            (entry.source, entry.outcome) = ended;
+            entry.given = result.as_ref().ok().map(|reply| reply.body.as_bytes().clone());
         });
     }
 
-    /// The same for what gives nothing that could be digested.
+    /// Settles a question whose answer has nothing that could be digested.
     pub(super) fn settle_end<T>(&self, asked: &Asked<'_>, result: &Result<T, AskError>) {
-        self.record(asked, |entry| {
-            if let Err(error) = result {
-                (entry.source, entry.outcome) = ending(error);
-            }
-        });
+        let ended = self.ended(result.as_ref().err());
+        self.record(asked, |entry| (entry.source, entry.outcome) = ended);
+    }
+
+    /// Counts a failure, and says how the question ended: at which Source, and in which class.
+    fn ended(&self, error: Option<&AskError>) -> (Option<SourceId>, Outcome) {
+        let Some(error) = error else { return (None, Outcome::Done) };
+        let class = error.class();
+        self.metrics.failures.count(class);
+        let source = match error {
+            AskError::Source { source_id, .. } => Some(source_id.clone()),
+            _ => None,
+        };
+        (source, Outcome::Failed(class))
     }
 
     /// Writes down that somebody was not let in at a door.
     pub fn settle_turned_away(&self, knock: Knock<'_>) {
+        self.metrics.failures.count(knock.class);
         if let Some(audit) = self.audit.get() {
             audit.turn_away(knock);
         }
@@ -93,31 +104,10 @@ impl Gateway {
         began: Instant,
         outcome: Outcome,
     ) {
+        if let Outcome::Failed(class) = outcome {
+            self.metrics.failures.count(class);
+        }
         let asked = Asked { caller, action, target, began };
         self.record(&asked, |entry| entry.outcome = outcome);
     }
-}
-
-fn ending(error: &AskError) -> (Option<SourceId>, Outcome) {
-    let source = match error {
-        AskError::Source { source_id, .. } => Some(source_id.clone()),
-        _ => None,
-    };
-    let outcome = match error {
-        AskError::NotFound { .. } => Outcome::Failed("InvalidURI"),
-        AskError::Ambiguous { .. } => Outcome::Failed("AmbiguousURI"),
-        AskError::Forbidden { .. } => Outcome::Refused("Unauthorized"),
-        AskError::UnknownName { .. } => Outcome::Failed("UnknownName"),
-        AskError::BadCursor(_) | AskError::BadArguments { .. } => {
-            Outcome::Failed("InvalidArguments")
-        }
-        AskError::TooManyWatches { .. } => Outcome::Refused("TooManyWatches"),
-        AskError::Source { error, .. } => Outcome::Failed(match error {
-            SourceError::NotFound => "NotFound",
-            SourceError::TooLarge { .. } => "TooLarge",
-            SourceError::Busy { .. } => "Busy",
-            _ => "ResourceExecutionError",
-        }),
-    };
-    (source, outcome)
 }

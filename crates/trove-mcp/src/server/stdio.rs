@@ -17,7 +17,7 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, caller::Door, source::Notice};
+use trove_core::{Caller, Class, Json, caller::Door, source::Notice};
 
 use super::{
     Server,
@@ -199,7 +199,7 @@ impl Client {
                 };
                 let Ok(place) = places.clone().try_acquire_owned() else {
                     let error = RpcError::new(
-                        code::TOO_MUCH,
+                        Class::TooManyRequests.rpc(true),
                         "too many requests at once; wait for answers",
                     );
                     return Taken::answered(wire::error_response(Some(&request.id), &error));

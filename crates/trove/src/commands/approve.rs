@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 use serde_json::{Value, json};
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, host, ls::plain, noted::note_approvals, say};
+use super::{Class, Failed, configure, host, ls::plain, noted::note_approvals, say};
 use crate::{
     app::memory_of,
     approval::{
@@ -96,7 +96,7 @@ fn choose<'a, 'b>(
         candidates.iter().find(|one| one.upstream.id.as_str() == id).ok_or_else(|| {
             let ids: Vec<&str> = candidates.iter().map(|one| one.upstream.id.as_str()).collect();
             let message = format!("there is no server `{id}`; there are: {}", ids.join(", "));
-            Failed::new(exit::USAGE, "InvalidArguments", message)
+            Failed::new(Class::InvalidArguments, message)
         })
     };
     approve.ids.iter().map(find).collect()
@@ -309,6 +309,6 @@ fn as_json(
 
 impl From<ApprovalError> for Failed {
     fn from(error: ApprovalError) -> Failed {
-        Failed::new(exit::CONFIG, "Approvals", error.to_string())
+        Failed::new(Class::Approvals, error.to_string())
     }
 }

@@ -13,7 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Failed,
+    Class, Failed,
     approve::{approval, describe_reach, unapproved},
     configure, host,
     ls::plain,
@@ -80,11 +80,7 @@ fn ask(loaded: &Loaded, cwd: &Path) -> Result<(), Failed> {
     eprint!("Start them now, and from now on as long as they stay as they are? [y/N] ");
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| {
-        Failed::new(
-            super::exit::USAGE,
-            "InvalidArguments",
-            format!("no answer could be read: {error}"),
-        )
+        Failed::new(Class::InvalidArguments, format!("no answer could be read: {error}"))
     })?;
     if ["y", "yes"].contains(&line.trim().to_lowercase().as_str()) {
         let new: Vec<Approval> = waiting.iter().filter_map(|one| approval(one)).collect();

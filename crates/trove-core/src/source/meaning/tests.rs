@@ -166,18 +166,25 @@ fn a_method_that_is_missing_stays_missing() {
 }
 
 #[test]
-fn a_state_tells_who_must_act() {
-    for (state, meaning) in [
-        (format!("not connected: {ASKS_WHO}"), Meaning::WhoAreYou),
-        (format!("not connected: {NOT_BELIEVED}"), Meaning::WhoAreYou),
-        ("waiting to try again; HTTP status 403: no".to_owned(), Meaning::Forbidden),
-        ("`npx` is not on the PATH; install it".to_owned(), Meaning::Hopeless),
-        ("there is no program /opt/x; install it".to_owned(), Meaning::Hopeless),
-        ("still connecting; it has not answered yet".to_owned(), Meaning::Passing),
-        ("stopped".to_owned(), Meaning::Hopeless),
+fn the_reason_of_an_outage_tells_who_must_act_whatever_its_words() {
+    for (why, meaning) in [
+        (Why::Passing, Meaning::Passing),
+        (Why::AsksWho, Meaning::WhoAreYou),
+        (Why::NotBelieved, Meaning::WhoAreYou),
+        (Why::of_status(401), Meaning::WhoAreYou),
+        (Why::of_status(403), Meaning::Forbidden),
+        (Why::of_status(502), Meaning::Passing),
+        (Why::Unapproved, Meaning::Hopeless),
+        (Why::Misconfigured, Meaning::Hopeless),
+        (Why::Gone, Meaning::Hopeless),
     ] {
-        let error = SourceError::Unavailable { state };
-        assert_eq!(error.meaning(None), meaning, "{error}");
+        // Words of a server, which say something else.
+        let told = "HTTP status 401: `npx` is not on the PATH; try again in a minute";
+        let error = SourceError::Unavailable(Outage::new(why, told));
+        assert_eq!(error.meaning(None), meaning, "{why:?}");
+        let masked = error.without_cause(None).expect("it has words");
+        assert_eq!(masked.meaning(None), meaning, "masked: {why:?}");
+        assert!(!masked.to_string().contains("npx"), "{masked}");
     }
 }
 
