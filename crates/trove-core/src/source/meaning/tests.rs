@@ -126,6 +126,21 @@ fn the_name_of_a_resource_says_nothing_of_how_its_read_went() {
 }
 
 #[test]
+fn a_command_that_a_sentence_asks_for_speaks_for_the_server() {
+    for (message, meaning) in [
+        ("Please run `gh auth login` first", Meaning::WhoAreYou),
+        ("Please run 'az login' to setup account.", Meaning::WhoAreYou),
+        ("no session yet. You can use \"vault login\", then ask again", Meaning::WhoAreYou),
+        ("`gcloud auth login` must be run before this works", Meaning::WhoAreYou),
+        ("cannot parse the report of `gh auth login`", Meaning::Unknown),
+        ("could not use `access denied report`", Meaning::Unknown),
+        ("Note `please log in` not found", Meaning::NotFound),
+    ] {
+        assert_eq!(refused(-32603, message, None), meaning, "{message}");
+    }
+}
+
+#[test]
 fn evidence_counts_in_its_order() {
     for (code, message, data, meaning) in [
         // A number of JSON-RPC before words.
@@ -153,7 +168,19 @@ fn evidence_counts_in_its_order() {
 
 #[test]
 fn a_text_that_tells_nothing_is_not_guessed_at() {
-    for message in ["boom", "", "Error", "E1234", "The sky fell", "Failed to read resource", "17"] {
+    for message in [
+        "boom",
+        "",
+        "Error",
+        "E1234",
+        "The sky fell",
+        "Failed to read resource",
+        "17",
+        "Something went wrong",
+        "Oops! Something went wrong.",
+        "An unexpected error occurred",
+        "Unknown error",
+    ] {
         assert_eq!(refused(-32603, message, None), Meaning::Unknown, "{message}");
         assert!(Meaning::Unknown.may_pass(), "worth one more try");
     }
