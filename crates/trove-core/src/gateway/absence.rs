@@ -21,7 +21,7 @@ const LEAST_VALUE: usize = 2;
 /// The error that a success is in truth. Only what nobody lists is doubted, since the
 /// text of a listed resource is data whatever it says; and only a short line that says
 /// of what was asked for that it is not there.
-pub(crate) fn reported_as_text(snapshot: &Snapshot, reading: &Reading) -> Option<String> {
+pub(super) fn reported_as_text(snapshot: &Snapshot, reading: &Reading) -> Option<String> {
     let body = &reading.reply.body;
     if reading.by == RoutedBy::Listing || body.as_bytes().len() > 4 * MAX_SAID {
         return None;

@@ -39,6 +39,8 @@ pub struct Reading {
     pub hit: bool,
     /// It is older than it may be, given because the Source failed.
     pub stale: bool,
+    /// The error that it is in truth: the words by which the Source says that nothing is there.
+    pub denial: Option<String>,
 }
 
 /// A page of a list, with the Snapshot it was cut from.
@@ -177,9 +179,10 @@ impl Gateway {
         };
         let reply = Reply { body, ..reply };
         let (local, by) = (route.local.clone(), route.by);
-        let reading = Reading { reply, source, local, by, fetched_at, age, hit, stale };
-        let is_absent = reported_as_text(&snapshot, &reading).is_some();
-        if is_absent && self.has_secrets(caller, &snapshot, &route) {
+        let mut reading =
+            Reading { reply, source, local, by, fetched_at, age, hit, stale, denial: None };
+        reading.denial = reported_as_text(&snapshot, &reading);
+        if reading.denial.is_some() && self.has_secrets(caller, &snapshot, &route) {
             return Err(AskError::not_found(uri));
         }
         Ok(reading)
@@ -187,10 +190,8 @@ impl Gateway {
 
     /// Whether a read of this would give contents. Nothing is recorded of it.
     pub(crate) async fn is_there(&self, caller: &Caller, uri: &PublicUri) -> bool {
-        match self.read_admitted(caller, uri, Ask::default()).await {
-            Ok(reading) => reported_as_text(&self.current(), &reading).is_none(),
-            Err(_) => false,
-        }
+        let read = self.read_admitted(caller, uri, Ask::default()).await;
+        read.is_ok_and(|reading| reading.denial.is_none())
     }
 
     /// Offers values for an argument of a template or prompt.

@@ -11,6 +11,8 @@ use crate::{
     template::{Bindings, Fit, UriTemplate, VariableRule},
 };
 
+/// The fault of a template that was copied as it is, and that nobody can fill by rules.
+const UNREADABLE: &str = "is a template whose braces Trove cannot read: they are not of RFC 6570";
 /// A value of one byte that every template takes.
 const PROBE: &str = "x";
 
@@ -26,10 +28,17 @@ pub(super) fn refusal(snapshot: &Snapshot, route: &Route) -> Option<String> {
     }
     let mut near = Vec::new();
     for entry in snapshot.templates() {
-        let Some(compiled) = &entry.template.compiled else { continue };
+        if snapshot.owner(entry.member).id() != id {
+            continue;
+        }
+        let Some(compiled) = &entry.template.compiled else {
+            if entry.template.text.as_str() == local {
+                return Some(format!("{} {UNREADABLE}", entry.public));
+            }
+            continue;
+        };
         let prefix = compiled.literal_prefix();
-        let is_own = snapshot.owner(entry.member).id() == id;
-        if is_own && prefix.contains(':') && local.starts_with(prefix) {
+        if prefix.contains(':') && local.starts_with(prefix) {
             near.push((entry, compiled));
         }
     }

@@ -30,7 +30,7 @@ pub(super) use whole::{Whole, whole};
 use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, hint};
 use crate::{
     catalogue::naming,
-    gateway::{Reading, View, absence::reported_as_text},
+    gateway::{Reading, View},
     source::{SourceError, SourceId, meaning::RESOURCE_NOT_FOUND},
     uri::PublicUri,
 };
@@ -161,9 +161,6 @@ impl GetResource {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
         let uri = self.resolve(call, &view)?;
-        if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
-            return Err(failure);
-        }
         let read = call.gateway.read(call.caller, &uri, call.ask()).await;
         let by = read.as_ref().map_or("none", |reading| reading.by.as_str());
         debug!(uri = failures::shown(uri.as_str()), by, ms = ms(began), "get_resource");
@@ -172,10 +169,10 @@ impl GetResource {
             Err(error) => return Err(failures::explain(call, &uri, &error).await),
         };
         if !reading.reply.needs_input
-            && let Some(said) = reported_as_text(view.snapshot(), &reading)
+            && let Some(said) = &reading.denial
         {
-            let error =
-                SourceError::Refused { code: RESOURCE_NOT_FOUND, message: said, data: None };
+            let message = said.clone();
+            let error = SourceError::Refused { code: RESOURCE_NOT_FOUND, message, data: None };
             return Err(failures::of_source(call, &view, &uri, &reading.source, &error).await);
         }
         Ok((uri, reading))
