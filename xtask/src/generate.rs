@@ -40,7 +40,7 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
     }
     let about = trove_core::about::document();
     fresh.insert("docs/reference/about.md".to_owned(), Some(about));
-    fresh.insert("docs/reference/errors.md".to_owned(), Some(tools::Class::document()));
+    fresh.insert("docs/reference/errors.md".to_owned(), Some(tools::classes_document()));
     for tool in TOOLS {
         fresh.insert(format!("{DOCUMENTS}/{}.md", tool.name), Some(tools::document(tool)));
         let schema: serde_json::Value = serde_json::from_str(tools::listed(tool).as_str())?;

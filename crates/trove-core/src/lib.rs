@@ -5,11 +5,13 @@
 //! each below. Each layer imports only what stands before it; parts do not import one
 //! another.
 //!
-//! Nothing here knows JSON-RPC, HTTP, the environment or the terminal.
+//! Nothing here knows JSON-RPC, HTTP, the environment or the terminal; only the table of classes in
+//! [`failure`] has their numbers.
 
 pub mod aside;
 pub mod caller;
 pub mod content;
+pub mod failure;
 pub mod files;
 pub mod hex;
 pub mod json;
@@ -40,6 +42,7 @@ pub mod gateway;
 pub mod tools;
 
 pub use caller::Caller;
+pub use failure::{Class, Failure};
 pub use gateway::Gateway;
 pub use hex::hex;
 pub use json::Json;

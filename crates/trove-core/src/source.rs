@@ -4,13 +4,13 @@
 //! A Source knows its own names only; it never sees a public one.
 
 pub mod meaning;
-pub mod remedy;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use tokio::{sync::mpsc, time::Instant};
 
+pub use crate::failure::{Outage, SourceError, Why};
 pub use crate::source_id::{BadSourceId, MAX_SOURCE_ID, SourceId};
 use crate::{
     caller::{Caller, Door},
@@ -345,78 +345,4 @@ pub enum SourceEvent {
     Down,
     /// It wrote a log message that belongs to no request; an object.
     Log(Json),
-}
-
-/// Why a Source gave no answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum SourceError {
-    /// It is not connected; the text says in what state it is.
-    #[error("not connected: {state}")]
-    Unavailable {
-        /// Its state, in words.
-        state: String,
-    },
-    /// The connection was lost before the answer came; nothing is tried twice.
-    #[error("the connection was lost before the answer came")]
-    Lost,
-    /// It took too long.
-    #[error("no answer within {waited:?}")]
-    TimedOut {
-        /// How long we waited.
-        waited: Duration,
-    },
-    /// It answered with an error of its own.
-    #[error("{message}")]
-    Refused {
-        /// Its code.
-        code: i64,
-        /// Its words.
-        message: String,
-        /// Its data.
-        data: Option<Json>,
-    },
-    /// There is no such thing at the Source.
-    #[error("not found")]
-    NotFound,
-    /// Its answer was larger than the limit.
-    #[error("the answer is larger than the limit of {limit} bytes")]
-    TooLarge {
-        /// The limit.
-        limit: usize,
-    },
-    /// Too many requests are waiting for it.
-    #[error("{limit} requests are already waiting for it")]
-    Busy {
-        /// The limit.
-        limit: usize,
-    },
-    /// It cannot do that at all.
-    #[error("it does not offer {what}")]
-    NotOffered {
-        /// The kind of request, e.g. `a list`.
-        what: &'static str,
-    },
-    /// Its answer made no sense.
-    #[error("malformed answer: {what}")]
-    Malformed {
-        /// The fault of the answer.
-        what: String,
-    },
-}
-
-impl SourceError {
-    /// Whether asking again later may help.
-    pub fn is_retryable(&self) -> bool {
-        match self {
-            SourceError::Unavailable { .. }
-            | SourceError::Lost
-            | SourceError::TimedOut { .. }
-            | SourceError::Busy { .. } => true,
-            SourceError::Refused { .. }
-            | SourceError::NotFound
-            | SourceError::TooLarge { .. }
-            | SourceError::NotOffered { .. }
-            | SourceError::Malformed { .. } => false,
-        }
-    }
 }

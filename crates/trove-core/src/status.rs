@@ -11,7 +11,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::source_id::SourceId;
+use crate::{failure::Outage, source_id::SourceId};
 
 /// What every Source last said about itself.
 #[derive(Debug, Default)]
@@ -20,11 +20,6 @@ pub struct StatusBoard {
     /// The words that name the configuration on a command line, a blank before them.
     configuration: OnceLock<String>,
 }
-
-/// Why a server waits: it was never approved, or changed since.
-pub const AWAITS_APPROVAL: &str = "waiting for approval";
-/// See [`AWAITS_APPROVAL`].
-pub const NOT_AS_APPROVED: &str = "what would be run is not what was approved";
 
 /// A command by which a person lets a server work again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,7 +48,7 @@ pub struct SourceStatus {
     /// The time the last answer took, in microseconds.
     pub latency_us: Option<u64>,
     /// What went wrong last, and what may help.
-    pub last_error: Option<String>,
+    pub last_error: Option<Outage>,
     /// What is odd about it though it may work.
     pub warning: Option<&'static str>,
     /// It sends more than is asked for, and is read slowly.

@@ -20,7 +20,9 @@ use trove_core::{
     files::beneath,
     json::{Json, Writer},
     resource::{Freshness, Listing, Resource, Scope, Template},
-    source::{Abilities, Ask, Indexing, Operation, Reply, Source, SourceError, SourceId, Visible},
+    source::{
+        Abilities, Ask, Indexing, Operation, Outage, Reply, Source, SourceError, SourceId, Visible,
+    },
     uri::LocalUri,
 };
 
@@ -120,7 +122,7 @@ impl Folder {
 
     fn open(&self) -> Result<Here, SourceError> {
         let path = &self.settings.path;
-        let away = |why: String| SourceError::Unavailable { state: why };
+        let away = |why: String| SourceError::Unavailable(Outage::passing(why));
         let place = path.canonicalize().map_err(|error| away(unopened(path, &error)))?;
         let root = beneath::root(&place).map_err(|errno| away(unopened(path, &errno.into())))?;
         let rules = Rules::of(&self.settings).map_err(|error| away(error.to_string()))?;
@@ -437,7 +439,7 @@ fn refused(message: &str) -> SourceError {
 }
 
 fn broken() -> SourceError {
-    SourceError::Unavailable { state: "reading broke off".to_owned() }
+    SourceError::Unavailable(Outage::passing("reading broke off"))
 }
 
 /// Why a root cannot be opened.

@@ -9,7 +9,7 @@ use tracing::warn;
 use trove_core::{
     catalogue::Feed,
     resource::ListsChanged,
-    source::{SourceError, SourceEvent},
+    source::{Outage, SourceError, SourceEvent},
     status::{State, StatusBoard},
 };
 
@@ -73,13 +73,13 @@ impl Life {
     /// Says so once; what was listed stands.
     async fn lost(&self, error: &SourceError) {
         let why = match error {
-            SourceError::Unavailable { state } => state.clone(),
-            other => other.to_string(),
+            SourceError::Unavailable(outage) => outage.clone(),
+            other => Outage::passing(other.to_string()),
         };
         let id = &self.folder.settings().id;
         let is_known = self.board.of(id).is_some_and(|it| it.last_error.as_ref() == Some(&why));
         if !is_known {
-            warn!(source = %id, "{why}");
+            warn!(source = %id, why = %why.told, "a folder cannot be served");
         }
         self.board.update(id, |status| {
             status.state = State::Backoff;

@@ -71,10 +71,6 @@ pub(crate) mod code {
     pub(crate) const METHOD_NOT_FOUND: i64 = -32601;
     pub(crate) const INVALID_PARAMS: i64 = -32602;
     pub(crate) const INTERNAL_ERROR: i64 = -32603;
-    /// The caller lacks a role; a number of ours.
-    pub(crate) const FORBIDDEN: i64 = -32003;
-    /// The caller asks too much; a number of ours. `data.retryAfterMs` says when to ask again.
-    pub(crate) const TOO_MUCH: i64 = -32004;
     /// Legacy eras only; 2026-07-28 uses invalid params.
     pub(crate) const RESOURCE_NOT_FOUND: i64 = -32002;
     /// Legacy eras only: where a person must go to a page first.

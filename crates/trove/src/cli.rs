@@ -22,7 +22,7 @@ pub use settings::{
 };
 pub use shell::{Completions, Man};
 
-use crate::{commands::exit, complete};
+use crate::{commands::exit, complete, failed::Class};
 
 /// One door to every MCP resource: many MCP servers, one catalogue.
 #[derive(Debug, Parser)]
@@ -181,7 +181,7 @@ fn explain_as_json(error: &clap::Error) {
     let text = error.render().to_string();
     let message = text.trim().trim_start_matches("error: ");
     let line = serde_json::json!({
-        "success": false, "error": "InvalidArguments", "message": message,
+        "success": false, "error": Class::InvalidArguments, "message": message,
     });
     // If stdout is closed, the exit code still tells.
     let _ = writeln!(std::io::stdout(), "{line}");

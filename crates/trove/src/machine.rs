@@ -5,23 +5,22 @@ use std::path::PathBuf;
 use crate::{
     clients::{Host, Os},
     config::ProcessEnv,
-    failed::{Failed, exit},
+    failed::{Class, Failed},
 };
 
 /// This machine as the program finds it.
 pub(crate) fn host() -> Result<Host<'static>, Failed> {
     let program = this_program().map_err(|error| {
         let message = format!("where this program lies cannot be told: {error}");
-        Failed::new(exit::CONFIG, "Config", message)
+        Failed::new(Class::Config, message)
     })?;
     let now = std::time::SystemTime::now();
     Ok(Host { os: Os::this(), env: &ProcessEnv, cwd: current_folder()?, program, now })
 }
 
 pub(crate) fn current_folder() -> Result<PathBuf, Failed> {
-    std::env::current_dir().map_err(|error| {
-        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
-    })
+    std::env::current_dir()
+        .map_err(|error| Failed::new(Class::Config, format!("the current folder is gone: {error}")))
 }
 
 /// This program under the name it is found by on `PATH`, which outlives its next version;

@@ -116,8 +116,8 @@ fn line(status: &SourceStatus, paint: Paint) -> (String, String) {
             (paint.good("✓"), words)
         }
         (State::Ready, _) => ("…".to_owned(), "listing".to_owned()),
-        (State::Idle, Some(why)) => ("-".to_owned(), shortened(why)),
-        (_, Some(why)) => (paint.bad("✗"), shortened(why)),
+        (State::Idle, Some(why)) => ("-".to_owned(), shortened(&why.to_string())),
+        (_, Some(why)) => (paint.bad("✗"), shortened(&why.to_string())),
         (state, None) => ("…".to_owned(), state.as_str().to_owned()),
     }
 }
@@ -168,7 +168,8 @@ mod tests {
     fn a_failing_server_says_why_without_steering_the_terminal() {
         let mut status = SourceStatus::new("stdio");
         status.state = State::Backoff;
-        status.last_error = Some(format!("\u{1b}[2J{}", "x".repeat(99)));
+        status.last_error =
+            Some(trove_core::source::Outage::passing(format!("\u{1b}[2J{}", "x".repeat(99))));
         let (mark, words) = line(&status, Paint::none());
         assert_eq!(mark, "✗");
         assert!(words.starts_with("\\u{1b}[2Jxx") && words.chars().count() == MAX_WIDTH + 1);

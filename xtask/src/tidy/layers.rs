@@ -28,6 +28,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "state_file",
             "status",
             "content",
+            "failure",
             "metrics",
         ],
     ),

@@ -6,7 +6,8 @@ use serde::Serialize;
 use tokio::time::Instant;
 
 use crate::{
-    source::{SourceId, meaning::WITHHELD, remedy},
+    failure::WITHHELD,
+    source::SourceId,
     status::{Recipe, SourceStatus, State, StatusBoard, from_tools},
 };
 
@@ -258,7 +259,7 @@ impl SourceHealth {
 
     fn of(id: &SourceId, status: SourceStatus, board: &StatusBoard) -> SourceHealth {
         let from_tools = status.from_tools();
-        let remedy = status.last_error.as_deref().and_then(remedy::of_state);
+        let remedy = status.last_error.as_ref().and_then(|outage| outage.why.remedy());
         SourceHealth {
             id: id.to_string(),
             warning: status.oddity(),
@@ -267,7 +268,7 @@ impl SourceHealth {
             protocol: status.protocol,
             server: status.server,
             latency_ms: status.latency_us.map(|us| us as f64 / 1000.0),
-            last_error: status.last_error,
+            last_error: status.last_error.map(|outage| outage.to_string()),
             remedy: remedy.map(|remedy| board.command(remedy, id)),
             failures: status.failures,
             connects: status.connects,

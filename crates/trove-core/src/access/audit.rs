@@ -34,7 +34,7 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::oneshot;
 
-use crate::{caller::Via, source_id::SourceId};
+use crate::{caller::Via, failure::Class, source_id::SourceId};
 pub use knocks::Knock;
 use knocks::Knocks;
 use log::Log;
@@ -131,14 +131,23 @@ impl Entry {
 }
 
 /// How something ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outcome {
     /// It was done.
     Done,
-    /// It was not allowed; the error class says by what.
-    Refused(&'static str),
-    /// It failed; the error class says how.
-    Failed(&'static str),
+    /// It failed, or was not allowed, as the class says.
+    Failed(Class),
+}
+
+impl Outcome {
+    /// The word for it, and its class.
+    fn told(self) -> (&'static str, Option<Class>) {
+        match self {
+            Outcome::Done => ("done", None),
+            Outcome::Failed(class) if class.is_refusal() => ("refused", Some(class)),
+            Outcome::Failed(class) => ("failed", Some(class)),
+        }
+    }
 }
 
 /// Where an answer came from.

@@ -52,7 +52,7 @@ fn private(text: &str) -> Reply {
 }
 
 fn down() -> SourceError {
-    SourceError::Unavailable { state: "connecting".into() }
+    SourceError::Unavailable(crate::source::Outage::passing("connecting"))
 }
 
 /// Asks for `uri` as `who`, where the Source would answer `reply`.

@@ -441,8 +441,10 @@ impl Writer {
             Err(error) => {
                 warn!(source = %id, %error, "listing failed; the last one stands");
                 self.mark_stale(&id);
-                let text = short(&format!("listing: {error}"));
-                self.board.update(&id, |status| status.last_error = Some(text));
+                let outage = error.as_outage("listing");
+                let told = short(&outage.told);
+                let outage = outage.told(told);
+                self.board.update(&id, |status| status.last_error = Some(outage));
                 false
             }
         };

@@ -14,7 +14,7 @@ use crate::{
     catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, Route, RouteError, RoutedBy, Snapshot, naming},
     content::meant_uri,
     json::{Json, Object},
-    source::{Source, SourceError},
+    source::{Outage, Source, SourceError},
     status::SourceStatus,
     template::{Bindings, Fit, UriTemplate, VariableRule},
     uri::{PublicUri, scheme},
@@ -265,8 +265,9 @@ impl Gateway {
         if rules.standing(caller, named).0 == Standing::Hidden {
             return None;
         }
-        let state = status.last_error.unwrap_or_else(|| status.state.as_str().to_owned());
-        let error = SourceError::Unavailable { state };
+        let state = status.state.as_str();
+        let outage = status.last_error.unwrap_or_else(|| Outage::passing(state));
+        let error = SourceError::Unavailable(outage);
         Some(AskError::Source { source_id, uri: Some(uri.clone()), error })
     }
 
@@ -290,6 +291,8 @@ fn is_arriving(status: &SourceStatus) -> bool {
     status.is_unlisted() && status.since.elapsed() < FIRST_MOMENTS
 }
 
+/// The fault of a template that was copied as it is, and whose variables Trove cannot read.
+const UNREADABLE: &str = "is a template whose braces Trove cannot read: they are not of RFC 6570";
 /// A value of one byte that every template takes.
 const PROBE: &str = "x";
 
@@ -305,10 +308,17 @@ fn refusal(snapshot: &Snapshot, route: &Route) -> Option<String> {
     }
     let mut near = Vec::new();
     for entry in snapshot.templates() {
-        let Some(compiled) = &entry.template.compiled else { continue };
+        if snapshot.owner(entry.member).id() != id {
+            continue;
+        }
+        let Some(compiled) = &entry.template.compiled else {
+            if entry.template.text.as_str() == local {
+                return Some(format!("{} {UNREADABLE}", entry.public));
+            }
+            continue;
+        };
         let prefix = compiled.literal_prefix();
-        let is_own = snapshot.owner(entry.member).id() == id;
-        if is_own && prefix.contains(':') && local.starts_with(prefix) {
+        if prefix.contains(':') && local.starts_with(prefix) {
             near.push((entry, compiled));
         }
     }

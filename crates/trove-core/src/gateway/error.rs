@@ -2,6 +2,7 @@
 
 use crate::{
     catalogue::{BadCursor, RouteError},
+    failure::{Class, Failure},
     json::Object,
     source::{SourceError, SourceId},
     uri::PublicUri,
@@ -60,7 +61,7 @@ pub enum AskError {
         limit: usize,
     },
     /// The Source failed.
-    #[error("{source_id}: {error}")]
+    #[error("{}", of_source(source_id, uri.as_ref(), error))]
     Source {
         /// Who.
         source_id: SourceId,
@@ -91,6 +92,37 @@ impl AskError {
         }
     }
 
+    /// The class of failure it is told as.
+    pub fn class(&self) -> Class {
+        match self {
+            AskError::NotFound { .. } => Class::InvalidUri,
+            AskError::Ambiguous { .. } => Class::AmbiguousUri,
+            AskError::Forbidden { .. } => Class::Unauthorized,
+            AskError::UnknownName { .. }
+            | AskError::BadCursor(_)
+            | AskError::BadArguments { .. } => Class::InvalidArguments,
+            AskError::TooManyWatches { .. } => Class::TooManyWatches,
+            AskError::Source { error: SourceError::Told { class, .. }, .. } => *class,
+            AskError::Source { error, uri, .. } => {
+                error.meaning(uri.as_ref().map(PublicUri::as_str)).class()
+            }
+        }
+    }
+
+    /// What was asked for, where that is one resource.
+    pub fn subject(&self) -> Option<&PublicUri> {
+        match self {
+            AskError::NotFound { uri, .. }
+            | AskError::Ambiguous { uri, .. }
+            | AskError::Forbidden { uri, .. } => Some(uri),
+            AskError::Source { uri, .. } => uri.as_ref(),
+            AskError::UnknownName { .. }
+            | AskError::BadCursor(_)
+            | AskError::BadArguments { .. }
+            | AskError::TooManyWatches { .. } => None,
+        }
+    }
+
     /// Whether what was asked for is not in the catalogue.
     pub(super) fn is_unknown_name(&self) -> bool {
         matches!(self, AskError::NotFound { .. } | AskError::UnknownName { .. })
@@ -107,11 +139,54 @@ impl AskError {
     }
 }
 
+impl From<AskError> for Failure {
+    fn from(error: AskError) -> Failure {
+        let class = error.class();
+        let failure = Failure::new(class, error.to_string(), class.next());
+        let failure = match error.subject() {
+            Some(subject) => failure.about(subject.clone()),
+            None => failure,
+        };
+        match error {
+            AskError::NotFound { awaits_lists, .. } => failure.retryable(awaits_lists),
+            AskError::Ambiguous { candidates, .. } => {
+                let names: Vec<&str> = candidates.iter().map(PublicUri::as_str).collect();
+                failure.with("candidates", names)
+            }
+            AskError::Forbidden { roles, .. } => failure.with("roles", roles),
+            AskError::Source { source_id, uri, error } => {
+                let failure = failure.by_source(&error);
+                if matches!(error, SourceError::NotFound | SourceError::Told { .. }) {
+                    return failure;
+                }
+                let may_pass = error.meaning(uri.as_ref().map(PublicUri::as_str)).may_pass();
+                failure
+                    .with("source", source_id.as_str())
+                    .with("retryable", may_pass)
+                    .retryable(may_pass)
+            }
+            AskError::UnknownName { .. }
+            | AskError::BadCursor(_)
+            | AskError::BadArguments { .. }
+            | AskError::TooManyWatches { .. } => failure,
+        }
+    }
+}
+
 fn needed(roles: &[String]) -> String {
     match roles {
         [] => "a role that nobody has".to_owned(),
         [one] => format!("the role {one}"),
         several => format!("one of the roles {}", several.join(", ")),
+    }
+}
+
+fn of_source(id: &SourceId, uri: Option<&PublicUri>, error: &SourceError) -> String {
+    match (error, uri) {
+        (SourceError::NotFound, Some(uri)) => format!("{id} has no resource {uri}"),
+        // The words are our own, and name what they are about.
+        (SourceError::Told { message, .. }, _) => message.clone(),
+        _ => format!("{id}: {error}"),
     }
 }
 

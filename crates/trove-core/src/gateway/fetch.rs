@@ -160,7 +160,7 @@ impl Gateway {
             |error| AskError::Source { source_id: source.clone(), uri: Some(uri.clone()), error };
         let Cached { reply, fetched_at, age, hit, stale } = match answer {
             Ok(answer) => answer,
-            Err(SourceError::Refused { .. } | SourceError::NotFound)
+            Err(SourceError::Refused { .. } | SourceError::Told { .. } | SourceError::NotFound)
                 if self.has_secrets(caller, &snapshot, &route) =>
             {
                 debug!(%source, "what a server says of a name is kept from who may not see all");

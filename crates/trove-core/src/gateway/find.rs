@@ -7,6 +7,7 @@ use crate::{
     access::Standing,
     caller::Caller,
     catalogue::Snapshot,
+    failure::Class,
     knowledge::Picks,
     search::{Coverage, EntryRef, Hits, Query, QueryError, Seen, Sight},
     source::SourceId,
@@ -43,12 +44,12 @@ pub enum FindError {
 
 impl FindError {
     /// The class of failure it is told as.
-    pub(super) fn class(&self) -> &'static str {
+    pub(super) fn class(&self) -> Class {
         match self {
             FindError::Query(QueryError::Index { .. })
             | FindError::Opening
-            | FindError::NoIndex => "ResourceExecutionError",
-            FindError::Query(_) => "InvalidArguments",
+            | FindError::NoIndex => Class::ResourceExecutionError,
+            FindError::Query(_) => Class::InvalidArguments,
         }
     }
 }
@@ -134,7 +135,8 @@ impl Gateway {
                 State::Ready => "its list is still being read",
                 other => other.as_str(),
             };
-            (id, s.last_error.filter(|_| is_told).unwrap_or_else(|| state.to_owned()))
+            let why = s.last_error.filter(|_| is_told);
+            (id, why.map_or_else(|| state.to_owned(), |why| why.to_string()))
         })
         .collect()
     }

@@ -11,7 +11,8 @@ use super::{
 use crate::{
     access::audit::{Cache, Entry, Knock, Outcome},
     caller::{Caller, Via},
-    source::{SourceError, SourceId},
+    failure::Class,
+    source::SourceId,
 };
 
 /// A question on its way: settled once, whatever its end.
@@ -60,30 +61,38 @@ impl Gateway {
 
     /// Writes down how a call ended.
     pub(super) fn settle(&self, asked: &Asked<'_>, result: &Result<Answer, AskError>) {
-        self.record(asked, |entry| match result {
-            Ok(Answer::Reading(reading)) => {
-                entry.source = Some(reading.source.clone());
-                entry.given = Some(reading.reply.body.as_bytes().clone());
-                entry.cache = Some(match (reading.stale, reading.hit) {
-                    (true, _) => Cache::Stale,
-                    (false, true) => Cache::Hit,
-                    (false, false) => Cache::Miss,
-                });
+        let failed = class_of(result);
+        if let Some(class) = failed {
+            self.metrics.failures.count(class);
+        }
+        self.record(asked, |entry| {
+            if let Some(class) = failed {
+                entry.outcome = Outcome::Failed(class);
             }
-            Ok(Answer::Reply(reply)) => entry.given = Some(reply.body.as_bytes().clone()),
-            Ok(Answer::Written(written)) => {
-                entry.source = Some(SourceId::guide());
-                entry.given = written.text.as_ref().ok().map(|text| text.clone().into());
+            match result {
+                Ok(Answer::Reading(reading)) => {
+                    entry.source = Some(reading.source.clone());
+                    entry.given = Some(reading.reply.body.as_bytes().clone());
+                    entry.cache = Some(match (reading.stale, reading.hit) {
+                        (true, _) => Cache::Stale,
+                        (false, true) => Cache::Hit,
+                        (false, false) => Cache::Miss,
+                    });
+                }
+                Ok(Answer::Reply(reply)) => entry.given = Some(reply.body.as_bytes().clone()),
+                Ok(Answer::Written(written)) => {
+                    entry.source = Some(SourceId::guide());
+                    entry.given = written.text.as_ref().ok().map(|text| text.clone().into());
+                }
+                Err(AskError::Source { source_id, .. }) => entry.source = Some(source_id.clone()),
+                Ok(_) | Err(_) => {}
             }
-            Ok(Answer::Found(Err(error))) => entry.outcome = Outcome::Failed(error.class()),
-            Ok(Answer::Documents(Err(_))) => entry.outcome = Outcome::Failed("InvalidURI"),
-            Ok(_) => {}
-            Err(error) => (entry.source, entry.outcome) = ending(error),
         });
     }
 
     /// Writes down that somebody was not let in at a door.
     pub fn settle_turned_away(&self, knock: Knock<'_>) {
+        self.metrics.failures.count(knock.class);
         self.audit.turn_away(knock);
     }
 
@@ -95,31 +104,20 @@ impl Gateway {
         began: Instant,
         outcome: Outcome,
     ) {
+        if let Outcome::Failed(class) = outcome {
+            self.metrics.failures.count(class);
+        }
         let asked = Asked { caller, via: caller.via, action, target: target.into(), began };
         self.record(&asked, |entry| entry.outcome = outcome);
     }
 }
 
-fn ending(error: &AskError) -> (Option<SourceId>, Outcome) {
-    let source = match error {
-        AskError::Source { source_id, .. } => Some(source_id.clone()),
-        _ => None,
-    };
-    let outcome = match error {
-        AskError::NotFound { .. } => Outcome::Failed("InvalidURI"),
-        AskError::Ambiguous { .. } => Outcome::Failed("AmbiguousURI"),
-        AskError::Forbidden { .. } => Outcome::Refused("Unauthorized"),
-        AskError::UnknownName { .. } => Outcome::Failed("UnknownName"),
-        AskError::BadCursor(_) | AskError::BadArguments { .. } => {
-            Outcome::Failed("InvalidArguments")
-        }
-        AskError::TooManyWatches { .. } => Outcome::Refused("TooManyWatches"),
-        AskError::Source { error, .. } => Outcome::Failed(match error {
-            SourceError::NotFound => "NotFound",
-            SourceError::TooLarge { .. } => "TooLarge",
-            SourceError::Busy { .. } => "Busy",
-            _ => "ResourceExecutionError",
-        }),
-    };
-    (source, outcome)
+/// The class in which a call failed; `None` if it did not.
+fn class_of(result: &Result<Answer, AskError>) -> Option<Class> {
+    match result {
+        Ok(Answer::Found(Err(error))) => Some(error.class()),
+        Ok(Answer::Documents(Err(_))) => Some(Class::InvalidUri),
+        Ok(_) => None,
+        Err(error) => Some(error.class()),
+    }
 }

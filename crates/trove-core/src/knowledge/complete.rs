@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::task::Task;
 use crate::{
+    failure::Class,
     json::{Json, Object},
     source::SourceError,
 };
@@ -12,7 +13,8 @@ use crate::{
 const MAX_VALUES: usize = 100;
 
 pub(super) fn complete(task: &Task, arguments: &Json) -> Result<Json, SourceError> {
-    let bad = |what: &str| SourceError::Refused { code: -32602, message: what.into(), data: None };
+    let bad =
+        |what: &str| SourceError::Told { class: Class::InvalidArguments, message: what.into() };
     let object = arguments.object().ok_or_else(|| bad("params must be an object"))?;
     let argument = object.get("argument").and_then(Object::parse);
     let argument = argument.ok_or_else(|| bad("`argument` is missing"))?;

@@ -1,15 +1,8 @@
 //! Why local knowledge gave no answer, in the words of whoever asked.
 
-use crate::{json::Json, source::SourceError};
+use crate::{failure::Class, source::SourceError};
 
 use super::{expression::BadExpression, name::BadName};
-
-/// How a Source says that there is no such resource; doors put it in their client's words.
-const NOT_FOUND: i64 = -32002;
-/// How a Source says that the question cannot be understood.
-const BAD_QUESTION: i64 = -32602;
-/// How a Source says that it failed.
-const FAILED: i64 = -32603;
 
 /// Why local knowledge gave no answer, or made no change.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -139,33 +132,42 @@ impl KnowledgeError {
         KnowledgeError::NotFound { what: what.into(), near }
     }
 
-    /// The same for whoever asked by URI.
-    pub(super) fn for_uri(self, uri: &str) -> SourceError {
-        let code = match &self {
-            KnowledgeError::TooLarge { limit, .. } => {
-                return SourceError::TooLarge {
-                    limit: usize::try_from(*limit).unwrap_or(usize::MAX),
-                };
-            }
+    /// Its class.
+    pub fn class(&self) -> Class {
+        match self {
             KnowledgeError::NotFound { .. }
             | KnowledgeError::ContextNotFound { .. }
-            | KnowledgeError::Ambiguous { .. }
-            | KnowledgeError::FlagsUnmet { .. } => NOT_FOUND,
+            | KnowledgeError::FlagsUnmet { .. } => Class::NotFound,
+            KnowledgeError::Ambiguous { .. } => Class::AmbiguousUri,
             KnowledgeError::BadScheme { .. }
             | KnowledgeError::BadAddress { .. }
             | KnowledgeError::BadExpression(_)
             | KnowledgeError::BadPattern { .. }
             | KnowledgeError::BadName(_)
-            | KnowledgeError::BadChange { .. } => BAD_QUESTION,
-            KnowledgeError::Unreadable { .. }
-            | KnowledgeError::Template { .. }
-            | KnowledgeError::TooSlow
-            | KnowledgeError::Exists { .. }
-            | KnowledgeError::InUse { .. }
-            | KnowledgeError::NotKept { .. } => FAILED,
+            | KnowledgeError::BadChange { .. } => Class::InvalidArguments,
+            KnowledgeError::TooLarge { .. } => Class::TooLarge,
+            KnowledgeError::TooSlow => Class::Busy,
+            KnowledgeError::Unreadable { .. } | KnowledgeError::Template { .. } => {
+                Class::ResourceExecutionError
+            }
+            KnowledgeError::Exists { .. } | KnowledgeError::InUse { .. } => Class::Conflict,
+            KnowledgeError::NotKept { .. } => Class::StorageError,
+        }
+    }
+
+    /// The error for a caller that asked by URI, and who gave no other argument.
+    pub(super) fn for_uri(self) -> SourceError {
+        if let KnowledgeError::TooLarge { limit, .. } = self {
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            return SourceError::TooLarge { limit };
+        }
+        let class = match self.class() {
+            Class::InvalidArguments => Class::InvalidUri,
+            // Nothing has that very name.
+            Class::AmbiguousUri => Class::NotFound,
+            class => class,
         };
-        let data = Some(Json::of(&serde_json::json!({ "uri": uri })));
-        SourceError::Refused { code, message: self.to_string(), data }
+        SourceError::Told { class, message: self.to_string() }
     }
 
     /// Whether it says that nothing is there.

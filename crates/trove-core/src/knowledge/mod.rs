@@ -267,7 +267,7 @@ impl Knowledge {
     pub async fn absence(&self, sight: Sight, uri: &str) -> Option<SourceError> {
         let asked = uri.to_owned();
         let found = self.work(sight, move |task| serve::find(task, &asked)).await;
-        found.err().map(|error| error.for_uri(uri))
+        found.err().map(|error| error.for_uri())
     }
 
     /// What tells one state of what a URI names from another, for whoever asks; 0: there is

@@ -100,7 +100,7 @@ impl Source for Knowledge {
                 if print == 0 { find(&task, &asked).map(|()| print) } else { Ok(print) }
             });
             let print = looked.await.unwrap_or(Ok(0));
-            let print = print.map_err(|error| error.for_uri(uri.as_str()))?;
+            let print = print.map_err(|error| error.for_uri())?;
             self.watched().insert(uri.clone(), print);
             Ok(())
         })
@@ -120,7 +120,7 @@ impl Knowledge {
             false => answer(task, &asked),
         });
         let done = done.await;
-        done.map_err(|error| error.for_uri(uri))
+        done.map_err(|error| error.for_uri())
     }
 
     async fn skill(&self, arguments: &Json, ask: Ask) -> Result<Json, SourceError> {
@@ -131,8 +131,7 @@ impl Knowledge {
         let known =
             |uri: &String| index.skills.get_key_value(uri).filter(|(uri, _)| visible.allows(uri));
         let skill = known(&uri).or_else(|| known(&folder));
-        let (_, skill) =
-            skill.ok_or_else(|| no_skill(&uri, &index.skills, visible).for_uri(&uri))?;
+        let (_, skill) = skill.ok_or_else(|| no_skill(&uri, &index.skills, visible).for_uri())?;
         Ok(Json::of(&json!({ "skill": skill.entry })))
     }
 
@@ -143,9 +142,7 @@ impl Knowledge {
             Some(Place::Folder(skill, prefix)) => {
                 Ok(Json::of(&json!({ "resources": skill.members(&prefix, visible) })))
             }
-            Some(Place::File(_)) | None => {
-                Err(no_skill(&uri, &index.skills, visible).for_uri(&uri))
-            }
+            Some(Place::File(_)) | None => Err(no_skill(&uri, &index.skills, visible).for_uri()),
         }
     }
 }

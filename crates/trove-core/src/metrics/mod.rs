@@ -17,6 +17,7 @@ use std::{
 
 use tokio::time::Instant;
 
+use crate::failure::{CLASSES, Class};
 pub use page::{CONTENT_TYPE, Page, Shape};
 
 /// The most names that are counted apart; all further ones are counted as [`OTHER`].
@@ -53,6 +54,8 @@ pub struct Metrics {
     pub tools: Family,
     /// Questions to Sources, by Source.
     pub sources: Family,
+    /// Failures that callers were told of, by class.
+    pub failures: Failures,
 }
 
 impl Default for Metrics {
@@ -61,6 +64,7 @@ impl Default for Metrics {
             requests: Family::new("trove_request", "method", "Requests of clients"),
             tools: Family::new("trove_tool_call", "tool", "Calls of tools"),
             sources: Family::new("trove_source_request", "source", "Questions to Sources"),
+            failures: Failures::default(),
         }
     }
 }
@@ -70,6 +74,31 @@ impl Metrics {
     pub fn write(&self, page: &mut Page) {
         for family in [&self.requests, &self.tools, &self.sources] {
             family.write(page);
+        }
+        self.failures.write(page);
+    }
+}
+
+/// How often there was a failure of each class.
+#[derive(Debug, Default)]
+pub struct Failures([AtomicU64; CLASSES]);
+
+impl Failures {
+    /// Counts one.
+    pub fn count(&self, class: Class) {
+        self.0[class as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn write(&self, page: &mut Page) {
+        let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
+        let counted: Vec<(Class, u64)> =
+            Class::all().zip(counts).filter(|(_, count)| *count > 0).collect();
+        if counted.is_empty() {
+            return;
+        }
+        page.head("trove_failures_total", Shape::Counter, "Failures, by class.");
+        for (class, count) in counted {
+            page.sample("trove_failures_total", &[("class", class.label())], count);
         }
     }
 }

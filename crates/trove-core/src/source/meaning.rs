@@ -11,16 +11,10 @@ mod tests;
 mod words;
 
 use self::{evidence::Evidence, words::Sign};
-use super::SourceError;
-use crate::json::Json;
-
-/// What the state of a server says that does not let us in: it has heard nothing of who we are,
-/// or does not believe it.
-pub const ASKS_WHO: &str = "the server asks who you are";
-pub const NOT_BELIEVED: &str = "the server does not take the `Authorization` header";
-
-/// What is told in place of a cause that is not for the caller.
-pub(crate) const WITHHELD: &str = "withheld; see the gateway's log";
+use crate::{
+    failure::{Class, Outage, SourceError, WITHHELD, Why},
+    json::Json,
+};
 
 /// What an error of a Source means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,6 +58,22 @@ impl Meaning {
         }
     }
 
+    /// The class of a failure that it is told as.
+    pub fn class(self) -> Class {
+        match self {
+            Meaning::NotFound => Class::NotFound,
+            Meaning::WhoAreYou | Meaning::Forbidden => Class::Unauthorized,
+            Meaning::TooLarge(_) => Class::TooLarge,
+            Meaning::Busy(_) => Class::Busy,
+            Meaning::Cancelled => Class::Cancelled,
+            Meaning::BadArgument
+            | Meaning::Passing
+            | Meaning::OwnFault
+            | Meaning::Hopeless
+            | Meaning::Unknown => Class::ResourceExecutionError,
+        }
+    }
+
     fn of_sign(sign: Option<Sign>) -> Meaning {
         match sign {
             Some(Sign::Absent) => Meaning::NotFound,
@@ -87,7 +97,8 @@ impl SourceError {
             SourceError::Refused { code, message, data } => {
                 of_refusal(*code, message, data.as_ref(), uri)
             }
-            SourceError::Unavailable { state } => of_state(state),
+            SourceError::Unavailable(outage) => of_outage(outage.why),
+            SourceError::Told { class, .. } => of_class(*class),
             SourceError::Lost | SourceError::TimedOut { .. } => Meaning::Passing,
             SourceError::NotOffered { .. } => Meaning::Hopeless,
             SourceError::Malformed { .. } => Meaning::OwnFault,
@@ -123,7 +134,15 @@ impl SourceError {
                 let data = Json::of(&serde_json::json!({ "retryable": may_pass }));
                 Some(SourceError::Refused { code: *code, message: withheld(), data: Some(data) })
             }
-            SourceError::Unavailable { .. } => Some(SourceError::Unavailable { state: withheld() }),
+            SourceError::Told { .. } if self.meaning(uri) == Meaning::NotFound => {
+                Some(SourceError::NotFound)
+            }
+            SourceError::Told { class, .. } => {
+                Some(SourceError::Told { class: *class, message: withheld() })
+            }
+            SourceError::Unavailable(outage) => {
+                Some(SourceError::Unavailable(Outage::new(outage.why, WITHHELD)))
+            }
             SourceError::Malformed { .. } => Some(SourceError::Malformed { what: withheld() }),
             SourceError::Lost
             | SourceError::TimedOut { .. }
@@ -132,6 +151,21 @@ impl SourceError {
             | SourceError::Busy { .. }
             | SourceError::NotOffered { .. } => None,
         }
+    }
+
+    /// The outage of a Source that fails so while it does `what`, e.g. `listing`.
+    pub fn as_outage(&self, what: &str) -> Outage {
+        if let SourceError::Unavailable(outage) = self {
+            let told = format!("{what}: not connected: {}", outage.told);
+            return outage.clone().told(told);
+        }
+        let why = match self.meaning(None) {
+            Meaning::WhoAreYou => Why::NotBelieved,
+            Meaning::Forbidden => Why::Forbidden,
+            Meaning::Hopeless => Why::Misconfigured,
+            _ => Why::Passing,
+        };
+        Outage::new(why, format!("{what}: {self}"))
     }
 
     /// Whether it says by its number that the question is wrong. Of a read that is the URI.
@@ -196,31 +230,23 @@ pub(crate) fn says_not_found(text: &str) -> bool {
     has_any(&text, &plain) && Evidence::of(0, &text, None, None).judged() == Some(Sign::Absent)
 }
 
-/// What the state of a server says of asking again.
-fn of_state(state: &str) -> Meaning {
-    if has_any(state, &[ASKS_WHO, NOT_BELIEVED, "HTTP status 401"]) {
-        Meaning::WhoAreYou
-    } else if state.contains("HTTP status 403") {
-        Meaning::Forbidden
-    } else if is_misconfigured(state) {
-        Meaning::Hopeless
-    } else {
-        Meaning::Passing
+fn of_outage(why: Why) -> Meaning {
+    match why {
+        Why::Passing => Meaning::Passing,
+        Why::AsksWho | Why::NotBelieved => Meaning::WhoAreYou,
+        Why::Forbidden => Meaning::Forbidden,
+        Why::Unapproved | Why::Misconfigured | Why::Gone => Meaning::Hopeless,
     }
 }
 
-/// How the state of a server tells that it cannot work as it is configured.
-fn is_misconfigured(state: &str) -> bool {
-    let words = [
-        "is not on the PATH",
-        "there is no program",
-        "may not be run",
-        "correct `cwd`",
-        "could not be started",
-        "is not set",
-        "correct it in the configuration",
-    ];
-    has_any(state, &words) || state == "stopped" || state == "it was removed"
+/// The meaning of a failure of a Source of our own, which tells its class.
+fn of_class(class: Class) -> Meaning {
+    match class {
+        Class::InvalidUri | Class::NotFound => Meaning::NotFound,
+        Class::InvalidArguments => Meaning::BadArgument,
+        Class::Busy => Meaning::Passing,
+        _ => Meaning::OwnFault,
+    }
 }
 
 fn has_any(text: &str, words: &[&str]) -> bool {

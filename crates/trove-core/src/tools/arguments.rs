@@ -7,10 +7,9 @@ use serde_json::{Map, Number, Value};
 
 use super::{
     dates,
-    outcome::Failure,
     schema::{TAKES_ANYTHING, on_one_line},
 };
-use crate::{content::escape_line, json::Json};
+use crate::{content::escape_line, failure::Failure, json::Json};
 
 /// The ends of a range of dates, and what stands for one that is open.
 const RANGE: [&str; 2] = ["after", "before"];

@@ -15,19 +15,18 @@ use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::{
-    Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset,
-    advice::{self, Mentioned},
-    arguments,
+    Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
     consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
-    outcome::{Class, Failure, Given, Outcome},
+    outcome::{Given, Outcome},
     per_server, prompts, schema, settle,
 };
 use crate::{
     about::{Item, ToolBook},
     caller::{Caller, Trail, Via},
     content::PatternLimits,
+    failure::{self, Class, Failure, Mentioned},
     gateway::Gateway,
     json::Json,
     resource::OwnTools,
@@ -283,7 +282,7 @@ impl Tools {
             Some(spec) if is_left_out(spec.toolset) => Mentioned::NotOffered,
             Some(_) | None => offered.settings.name_offered(name),
         };
-        advice::named(words, &name_of)
+        failure::named(words, &name_of)
     }
 
     /// What the tool of that name does to the world, if it is one of ours.
@@ -324,7 +323,7 @@ impl Tools {
         Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
     }
 
-    /// Calls the tool of that name; nothing when there is none.
+    /// Calls the tool of that name; `None` if there is none. A failure becomes a result of the call.
     pub async fn call(
         &self,
         caller: &Caller,
@@ -332,6 +331,20 @@ impl Tools {
         arguments: Option<&Json>,
         ask: Ask,
     ) -> Option<Reply> {
+        let answer = self.attempt(caller, name, arguments, ask).await?;
+        Some(answer.unwrap_or_else(|failure| {
+            failure.to_reply(self.gateway.access().withholds_causes_from(caller))
+        }))
+    }
+
+    /// Calls the tool of that name; `None` if there is none.
+    pub async fn attempt(
+        &self,
+        caller: &Caller,
+        name: &str,
+        arguments: Option<&Json>,
+        ask: Ask,
+    ) -> Option<Result<Reply, Failure>> {
         let begun = self.begin(caller, ask);
         let call = begun.as_call(self);
         let tool = match begun.offered.by_name.get(name) {
@@ -346,13 +359,13 @@ impl Tools {
             Err(meant) => run_per_server(meant, arguments, &call).await,
         };
         settle::call(&call, (name, effect), arguments, &outcome);
-        let answer = match outcome {
+        Some(match outcome {
             Ok(outcome) => {
                 trace!("Tool {name} completed successfully");
-                match outcome.0 {
+                Ok(match outcome.0 {
                     Given::Answer(answer) => answer.into_reply(),
                     Given::Written(reply) | Given::NeedsInput(reply) => reply,
-                }
+                })
             }
             Err(mut failure) => {
                 error!("Tool {name} failed: {}", failure.class().as_str());
@@ -364,10 +377,9 @@ impl Tools {
                     None => debug!(tool = name, field = failure.field(), "failure"),
                 }
                 failure.name_tools(|name| call.settings.name_offered(name));
-                failure.to_reply(is_masked)
+                Err(failure)
             }
-        };
-        Some(answer)
+        })
     }
 }
 

@@ -4,12 +4,10 @@
 use aws_lc_rs::digest::{SHA256, digest};
 use serde_json::{Map, Value, json};
 
-use super::{
-    ToolSpec,
-    outcome::{Class, Failure, Outcome},
-};
+use super::{ToolSpec, outcome::Outcome};
 use crate::{
     content::escape_line,
+    failure::{Class, Failure},
     hex::hex,
     json::{Json, Object},
     source::{Ask, Reply},

@@ -250,41 +250,37 @@ fn notes(content: &Content) -> Option<String> {
 
 /// An error of local knowledge, in its class.
 pub(super) fn failure(error: KnowledgeError) -> Failure {
-    let message = error.to_string();
-    let of = |class, action: &'static str| Failure::new(class, message.clone(), action);
+    let of = |action: &'static str| Failure::new(error.class(), error.to_string(), action);
     match &error {
         KnowledgeError::NotFound { near, .. } | KnowledgeError::ContextNotFound { near, .. } => {
-            of(Class::NotFound, "Call category_list or collection_list to see what there is.")
+            of("Call category_list or collection_list to see what there is.")
                 .with("near", near.clone())
         }
         KnowledgeError::Ambiguous { candidates, .. } => {
-            of(Class::AmbiguousUri, "Ask for one of the candidates.")
-                .with("candidates", candidates.clone())
+            of("Ask for one of the candidates.").with("candidates", candidates.clone())
         }
         KnowledgeError::FlagsUnmet { .. } => {
-            of(Class::NotFound, "Set the flags it needs with set_project_flag, if that is meant.")
+            of("Set the flags it needs with set_project_flag, if that is meant.")
         }
         KnowledgeError::TooLarge { limit, .. } => {
-            of(Class::TooLarge, "Split the document or shorten it.").with("limit", *limit)
+            of("Split the document or shorten it.").with("limit", *limit)
         }
-        KnowledgeError::TooSlow => of(Class::Busy, "Ask for fewer documents.").retryable(true),
+        KnowledgeError::TooSlow => of("Ask for fewer documents.").retryable(true),
         KnowledgeError::Unreadable { .. } | KnowledgeError::Template { .. } => {
-            of(Class::ResourceExecutionError, "Mend the document; `trove doctor` shows more.")
-                .caused_by(&error)
+            of("Mend the document; `trove doctor` shows more.").caused_by(&error)
         }
-        KnowledgeError::Exists { .. } => of(Class::Conflict, "Change it, or choose another name."),
+        KnowledgeError::Exists { .. } => of("Change it, or choose another name."),
         KnowledgeError::InUse { by, .. } => {
-            of(Class::Conflict, "Change what names it first.").with("named_by", by.clone())
+            of("Change what names it first.").with("named_by", by.clone())
         }
         KnowledgeError::NotKept { .. } => {
-            of(Class::StorageError, "Mend what the message names, then try again.")
-                .caused_by(&error)
+            of("Mend what the message names, then try again.").caused_by(&error)
         }
         KnowledgeError::BadScheme { .. }
         | KnowledgeError::BadAddress { .. }
         | KnowledgeError::BadExpression(_)
         | KnowledgeError::BadPattern { .. }
         | KnowledgeError::BadName(_)
-        | KnowledgeError::BadChange { .. } => Failure::arguments(message.clone()),
+        | KnowledgeError::BadChange { .. } => Failure::arguments(error.to_string()),
     }
 }

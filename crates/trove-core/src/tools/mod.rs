@@ -4,7 +4,6 @@
 //! one `run`, and a row in [`TOOLS`]. Everything common, from finding it to writing its
 //! answer, happens once, in `call`.
 
-mod advice;
 mod answers;
 mod any_json;
 mod arguments;
@@ -40,14 +39,14 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-pub use advice::Advice;
+pub use crate::failure::{Advice, Class, Failure};
 pub use answers::Answers;
 pub use call::{Call, Settings, Tools, listed};
 pub use consent::{Consent, Question, can_be_asked};
 pub use describe::{Descriptions, document};
 pub use find::COVERAGE_THRESHOLD;
 pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, client, clients};
-pub use outcome::{Class, Failure, Outcome};
+pub use outcome::{Outcome, classes_document};
 pub use prompts::prompt_documents;
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.

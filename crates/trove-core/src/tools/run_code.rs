@@ -10,7 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::{
-    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find, frame,
+    Advice, Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, find,
+    frame,
     get_resource::{Whole, whole},
 };
 use crate::{
@@ -391,15 +392,10 @@ fn of_failure(failure: &Failure) -> Raised {
         | Class::MissingTemplateVariable
         | Class::InvalidTemplateVariable
         | Class::TooLarge => Exception::ValueError,
-        Class::ResourceExecutionError
-        | Class::Busy
-        | Class::Cancelled
-        | Class::Conflict
-        | Class::StorageError
-        | Class::CodeError
-        | Class::InternalError => Exception::OSError,
+        _ => Exception::OSError,
     };
     // Other advice is about tools, which a program does not have.
-    let advice = Some(failure.action()).filter(|action| action.starts_with("Did you mean"));
-    raised(kind, format!("{} {}", failure.message(), advice.unwrap_or_default()).trim_end())
+    let guess = failure.advice().first().filter(|advice| advice.is_guess());
+    let guess = guess.map(Advice::text).unwrap_or_default();
+    raised(kind, format!("{} {guess}", failure.message()).trim_end())
 }

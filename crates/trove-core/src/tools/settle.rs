@@ -5,11 +5,8 @@
 
 use serde_json::Value;
 
-use super::{
-    Call, Effect, Failure, Outcome,
-    outcome::{Class, Given},
-};
-use crate::{access::audit, json::Json};
+use super::{Call, Effect, Failure, Outcome, outcome::Given};
+use crate::{access::audit, failure::Class, json::Json};
 
 /// What names the thing that a tool changes, in the order in which it is said.
 const SUBJECT: [&str; 4] = ["project", "category", "path", "name"];
@@ -25,7 +22,7 @@ pub(super) fn call(
     }
     let outcome = match result {
         Ok(Outcome(Given::Answer(_) | Given::Written(_))) => audit::Outcome::Done,
-        Ok(Outcome(Given::NeedsInput(_))) => audit::Outcome::Refused("ConsentRequired"),
+        Ok(Outcome(Given::NeedsInput(_))) => audit::Outcome::Failed(Class::ConsentRequired),
         Err(failure) => ending(failure),
     };
     let subject = match effect {
@@ -43,12 +40,7 @@ pub(super) fn prompt(call: &Call<'_>, name: &str, result: &Result<String, Failur
 }
 
 fn ending(failure: &Failure) -> audit::Outcome {
-    match failure.class() {
-        class @ (Class::Unauthorized | Class::ConsentRequired) => {
-            audit::Outcome::Refused(class.as_str())
-        }
-        class => audit::Outcome::Failed(class.as_str()),
-    }
+    audit::Outcome::Failed(failure.class())
 }
 
 /// What is changed, without what it becomes.

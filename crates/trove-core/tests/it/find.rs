@@ -16,7 +16,7 @@ use trove_core::{
     gateway::{IndexRule, IndexRules, Parts},
     resource::{Freshness, Scope},
     search::{self, Config, Encode, Entry, Search},
-    source::{Ask, Indexing, SourceEvent},
+    source::{Ask, Indexing, Outage, SourceEvent},
     status::State,
     tools::{Settings, Tools, Toolset},
 };
@@ -194,7 +194,7 @@ async fn what_a_source_listed_is_found_while_it_is_down_and_said_to_be_old() {
     let finder = Finder::over(&[&source]).await;
     finder.gateway.gateway.board().update(source.id(), |status| {
         status.state = State::Backoff;
-        status.last_error = Some("it crashed".to_owned());
+        status.last_error = Some(Outage::passing("it crashed"));
     });
     let answer = finder.search(&Caller::local(), "quantumfoo").await;
     assert_eq!(answer["resources"][0]["stale"], true, "{answer}");
@@ -261,7 +261,7 @@ async fn a_summary_shows_servers_without_resources_and_why() {
         board.add(&id, "stdio");
         board.update(&id, |status| {
             status.state = state;
-            status.last_error = why.map(str::to_owned);
+            status.last_error = why.map(Outage::passing);
         });
     }
     let answer = finder.call(&Caller::local(), "resource_summary", json!({})).await;
@@ -289,8 +289,7 @@ async fn the_summary_of_a_large_catalogue_is_small_and_says_what_it_leaves_out()
     }
     let gateway = GatewayBox::with(&[&Arc::new(large), &Arc::new(library())]).await;
     let toolsets = vec![Toolset::Resources];
-    let tools =
-        Tools::new(gateway.gateway.clone(), Settings { toolsets, ..Settings::default() });
+    let tools = Tools::new(gateway.gateway.clone(), Settings { toolsets, ..Settings::default() });
     for group_by in ["server", "type", "none"] {
         let asked = Json::of(&json!({ "groupBy": group_by, "includeStats": true }));
         let reply =

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fs, os::unix::fs::symlink, time::Duration};
 
 use serde_json::{Value, json};
 use trove_core::{
-    Caller, Json, SourceError,
+    Caller, Class, Json, SourceError,
     catalogue::{Change, List},
     gateway::{Action, AskError},
     knowledge::{
@@ -196,8 +196,8 @@ async fn what_is_left_out_is_said_first_in_every_form() {
 async fn what_is_not_there_is_told_with_what_is_near() {
     let guide = Guide::set(&LANG, review).await;
     let check = async |uri: &str, part: &str| {
-        let (code, message, data) = guide.refused(uri).await;
-        assert_eq!((code, &data["uri"]), (-32002, &json!(uri)), "{message}");
+        let (class, message) = guide.refused(uri).await;
+        assert_eq!(class, Class::NotFound, "{message}");
         assert!(message.contains(part), "{message}");
     };
     check("guide://category/lagn", "did you mean `lang`?").await;
@@ -205,10 +205,10 @@ async fn what_is_not_there_is_told_with_what_is_near() {
     check("guide://document/lang/pyhton", "python.md").await;
     check("guide://category/lang/nothing*", "python.md").await;
     check("guide://document/elsewhere/x", "Context not found").await;
-    let (code, message, _) = guide.refused("guide+other://x").await;
-    assert_eq!(code, -32602);
+    let (class, message) = guide.refused("guide+other://x").await;
+    assert_eq!(class, Class::InvalidUri);
     assert!(message.contains("Invalid URI scheme"));
-    assert_eq!(guide.refused("guide://nonsense").await.0, -32602);
+    assert_eq!(guide.refused("guide://nonsense").await.0, Class::InvalidUri);
 }
 
 #[tokio::test]
@@ -248,8 +248,8 @@ async fn documents_that_need_flags_are_left_out_and_counted() {
         text.starts_with("1 left out because of flags") && !text.contains("flagged\r\n"),
         "{text}"
     );
-    let (code, message, _) = guide.refused("guide://document/a/flagged").await;
-    assert_eq!(code, -32002);
+    let (class, message) = guide.refused("guide://document/a/flagged").await;
+    assert_eq!(class, Class::NotFound);
     assert!(message.contains("`workflow` to be true"), "{message}");
     guide.flags.0.lock().unwrap().insert("workflow".into(), json!(true));
     assert_eq!(guide.read("guide://document/a/flagged").await.unwrap(), "flagged");
@@ -271,8 +271,8 @@ async fn templates_are_rendered_and_their_partials_are_not_served() {
     ];
     let guide = Guide::with(&files).await;
     assert_eq!(guide.read("guide://document/a/t").await.unwrap(), "t.md.j2 foot 1970-01-01");
-    let (code, message, _) = guide.refused("guide://document/a/loop").await;
-    assert_eq!(code, -32603);
+    let (class, message) = guide.refused("guide://document/a/loop").await;
+    assert_eq!(class, Class::ResourceExecutionError);
     assert!(message.contains("fuel"), "{message}");
     // One that cannot be rendered does not spoil the others.
     let text = guide.read("guide://category/a").await.unwrap();
@@ -363,7 +363,7 @@ async fn collections_that_name_each_other_stay_cheap_and_cycles_are_told() {
     })
     .await;
     assert_eq!(guide.parts("guide://collection/c39").await.len(), 3);
-    let (_, message, _) = guide.refused("guide://collection/x").await;
+    let (_, message) = guide.refused("guide://collection/x").await;
     assert!(message.contains("x → y → x"), "{message}");
 }
 
@@ -388,7 +388,7 @@ async fn a_project_sees_what_it_picked() {
         uris.contains(&json!("guide://category/docs"))
             && !uris.contains(&json!("guide://category/lang"))
     );
-    assert_eq!(guide.refused("guide://category/lang").await.0, -32002);
+    assert_eq!(guide.refused("guide://category/lang").await.0, Class::NotFound);
     assert!(
         guide.read("guide://category/docs/*").await.unwrap().starts_with("--- docs/api.md ---")
     );

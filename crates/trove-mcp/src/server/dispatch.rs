@@ -158,7 +158,7 @@ impl Server {
             Some(Ok(reply)) => encode::reply(reply, Keeping::OnceOnly, asking.version),
             Some(Err(failure)) => {
                 let is_masked = self.gateway.access().withholds_causes_from(&asking.caller);
-                Err(encode::failure(&failure, is_masked))
+                Err(encode::failure(&failure, is_masked, asking.version))
             }
         }
     }

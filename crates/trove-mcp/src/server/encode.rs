@@ -1,12 +1,11 @@
 //! Answers and errors in the words of the client's era.
 
 use trove_core::{
-    Json,
+    Failure, Json,
     gateway::{AskError, ListAnswer},
     json::{Object, items, quote},
     resource::{Freshness, Scope},
     source::{Reply, SourceError},
-    tools::Failure,
 };
 
 use super::server_info;
@@ -150,54 +149,32 @@ pub(crate) fn modernise(object: &mut Object<'_>, keeping: Keeping, freshness: Op
     object.set("_meta", all);
 }
 
-/// Why a question got no answer.
+/// Why a question got no answer. A server's own error keeps its number and its words.
 pub(crate) fn error(error: AskError, version: Version) -> RpcError {
-    let text = error.to_string();
     match error {
-        AskError::NotFound { uri, .. } => not_found(text, uri.as_str(), version),
-        AskError::Ambiguous { uri, candidates } => {
-            let names: Vec<&str> = candidates.iter().map(|c| c.as_str()).collect();
-            let data = serde_json::json!({ "uri": uri.as_str(), "candidates": names });
-            RpcError::new(code::INVALID_PARAMS, text).with_data(Json::of(&data))
+        AskError::Source { uri, error: SourceError::Refused { code, message, data }, .. } => {
+            refused(RpcError { code, message, data }, uri.as_ref().map(|u| u.as_str()), version)
         }
-        AskError::Forbidden { uri, roles } => {
-            let data = serde_json::json!({ "uri": uri.as_str(), "roles": roles });
-            RpcError::new(code::FORBIDDEN, text).with_data(Json::of(&data))
+        error => {
+            let failure = Failure::from(error);
+            let mut data = serde_json::Map::new();
+            data.extend(failure.subject().map(|uri| ("uri".to_owned(), uri.as_str().into())));
+            let more = failure.more().iter();
+            data.extend(more.map(|(key, value)| ((*key).to_owned(), value.clone())));
+            let told = of_class(&failure, version);
+            if data.is_empty() { told } else { told.with_data(Json::of(&data)) }
         }
-        AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::BadArguments { .. } => {
-            RpcError::new(code::INVALID_PARAMS, text)
-        }
-        AskError::TooManyWatches { .. } => RpcError::new(code::INVALID_REQUEST, text),
-        AskError::Source { source_id, uri, error } => match error {
-            SourceError::NotFound => {
-                let uri = uri.map_or_else(String::new, |uri| uri.to_string());
-                not_found(format!("{source_id} has no resource {uri}"), &uri, version)
-            }
-            SourceError::Refused { code, message, data } => {
-                refused(RpcError { code, message, data }, uri.as_ref().map(|u| u.as_str()), version)
-            }
-            failed => {
-                let mut data = serde_json::json!({
-                    "source": source_id.as_str(), "retryable": failed.may_pass(),
-                });
-                if let Some(uri) = uri {
-                    data["uri"] = uri.as_str().into();
-                }
-                RpcError::new(code::INTERNAL_ERROR, text).with_data(Json::of(&data))
-            }
-        },
     }
 }
 
 /// Why a prompt of ours gave nothing.
-pub(crate) fn failure(failure: &Failure, masked: bool) -> RpcError {
-    RpcError::new(code::INVALID_PARAMS, failure.message().to_owned())
-        .with_data(failure.to_json(masked))
+pub(crate) fn failure(failure: &Failure, masked: bool, version: Version) -> RpcError {
+    of_class(failure, version).with_data(failure.to_json(masked))
 }
 
-fn not_found(text: String, uri: &str, version: Version) -> RpcError {
-    let number = if version.is_modern() { code::INVALID_PARAMS } else { code::RESOURCE_NOT_FOUND };
-    RpcError::new(number, text).with_data(Json::of(&serde_json::json!({ "uri": uri })))
+fn of_class(failure: &Failure, version: Version) -> RpcError {
+    let code = failure.class().rpc(version.is_modern());
+    RpcError::new(code, failure.message().to_owned())
 }
 
 /// A server's own error: its words, with the number and the name our client knows.

@@ -9,7 +9,7 @@ use std::{
 use aws_lc_rs::constant_time;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tokio::time::Instant;
-use trove_core::{Caller, Gateway, access::audit::Knock, caller::Door};
+use trove_core::{Caller, Class, Gateway, access::audit::Knock, caller::Door};
 
 use super::{
     bodies::Held,
@@ -121,9 +121,9 @@ impl Guard {
     /// faults of requests, not of callers.
     pub(super) fn note_caller(&self, caller: &Caller, status: StatusCode, place: &'static str) {
         let class = match status {
-            StatusCode::UNAUTHORIZED => "Unauthenticated",
-            StatusCode::FORBIDDEN => "Forbidden",
-            StatusCode::TOO_MANY_REQUESTS => "TooManyRequests",
+            StatusCode::UNAUTHORIZED => Class::Unauthenticated,
+            StatusCode::FORBIDDEN => Class::Forbidden,
+            StatusCode::TOO_MANY_REQUESTS => Class::TooManyRequests,
             _ => return,
         };
         if let Some(gateway) = &self.gateway {

@@ -13,7 +13,7 @@ use axum::{body::Body, response::Response};
 use bytes::Bytes;
 use http::{HeaderValue, StatusCode, header};
 use http_body::{Frame, SizeHint};
-use trove_core::Json;
+use trove_core::{Class, Json};
 
 use super::{guard::Refusal, limits::TooMuch};
 use crate::{
@@ -55,7 +55,7 @@ pub(super) fn no_room(too_much: &TooMuch) -> Response {
 pub(super) fn too_much_error(too_much: &TooMuch) -> RpcError {
     let wait = too_much.retry_after.as_millis().max(1);
     let text = format!("{}; try again in {wait} ms", too_much.why);
-    let error = RpcError::new(code::TOO_MUCH, text);
+    let error = RpcError::new(Class::TooManyRequests.rpc(true), text);
     match Json::parse(format!("{{\"retryAfterMs\":{wait}}}")) {
         Ok(data) => error.with_data(data),
         Err(_) => error,

@@ -16,7 +16,7 @@ use tokio::{
     task::JoinSet,
 };
 use tokio_util::sync::CancellationToken;
-use trove_core::{Caller, Json, caller::Door};
+use trove_core::{Caller, Class, Json, caller::Door};
 
 use super::{
     Server,
@@ -195,7 +195,7 @@ impl Client {
                 };
                 let Ok(place) = places.clone().try_acquire_owned() else {
                     let error = RpcError::new(
-                        code::TOO_MUCH,
+                        Class::TooManyRequests.rpc(true),
                         "too many requests at once; wait for answers",
                     );
                     return Taken::answered(wire::error_response(Some(&request.id), &error));

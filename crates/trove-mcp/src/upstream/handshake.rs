@@ -36,7 +36,7 @@ pub(crate) async fn meet(
     let (hello, said) = greet(&*link, &tickets, (protocol, probe)).await?;
     let is_line = said.object().is_none_or(|said| kin.learn(source, &said));
     if !is_line {
-        return Err(LinkError::Unreachable(CIRCLE.to_owned()));
+        return Err(LinkError::misconfigured(CIRCLE));
     }
     link.agreed(hello.version.as_str());
     if !hello.version.is_modern() {

@@ -26,10 +26,8 @@ use trove_core::{
     SourceId,
     aside::aside,
     json::{Json, Object},
-    source::{
-        Notice,
-        meaning::{ASKS_WHO, NOT_BELIEVED},
-    },
+    source::{Notice, Outage, Why},
+    status::Remedy,
 };
 
 use self::{
@@ -513,18 +511,18 @@ impl Shared {
     }
 }
 
-/// What to do about a server that does not know us.
+/// The error of a server that does not know us, or does not believe us.
 pub(crate) fn unauthorized(source: &SourceId, has_header: bool) -> LinkError {
     LinkError::Unauthorized(if has_header {
-        format!("{NOT_BELIEVED} of [servers.{source}]; correct it")
+        let told = format!(
+            "the server does not take the `Authorization` header of [servers.{source}]; correct it"
+        );
+        Outage::new(Why::NotBelieved, told)
     } else {
-        format!("{ASKS_WHO}: run `{}`", login(source))
+        let command = Remedy::LogIn.command(source, "");
+        let outage = Outage::new(Why::AsksWho, "the server asks who you are");
+        Outage { command: Some(command), ..outage }
     })
-}
-
-/// The command to log in to a server, where the configuration need not be named.
-pub(crate) fn login(source: &SourceId) -> String {
-    format!("trove auth login {source}")
 }
 
 /// Reads a whole body, no longer than the limit.
@@ -559,7 +557,7 @@ pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
         cause = next;
     }
     let what = if error.is_connect() { "cannot connect" } else { "the request failed" };
-    LinkError::Unreachable(format!("{what}: {cause}"))
+    LinkError::unreachable(format!("{what}: {cause}"))
 }
 
 /// What a modern request repeats in its headers: what it is about, and the arguments

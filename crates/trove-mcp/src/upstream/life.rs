@@ -7,7 +7,10 @@ use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use trove_core::{source::SourceEvent, status::State};
+use trove_core::{
+    source::{Outage, SourceEvent},
+    status::State,
+};
 
 use super::{
     backoff,
@@ -52,7 +55,7 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
             Err(full) => Err(full.clone()),
             Ok(_) => tokio::select! {
                 met = connect_in_time(&upstream, inbox.clone()) => met,
-                noise = flooded(&upstream) => Err(LinkError::Unreachable(meter::cut_off(noise))),
+                noise = flooded(&upstream) => Err(LinkError::unreachable(meter::cut_off(noise))),
                 () = stop.cancelled() => break,
             },
         };
@@ -67,13 +70,13 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
                 if began.elapsed() >= backoff::STABLE_AFTER {
                     failures = 0;
                 }
-                loss(&*link)
+                Outage::passing(loss(&*link))
             }
             Err(error) => {
                 if matches!(error, LinkError::Unauthorized(_)) {
                     awaits_login = upstream.shared.credentials.clone();
                 }
-                error.to_string()
+                error.into_outage()
             }
         };
         // The child is gone by now.
@@ -100,13 +103,16 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
 /// Says on the board why the server is not connected; gives the time until the next attempt.
 fn note_failure(
     upstream: &Upstream,
-    error: String,
+    outage: Outage,
     failures: u32,
     flood: Option<Noise>,
 ) -> Duration {
     let id = &upstream.config.id;
-    let error = flood.map_or(error, meter::cut_off);
-    let error = upstream.as_typed(&upstream.secrets.hide(&error));
+    let outage = match flood {
+        Some(noise) => Outage::passing(meter::cut_off(noise)),
+        None => outage,
+    };
+    let error = upstream.shown(outage);
     let (state, wait) = match flood {
         Some(_) => (State::CutOff, backoff::delay(backoff::CIRCUIT_OPENS_AFTER)),
         None if backoff::is_open(failures) => (State::CircuitOpen, backoff::delay(failures)),
@@ -268,7 +274,7 @@ async fn connect(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Conversation,
             }
             link.close().await;
             Err(match error {
-                LinkError::Lost => LinkError::Unreachable(loss(&*link)),
+                LinkError::Lost => LinkError::unreachable(loss(&*link)),
                 other => other,
             })
         }
@@ -280,8 +286,8 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
     if let Some(gate) = shared.gate.clone() {
         let id = config.id.clone();
         let asked = tokio::task::spawn_blocking(move || gate.refusal(&id)).await;
-        if let Some(why) = asked.map_err(|_| LinkError::Lost)? {
-            return Err(LinkError::Unreachable(why));
+        if let Some(outage) = asked.map_err(|_| LinkError::Lost)? {
+            return Err(LinkError::Unreachable(outage));
         }
     }
     let filling = fill(config.reach.clone(), shared.scope.clone(), upstream.secrets.clone());
@@ -368,7 +374,7 @@ fn filled(reach: &Reach, scope: &dyn Scope) -> Result<Filled, LinkError> {
 }
 
 fn expand(text: &Text, scope: &dyn Scope) -> Result<String, LinkError> {
-    text.expand(scope).map_err(|error| LinkError::Unreachable(error.to_string()))
+    text.expand(scope).map_err(|error| LinkError::misconfigured(error.to_string()))
 }
 
 /// The allow-list of our own environment, and what the entry declares.
@@ -389,7 +395,7 @@ fn address(remote: &Remote, scope: &dyn Scope) -> Result<(String, HeaderMap), Li
     let mut headers = HeaderMap::new();
     for (name, value) in &remote.headers {
         let bad = |what: &str| {
-            LinkError::Unreachable(format!(
+            LinkError::misconfigured(format!(
                 "the {what} of header `{name}` is not valid; correct it in the configuration"
             ))
         };
@@ -420,6 +426,6 @@ fn client(shared: &Shared) -> Result<reqwest::Client, LinkError> {
         // A redirect could carry our credentials to another server.
         .redirect(reqwest::redirect::Policy::none())
         .build();
-    let made = made.map_err(|error| LinkError::Unreachable(format!("no HTTP client: {error}")))?;
+    let made = made.map_err(|error| LinkError::unreachable(format!("no HTTP client: {error}")))?;
     Ok(shared.client.get_or_init(|| made).clone())
 }

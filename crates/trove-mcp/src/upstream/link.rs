@@ -19,7 +19,7 @@ use trove_core::{
     catalogue::Feed,
     json::{Json, items, string},
     resource::ListsChanged,
-    source::{Notice, SourceEvent},
+    source::{Notice, Outage, SourceEvent, Why},
     uri::LocalUri,
 };
 
@@ -119,14 +119,35 @@ pub(crate) enum LinkError {
     Forgotten,
     /// The transport said no before any JSON-RPC: an HTTP status.
     Status(u16, String),
-    /// The server wants to know who asks; what to do about it.
-    Unauthorized(String),
+    /// The server wants to know who asks.
+    Unauthorized(Outage),
     /// Nothing listens there, or it cannot be started.
-    Unreachable(String),
+    Unreachable(Outage),
     TooLarge(usize),
     TimedOut(Duration),
     Busy(usize),
     Malformed(String),
+}
+
+impl LinkError {
+    /// Nothing answers, for a reason that may pass.
+    pub(crate) fn unreachable(told: impl Into<String>) -> LinkError {
+        LinkError::Unreachable(Outage::passing(told))
+    }
+
+    /// Nothing answers until the configuration is mended.
+    pub(crate) fn misconfigured(told: impl Into<String>) -> LinkError {
+        LinkError::Unreachable(Outage::misconfigured(told))
+    }
+
+    /// The outage of a server that could not be connected to.
+    pub(crate) fn into_outage(self) -> Outage {
+        match self {
+            LinkError::Unreachable(outage) | LinkError::Unauthorized(outage) => outage,
+            LinkError::Status(status, _) => Outage::new(Why::of_status(status), self.to_string()),
+            _ => Outage::passing(self.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for LinkError {
@@ -140,9 +161,8 @@ impl fmt::Display for LinkError {
             LinkError::Forgotten => f.write_str("it does not know us any more; ask again"),
             LinkError::Status(status, text) if text.is_empty() => write!(f, "HTTP status {status}"),
             LinkError::Status(status, text) => write!(f, "HTTP status {status}: {text}"),
-            LinkError::Unreachable(why)
-            | LinkError::Malformed(why)
-            | LinkError::Unauthorized(why) => f.write_str(why),
+            LinkError::Malformed(why) => f.write_str(why),
+            LinkError::Unreachable(outage) | LinkError::Unauthorized(outage) => outage.fmt(f),
             LinkError::TooLarge(limit) => write!(f, "a message was longer than {limit} bytes"),
             LinkError::TimedOut(waited) => write!(f, "no answer within {waited:?}"),
             LinkError::Busy(limit) => write!(f, "{limit} requests are already waiting"),
@@ -161,12 +181,10 @@ impl From<LinkError> for SourceError {
             LinkError::TimedOut(waited) => SourceError::TimedOut { waited },
             LinkError::Busy(limit) => SourceError::Busy { limit },
             LinkError::Malformed(what) => SourceError::Malformed { what },
-            LinkError::Unreachable(state) | LinkError::Unauthorized(state) => {
-                SourceError::Unavailable { state }
-            }
-            LinkError::Status(..) | LinkError::Forgotten => {
-                SourceError::Unavailable { state: error.to_string() }
-            }
+            LinkError::Unreachable(_)
+            | LinkError::Unauthorized(_)
+            | LinkError::Status(..)
+            | LinkError::Forgotten => SourceError::Unavailable(error.into_outage()),
         }
     }
 }

@@ -8,7 +8,7 @@ use trove_core::{
     aside::aside,
     json::{Json, Object, items},
     resource::{Freshness, Listing, Named, Resource, Scope, Template},
-    source::Ask,
+    source::{Ask, Outage},
 };
 
 use super::{
@@ -321,7 +321,7 @@ impl Pager<'_> {
         if !self.conversation.kin.learn(&self.conversation.source, &object) {
             // Next time its greeting says so.
             self.conversation.link.closed().cancel();
-            return Err(SourceError::Unavailable { state: CIRCLE.to_owned() });
+            return Err(SourceError::Unavailable(Outage::misconfigured(CIRCLE)));
         }
         let array = object.get(self.key).ok_or_else(|| malformed("the list itself is missing"))?;
         let entries = items(array).ok_or_else(|| malformed("the list is no array"))?;

@@ -41,7 +41,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 use tracing::info;
-use trove_core::{Gateway, SourceId};
+use trove_core::{Gateway, SourceId, source::Outage};
 
 pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
 pub use config::{Expose, Index, OauthClient, Protocol, Reach, Remote, UpstreamConfig, Watch};
@@ -59,7 +59,7 @@ use watching::Wanted;
 /// Who has the last word before a server is started or reached, each time anew.
 pub trait Gate: Send + Sync {
     /// Why it may not be, if so. This may read files.
-    fn refusal(&self, id: &SourceId) -> Option<String>;
+    fn refusal(&self, id: &SourceId) -> Option<Outage>;
 }
 
 /// All configured servers, each living in a task of its own.

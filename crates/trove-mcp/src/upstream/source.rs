@@ -21,8 +21,8 @@ use trove_core::{
     catalogue::Feed,
     json::Object,
     resource::Listing,
-    source::{Abilities, Ask, Indexing, Operation, Reply, Told},
-    status::{Remedy, State, StatusBoard},
+    source::{Abilities, Ask, Indexing, Operation, Outage, Reply, Told, Why},
+    status::{State, StatusBoard},
 };
 
 use super::{
@@ -32,7 +32,6 @@ use super::{
     eras::Eras,
     flat,
     guardian::{Guardian, GuardianCommand},
-    http::login,
     link::LinkError,
     listing,
     meter::Meter,
@@ -147,7 +146,7 @@ impl Upstream {
         let place = self.shared.children.clone().try_acquire_owned();
         place.map(Some).map_err(|_| {
             let most = self.shared.bounds.children;
-            LinkError::Unreachable(format!(
+            LinkError::misconfigured(format!(
                 "{most} servers run already, which is the most; raise limits.children or remove one"
             ))
         })
@@ -186,13 +185,13 @@ impl Upstream {
                     }
                 }
                 () = self.is_over.cancelled() => {
-                    let state = "its configuration was just changed; ask again".to_owned();
-                    return Err(SourceError::Unavailable { state });
+                    let outage = Outage::passing("its configuration was just changed; ask again");
+                    return Err(SourceError::Unavailable(outage));
                 }
             }
         }
         let status = self.shared.board.of(&self.config.id);
-        Err(SourceError::Unavailable { state: describe(status.as_ref()) })
+        Err(SourceError::Unavailable(describe(status.as_ref())))
     }
 
     fn note_latency(&self, began: Instant) {
@@ -202,10 +201,14 @@ impl Upstream {
         }
     }
 
-    /// A text whose command to log in names the configuration, as it must when it is typed.
-    pub(crate) fn as_typed(&self, text: &str) -> String {
-        let id = &self.config.id;
-        text.replace(&login(id), &self.shared.board.command(Remedy::LogIn, id))
+    /// An outage without secrets, with the command that ends it as it must be typed here.
+    pub(crate) fn shown(&self, outage: Outage) -> Outage {
+        let command = |remedy| self.shared.board.command(remedy, &self.config.id);
+        Outage {
+            why: outage.why,
+            told: self.secrets.hide(&outage.told).into_owned(),
+            command: outage.why.remedy().map(command),
+        }
     }
 
     /// An error may quote what we sent.
@@ -220,9 +223,7 @@ impl Upstream {
                 });
                 SourceError::Refused { code, message: hide(message), data }
             }
-            SourceError::Unavailable { state } => {
-                SourceError::Unavailable { state: self.as_typed(&hide(state)) }
-            }
+            SourceError::Unavailable(outage) => SourceError::Unavailable(self.shown(outage)),
             SourceError::Malformed { what } => SourceError::Malformed { what: hide(what) },
             other => other,
         }
@@ -445,22 +446,25 @@ fn annotated(body: Json) -> Reply {
     })
 }
 
-/// The state of a server in words, with what may help.
-fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
-    let Some(status) = status else { return "it was removed".into() };
-    let cause = status.last_error.as_deref().unwrap_or("it has not answered yet");
-    match status.state {
-        State::Idle | State::Connecting => format!("still connecting; {cause}"),
-        State::Ready => "it is just ready; ask again".into(),
-        State::Backoff => format!("waiting to try again; {cause}"),
+/// Why a server is not connected, with where it is in its life.
+fn describe(status: Option<&trove_core::status::SourceStatus>) -> Outage {
+    let Some(status) = status else { return Outage::new(Why::Gone, "it was removed") };
+    let cause = status.last_error.clone();
+    let cause = cause.unwrap_or_else(|| Outage::passing("it has not answered yet"));
+    let words = &cause.told;
+    let told = match status.state {
+        State::Idle | State::Connecting => format!("still connecting; {words}"),
+        State::Ready => return Outage::passing("it is just ready; ask again"),
+        State::Backoff => format!("waiting to try again; {words}"),
         State::CircuitOpen => format!(
-            "it failed {} times in a row and is tried once a minute, and soon after it is asked for; {cause}",
+            "it failed {} times in a row and is tried once a minute, and soon after it is asked for; {words}",
             status.failures
         ),
         // The cause says that it was cut off, and what to do.
-        State::CutOff => cause.to_owned(),
-        State::Stopped => "stopped".into(),
-    }
+        State::CutOff => return cause,
+        State::Stopped => return Outage::new(Why::Gone, "stopped"),
+    };
+    cause.told(told)
 }
 
 #[cfg(test)]
@@ -471,7 +475,7 @@ mod tests {
     fn what_may_have_been_done_is_asked_for_once() {
         let call = Operation::CallTool { arguments: Json::empty_object() };
         let read = Operation::Read { uri: "x:1".into() };
-        let lost = || LinkError::Unreachable("the connection was closed".to_owned());
+        let lost = || LinkError::unreachable("the connection was closed");
         let status = LinkError::Status(502, String::new());
         assert!(is_harmless(&call, &LinkError::Forgotten, Some(true)));
         assert!(

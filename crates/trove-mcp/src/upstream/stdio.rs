@@ -32,7 +32,7 @@ pub(crate) fn start(
     let board = spawn.shared.board.clone();
     let (waiting, longest) = (spawn.shared.bounds.waiting, spawn.shared.bounds.message_bytes);
     let (process, stdin, stdout) =
-        spawn.start().map_err(|error| LinkError::Unreachable(error.to_string()))?;
+        spawn.start().map_err(|error| LinkError::misconfigured(error.to_string()))?;
     let (mux, out) = Mux::new(source.clone(), inbox, waiting);
     let mut tasks = JoinSet::new();
     let writer = mux.clone();

@@ -10,13 +10,10 @@ use std::{
 };
 
 use tracing::warn;
-use trove_core::{
-    Gateway, SourceId,
-    status::{AWAITS_APPROVAL, Remedy, StatusBoard},
-};
+use trove_core::{Gateway, SourceId, status::StatusBoard};
 use trove_folders::{FolderSettings, Folders};
 
-use super::{Approvals, Hand, Invocation, Verdict, verdict};
+use super::{Approvals, Hand, Invocation, Verdict, unapproved, verdict};
 use crate::config::Loaded;
 
 /// One folder that would be served here, and whether it may be.
@@ -103,11 +100,10 @@ impl FolderAdmission {
         }
         self.folders.replace(serve).await;
         for id in &waiting {
-            let command = self.board.command(Remedy::Approve, id);
-            let how = format!("{AWAITS_APPROVAL}: run `{command}`");
-            warn!(source = %id, "{how}");
+            let outage = unapproved("waiting for approval", &self.board, id);
+            warn!(source = %id, how = %outage, "a folder waits for approval");
             self.board.add(id, "folder");
-            self.board.update(id, |status| status.last_error = Some(how));
+            self.board.update(id, |status| status.last_error = Some(outage));
         }
     }
 

@@ -26,7 +26,8 @@ use std::{
 use tracing::warn;
 use trove_core::{
     SourceId,
-    status::{AWAITS_APPROVAL, Remedy, StatusBoard},
+    source::{Outage, Why},
+    status::{Remedy, StatusBoard},
 };
 use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, Upstreams};
 
@@ -239,11 +240,10 @@ impl Admission {
         }
         self.upstreams.replace(run).await;
         for id in &waiting {
-            let command = self.board.command(Remedy::Approve, id);
-            let how = format!("{AWAITS_APPROVAL}: run `{command}`");
-            warn!(source = %id, "{how}");
+            let outage = unapproved("waiting for approval", &self.board, id);
+            warn!(source = %id, "{outage}");
             self.board.add(id, transport(loaded, id));
-            self.board.update(id, |status| status.last_error = Some(how));
+            self.board.update(id, |status| status.last_error = Some(outage));
         }
     }
 
@@ -252,6 +252,12 @@ impl Admission {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
         std::mem::replace(&mut *waiting, now)
     }
+}
+
+/// The outage of a server that somebody must approve.
+fn unapproved(told: &str, board: &StatusBoard, id: &SourceId) -> Outage {
+    let command = Some(board.command(Remedy::Approve, id));
+    Outage { command, ..Outage::new(Why::Unapproved, told) }
 }
 
 /// Which servers run, and which wait.

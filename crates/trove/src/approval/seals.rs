@@ -9,13 +9,10 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use trove_core::{
-    SourceId,
-    status::{NOT_AS_APPROVED, Remedy, StatusBoard},
-};
+use trove_core::{SourceId, source::Outage, status::StatusBoard};
 use trove_mcp::upstream::{Gate, Scope, UpstreamConfig};
 
-use super::{Candidate, Invocation, Verdict};
+use super::{Candidate, Invocation, Verdict, unapproved};
 
 /// The servers that run because they were approved.
 pub(crate) struct Seals {
@@ -72,13 +69,12 @@ impl Seals {
 }
 
 impl Gate for Seals {
-    fn refusal(&self, id: &SourceId) -> Option<String> {
+    fn refusal(&self, id: &SourceId) -> Option<Outage> {
         // A program may be long; nobody else waits while it is read.
         let seal = self.lock().get(id).cloned()?;
         let now = Invocation::of(&seal.upstream, seal.project.as_deref(), &*self.scope);
         let is_same = now.sha256() == seal.sha256;
-        (!is_same).then(|| {
-            format!("{NOT_AS_APPROVED}: run `{}`", self.board.command(Remedy::Approve, id))
-        })
+        let told = "what would be run is not what was approved";
+        (!is_same).then(|| unapproved(told, &self.board, id))
     }
 }

@@ -85,10 +85,9 @@ impl Side {
     pub(super) fn trouble(&self, id: &SourceId) -> Option<String> {
         let status = self.gateway.board().of(id)?;
         let waits = || "it has not answered yet; --wait gives it more seconds".to_owned();
-        match status.is_settled() {
-            true => status.last_error,
-            false => Some(status.last_error.unwrap_or_else(waits)),
-        }
+        let is_settled = status.is_settled();
+        let error = status.last_error.map(|outage| outage.to_string());
+        if is_settled { error } else { Some(error.unwrap_or_else(waits)) }
     }
 
     async fn shutdown(&self) {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use trove_core::state_file::StateError;
 use trove_mcp::upstream::{Reach, Text};
 
-use super::{Failed, configure, exit, folders, host, ls::plain, noted::note_approvals, say};
+use super::{Class, Failed, configure, folders, host, ls::plain, noted::note_approvals, say};
 use crate::{
     app::memory_of,
     approval::{
@@ -119,7 +119,7 @@ fn choose<'a, 'b>(
             let ids: Vec<&str> =
                 own.chain(served.iter().map(|one| one.folder.id.as_str())).collect();
             let message = format!("there is no server `{id}`; there are: {}", ids.join(", "));
-            return Err(Failed::new(exit::USAGE, "InvalidArguments", message));
+            return Err(Failed::new(Class::InvalidArguments, message));
         }
         servers.extend(server);
         folders.extend(folder);
@@ -361,6 +361,6 @@ fn as_json(
 
 impl From<StateError> for Failed {
     fn from(error: StateError) -> Failed {
-        Failed::new(exit::CONFIG, "Approvals", error.to_string())
+        Failed::new(Class::Approvals, error.to_string())
     }
 }

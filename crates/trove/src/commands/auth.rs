@@ -15,7 +15,7 @@ use trove_mcp::upstream::{
     oauth::{Credentials, Grant, Login, OauthError, Wish},
 };
 
-use super::{Failed, configure, exit, runtime, say};
+use super::{Class, Failed, configure, exit, runtime, say};
 use crate::{
     cli::{AuthCommand, Global},
     config::{HostScope, Loaded, Overrides, ProcessEnv},
@@ -40,7 +40,7 @@ pub(super) fn auth(global: &Global, command: &AuthCommand) -> Result<(), Failed>
             let (remote, scope) = (remote(&loaded, server)?, HostScope::new(ProcessEnv, cwd));
             let expand = |text: &trove_mcp::upstream::Text| {
                 text.expand(&scope).map_err(|error| {
-                    Failed::new(exit::CONFIG, "Config", format!("{error}; {}", error.hint()))
+                    Failed::new(Class::Config, format!("{error}; {}", error.hint()))
                 })
             };
             let oauth = &remote.oauth;
@@ -95,11 +95,11 @@ fn remote<'a>(loaded: &'a Loaded, server: &str) -> Result<&'a Remote, Failed> {
             let message = format!(
                 "{server} is started here and needs no login; its `env` holds what it needs"
             );
-            Err(Failed::new(exit::USAGE, "InvalidArguments", message))
+            Err(Failed::new(Class::InvalidArguments, message))
         }
         None => {
             let message = format!("there is no server {server:?}; `trove status` lists them");
-            Err(Failed::new(exit::USAGE, "InvalidArguments", message))
+            Err(Failed::new(Class::InvalidArguments, message))
         }
     }
 }
@@ -227,9 +227,9 @@ fn for_people(rows: &[Value]) -> String {
 }
 
 fn not_logged_in(error: OauthError) -> Failed {
-    Failed::new(exit::UNREACHABLE, "Unauthorized", error.to_string())
+    Failed::new(Class::Unauthorized, error.to_string()).exiting(exit::UNREACHABLE)
 }
 
 fn not_kept(error: std::io::Error) -> Failed {
-    Failed::new(exit::CONFIG, "Config", error.to_string())
+    Failed::new(Class::Config, error.to_string())
 }

@@ -7,7 +7,7 @@ use std::{
 
 use trove_core::SourceId;
 
-use super::{Failed, configure, cores, draws, exit, host, say, threads};
+use super::{Class, Failed, configure, cores, draws, host, say, threads};
 use crate::{
     bench::{Plan, Report, as_text, measure},
     borrow::{Extras, Lends},
@@ -35,7 +35,7 @@ pub(super) fn bench(global: &Global, command: &Bench) -> Result<(), Failed> {
     draw(draws, "");
     let report = report.map_err(|error| {
         let message = format!("nothing can be served on this machine: {error}");
-        Failed::new(exit::UNREACHABLE, "Unreachable", message)
+        Failed::new(Class::Unreachable, message)
     })?;
     if report.servers.iter().all(|server| server.list_ms.is_none()) {
         return Err(nothing_measured(&report));
@@ -54,11 +54,11 @@ fn choose(loaded: &mut Loaded, ids: &[String]) -> Result<(), Failed> {
     let all: Vec<String> = own.chain(borrowed).collect();
     if all.is_empty() {
         let message = "there is no server to measure: `trove add` adds one, `trove import` takes over those of other clients";
-        return Err(Failed::new(exit::CONFIG, "Config", message));
+        return Err(Failed::new(Class::Config, message));
     }
     if let Some(id) = ids.iter().find(|id| !all.contains(id)) {
         let message = format!("there is no server `{id}`; there are: {}", all.join(", "));
-        return Err(Failed::new(exit::USAGE, "InvalidArguments", message));
+        return Err(Failed::new(Class::InvalidArguments, message));
     }
     let is_wanted = |id: &SourceId| ids.is_empty() || ids.iter().any(|one| one == id.as_str());
     loaded.config.upstreams.retain(|one| is_wanted(&one.id));
@@ -71,7 +71,7 @@ fn nothing_measured(report: &Report) -> Failed {
     let why: Vec<String> = why.map(|(id, error)| format!("{id}: {error}")).collect();
     let message =
         format!("no server could be measured; `trove doctor` says more. {}", why.join("; "));
-    Failed::new(exit::UNREACHABLE, "Unreachable", message)
+    Failed::new(Class::Unreachable, message)
 }
 
 /// Puts a line in place of the last one, where somebody looks.

@@ -3,7 +3,7 @@
 use clap_complete::env::Shells;
 use serde_json::json;
 
-use super::{Failed, exit, say};
+use super::{Class, Failed, say};
 use crate::cli::Completions;
 
 pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
@@ -20,11 +20,7 @@ pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
 
 fn script(shell: &str) -> Result<String, Failed> {
     let broken = |error: &dyn std::fmt::Display| {
-        Failed::new(
-            exit::USAGE,
-            "InvalidArguments",
-            format!("no completions for this shell: {error}"),
-        )
+        Failed::new(Class::InvalidArguments, format!("no completions for this shell: {error}"))
     };
     if shell == "bash" {
         return Ok(BASH.to_owned());

@@ -15,7 +15,7 @@ use trove_core::{
 };
 
 use super::{
-    Failed, configure, exit,
+    Class, Failed, configure,
     ls::plain,
     noted::{Deed, note},
     runtime, say,
@@ -67,7 +67,10 @@ pub(super) fn flag(global: &Global, command: &FlagCommand) -> Result<(), Failed>
                 |(project, _)| format!("{}/{}", project.as_str(), command.name()),
             );
             // The value may be anything; that it was changed is what counts.
-            let outcome = text.as_ref().map_or_else(ending, |_| Outcome::Done);
+            let outcome = match &text {
+                Ok(_) => Outcome::Done,
+                Err(failed) => Outcome::Failed(failed.class),
+            };
             note(&loaded.config, Deed { action, targets: &[target], outcome }).await;
         }
         text
@@ -133,19 +136,12 @@ async fn unknown(flags: &Flags, written: &Projects, project: &ProjectName) -> Fa
     };
     let project = plain(project.as_str());
     let message = format!("no project is called {project}; {hint}");
-    Failed::new(exit::SOURCE, "NotFound", message)
+    Failed::new(Class::NotFound, message)
 }
 
 #[expect(clippy::print_stderr, reason = "a note is for the person at the terminal")]
 fn tell_new(project: &ProjectName) {
     eprintln!("note: {} was not known as a project before", plain(project.as_str()));
-}
-
-fn ending(failed: &Failed) -> Outcome {
-    match failed.code == exit::CONFIG {
-        true => Outcome::Failed("Store"),
-        false => Outcome::Failed("InvalidArguments"),
-    }
 }
 
 /// Does it, and gives what to print.
@@ -206,7 +202,7 @@ async fn get(flags: &Flags, project: Option<Project<'_>>, name: &str) -> Result<
             Some(default) => format!("its default is {default}"),
             None => "`trove flag list` shows what is".to_owned(),
         };
-        Failed::new(exit::SOURCE, "NotFound", format!("{name} is not set; {hint}"))
+        Failed::new(Class::NotFound, format!("{name} is not set; {hint}"))
     })
 }
 
@@ -283,14 +279,14 @@ fn succeeded(answer: Value, project: Option<&ProjectName>) -> String {
 }
 
 fn usage(message: String) -> Failed {
-    Failed::new(exit::USAGE, "InvalidArguments", message)
+    Failed::new(Class::InvalidArguments, message)
 }
 
 impl From<FlagError> for Failed {
     fn from(error: FlagError) -> Failed {
         let message = error.to_string();
         match error {
-            FlagError::Store(_) => Failed::new(exit::CONFIG, "Store", message),
+            FlagError::Store(_) => Failed::new(Class::Store, message),
             FlagError::Name(_)
             | FlagError::Value { .. }
             | FlagError::NotAllowed { .. }

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{Failed, approve::unapproved, exit, host, load_as_is, ls::plain, say};
+use super::{Class, Failed, approve::unapproved, host, load_as_is, ls::plain, say};
 use crate::{
     cli::{Global, Import},
     clients::{
@@ -100,7 +100,7 @@ fn usable(target: Target) -> Result<Target, Failed> {
         }
         _ => return Ok(target),
     };
-    Err(Failed::new(exit::CONFIG, "Config", message))
+    Err(Failed::new(Class::Config, message))
 }
 
 fn refuse_what_is_no_client(import: &Import, gathered: &Gathered) -> Result<(), Failed> {
@@ -108,12 +108,12 @@ fn refuse_what_is_no_client(import: &Import, gathered: &Gathered) -> Result<(), 
     let from = from.display();
     if gathered.is_unknown_file {
         let message = format!("no client Trove knows writes a file like {from}");
-        return Err(Failed::new(exit::CONFIG, "Config", message));
+        return Err(Failed::new(Class::Config, message));
     }
     if gathered.files.is_empty()
         && let Some(problem) = gathered.problems.first()
     {
-        return Err(Failed::new(exit::CONFIG, "Config", problem.to_string()));
+        return Err(Failed::new(Class::Config, problem.to_string()));
     }
     Ok(())
 }
@@ -135,7 +135,7 @@ impl Change {
             true => dressed.text.clone(),
             false => toml_with(&dressed.text, &gathered.servers).map_err(|error| {
                 let path = target.path.display();
-                Failed::new(exit::CONFIG, "Config", format!("{path}: {}", error.message()))
+                Failed::new(Class::Config, format!("{path}: {}", error.message()))
             })?,
         };
         Ok(Change { original, dressed, after })
@@ -171,7 +171,7 @@ impl Change {
             missing.join(", "),
             errors.join("; ")
         );
-        Err(Failed::new(exit::CONFIG, "Config", message))
+        Err(Failed::new(Class::Config, message))
     }
 }
 

@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::json;
 
-use super::{Failed, exit, say};
+use super::{Class, Failed, say};
 use crate::{borrow::GUIDE, cli::Output};
 
 /// The configuration that is written beside the guide.
@@ -19,13 +19,13 @@ const CONFIG: (&str, &str) = ("trove.toml", include_str!("../../starter/trove.to
 /// Writes what is not there yet into the current folder.
 pub(super) fn init(output: Output) -> Result<(), Failed> {
     let folder = std::env::current_dir().map_err(|error| {
-        Failed::new(exit::CONFIG, "Config", format!("the current folder is gone: {error}"))
+        Failed::new(Class::Config, format!("the current folder is gone: {error}"))
     })?;
     let (mut said, mut files) = (String::new(), Vec::new());
     let guide = GUIDE.iter().map(|(path, text)| (format!("guide/{path}"), *text));
     for (path, text) in std::iter::once((CONFIG.0.to_owned(), CONFIG.1)).chain(guide) {
         let is_new = write_new(&folder.join(&path), text)
-            .map_err(|error| Failed::new(exit::CONFIG, "Config", format!("{path}: {error}")))?;
+            .map_err(|error| Failed::new(Class::Config, format!("{path}: {error}")))?;
         files.push(json!({ "path": path, "written": is_new }));
         said.push_str(if is_new { "wrote " } else { "kept  " });
         said.push_str(&path);

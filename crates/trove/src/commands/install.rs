@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{Failed, approve::unapproved, exit, host, load_as_is, ls::plain, say};
+use super::{Class, Failed, approve::unapproved, host, load_as_is, ls::plain, say};
 use crate::{
     approval::Hand,
     cli::{EntryOf, Global, Install, Uninstall},
@@ -46,8 +46,7 @@ pub(super) fn uninstall(uninstall: &Uninstall) -> Result<(), Failed> {
 fn wish(client: Client, entry: &EntryOf) -> Result<Wish<'_>, Failed> {
     let row = row(client).ok_or_else(|| {
         Failed::new(
-            exit::USAGE,
-            "InvalidArguments",
+            Class::InvalidArguments,
             format!("{client} keeps its servers nowhere Trove knows"),
         )
     })?;
@@ -64,7 +63,7 @@ fn refuse_unapproved(loaded: &Loaded, host: &Host<'_>) -> Result<(), Failed> {
         "{file} came with the project, and nobody approved its {ids}; look with `trove approve`, \
          then `trove approve --all` and install again; or vouch for the file: --config {file}"
     );
-    Err(Failed::new(exit::CONFIG, "Approvals", message))
+    Err(Failed::new(Class::Approvals, message))
 }
 
 /// The client starts us, with the configuration that is in force now.
@@ -100,7 +99,7 @@ fn by_url(loaded: &Loaded, is_dry_run: bool) -> Result<Launch, Failed> {
             let path = token::path(state);
             let message =
                 format!("the token in {} cannot be read or made: {error}", path.display());
-            Failed::new(exit::CONFIG, "Config", message)
+            Failed::new(Class::Config, message)
         })?),
     };
     let url = config.http.public_url.value.clone();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{Failed, ask_running, configure, exit, ls::plain, say};
+use super::{Class, Failed, ask_running, configure, ls::plain, say};
 use crate::{
     cli::{Global, Logs},
     config::{Loaded, Overrides},
@@ -55,7 +55,7 @@ fn ask(global: &Global, loaded: &Loaded, logs: &Logs, after: u64) -> Result<Valu
     let answer = ask_running(global, loaded, &Errand::new(what, 0)).ok_or_else(|| {
         let message = "no Trove answers for this configuration; `trove up` starts one, and \
                        `trove status` shows the last words of servers that fail";
-        Failed::new(exit::UNREACHABLE, "Unreachable", message)
+        Failed::new(Class::Unreachable, message)
     })??;
     Ok(serde_json::from_slice(&answer.body).unwrap_or_default())
 }

@@ -11,7 +11,7 @@ use clap::{Arg, Command, CommandFactory as _};
 use serde_json::json;
 use trove_core::files::{Draft, Readers};
 
-use super::{Failed, exit, say};
+use super::{Class, Failed, say};
 use crate::{
     cli::{Cli, Man},
     config::VARIABLES,
@@ -33,7 +33,7 @@ pub(super) fn man(man: &Man) -> Result<(), Failed> {
                 fs::create_dir_all(folder).and_then(|()| write(&command, folder, &mut files));
             written.map_err(|error| {
                 let message = format!("{}: {error}", folder.display());
-                Failed::new(exit::USAGE, "InvalidArguments", message)
+                Failed::new(Class::InvalidArguments, message)
             })?;
             let told = json!({ "success": true, "files": files });
             match as_json {
@@ -87,6 +87,7 @@ fn markdown(command: &Command) -> String {
     }
     let _ = writeln!(text, "| `NO_COLOR` | Nothing is coloured, if it is set to anything. |");
     text.push_str(EXIT);
+    text.push_str(&Class::table(true));
     text
 }
 
@@ -170,14 +171,4 @@ const EXIT: &str = "
 With `--json` a failure is one object on stdout: `{\"success\":false,\"error\":CLASS,\"message\":TEXT}`.
 CLASS is one of those that [tools give](errors.md), or one of the command line's own:
 
-| class | code | meaning |
-|---|---|---|
-| `Config` | 2 | the configuration is wrong; where it has errors, `problems` lists each with file, line and hint |
-| `Approvals` | 2 | servers wait for approval, or approvals cannot be kept |
-| `Client` | 1, 2 | the file of another client is not as it should be, or what is wanted of it cannot be |
-| `Store` | 2 | flags cannot be kept |
-| `Unreachable` | 4 | an address cannot be served on, no Trove is running, or no server could be measured |
-| `Lost` | 4 | the running Trove ended in the middle of its answer |
-| `Output` | 4 | the answer could not be written; this is said on stderr alone |
-| `Runtime` | 4 | the machine gives no threads |
 ";

@@ -46,7 +46,7 @@ use crate::{
     clients::ClientError,
     config::{Loaded, Overrides, Problem, ProcessEnv, Request, Severity, load},
     errand::{self, Answer, Errand, What, Whose},
-    failed::Failed,
+    failed::{Class, Failed},
     machine::{current_folder, host},
     progress,
     style::Paint,
@@ -64,7 +64,7 @@ const MAX_THREADS: usize = 8;
 
 impl From<ClientError> for Failed {
     fn from(error: ClientError) -> Failed {
-        Failed::new(error.exit_code(), "Client", error.to_string())
+        Failed::new(Class::Client, error.to_string()).exiting(error.exit_code())
     }
 }
 
@@ -182,11 +182,11 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
         return Ok((loaded, cwd));
     }
     let message = "the configuration has errors; see above, mend them and start again";
-    let mut failed = Failed::new(exit::CONFIG, "Config", message);
+    let mut failed = Failed::new(Class::Config, message);
     // Whoever reads the object may not see what stands above.
     let object = serde_json::json!({
         "success": false,
-        "error": "Config",
+        "error": Class::Config,
         "message": "the configuration has errors; mend the `problems` and start again",
         "problems": loaded.problems,
     });
@@ -215,7 +215,7 @@ fn threads(count: usize) -> Result<tokio::runtime::Runtime, Failed> {
         .worker_threads(count.clamp(1, MAX_THREADS))
         .enable_all()
         .build()
-        .map_err(|error| Failed::new(exit::UNREACHABLE, "Runtime", format!("no threads: {error}")))
+        .map_err(|error| Failed::new(Class::Runtime, format!("no threads: {error}")))
 }
 
 /// Has something done by the Trove that runs with this configuration, else by one that is

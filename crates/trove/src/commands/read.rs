@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal as _};
 use serde_json::{Map, Value};
 use trove_core::content::escape_controls;
 
-use super::{Failed, errand_bytes, exit, say, say_bytes};
+use super::{Class, Failed, errand_bytes, say, say_bytes};
 use crate::{
     cli::{Global, Read},
     errand::{Until, What},
@@ -66,7 +66,7 @@ fn arguments(read: &Read) -> Map<String, Value> {
 fn checked(bytes: Vec<u8>, read: &Read) -> Result<Vec<u8>, Failed> {
     if read.format.as_deref() == Some("text") && std::str::from_utf8(&bytes).is_err() {
         let message = format!("{} is no text; `--format binary` gives its bytes", read.uri);
-        return Err(Failed::new(exit::SOURCE, "ResourceExecutionError", message));
+        return Err(Failed::new(Class::ResourceExecutionError, message));
     }
     Ok(bytes)
 }

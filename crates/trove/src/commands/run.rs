@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Value, json};
 use trove_core::content::escape_controls;
 
-use super::{Failed, errand, exit, say};
+use super::{Class, Failed, errand, say};
 use crate::{
     cli::{Global, Run},
     errand::{Until, What},
@@ -34,7 +34,7 @@ pub(super) fn run(global: &Global, command: &Run) -> Result<(), Failed> {
 fn source(file: &Path) -> Result<String, Failed> {
     let refused = |why: String| {
         let message = format!("cannot read {}: {why}", file.display());
-        Failed::new(exit::USAGE, "InvalidArguments", message)
+        Failed::new(Class::InvalidArguments, message)
     };
     let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {

@@ -8,7 +8,7 @@ use std::{
 use serde::de::IgnoredAny;
 use trove_core::content::escape_in_json;
 
-use super::{Failed, exit};
+use super::{Class, Failed};
 
 /// Why something could not be printed. A command says much in many places; that it was in
 /// vain is asked once, at its end.
@@ -42,5 +42,5 @@ pub(super) fn say_bytes(bytes: &[u8]) {
 pub(super) fn unsaid() -> Option<Failed> {
     let error = UNSAID.get()?;
     let message = format!("the answer could not be written: {error}");
-    Some(Failed::new(exit::UNREACHABLE, "Output", message))
+    Some(Failed::new(Class::Output, message))
 }

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::{Failed, configure, exit, host, runtime, say};
+use super::{Class, Failed, configure, host, runtime, say};
 use crate::{
     app::App,
     borrow::{Extras, Lends},
@@ -130,7 +130,7 @@ pub(super) fn open(
     });
     served.unwrap_or_else(|error| {
         let message = format!("Trove cannot run: {error}");
-        Err(Failed::new(exit::UNREACHABLE, "Runtime", message))
+        Err(Failed::new(Class::Runtime, message))
     })
 }
 
@@ -168,7 +168,7 @@ async fn run(
                 signals.stop();
                 app.shutdown().await;
                 let message = format!("{error:#}");
-                return Err(Failed::new(exit::UNREACHABLE, "Unreachable", message));
+                return Err(Failed::new(Class::Unreachable, message));
             }
         }
     }

@@ -11,7 +11,7 @@ use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 use trove_core::{SourceId, content::escape_controls, status::Remedy};
 use trove_mcp::upstream::Reach;
 
-use super::{Failed, configure, exit, folders, host, load_as_is, ls::plain, say};
+use super::{Class, Failed, configure, folders, host, load_as_is, ls::plain, say};
 use crate::{
     approval::{Approvals, judge},
     borrow::borrow,
@@ -124,7 +124,7 @@ pub(super) fn remove(global: &Global, remove: &Remove) -> Result<(), Failed> {
 }
 
 pub(super) fn usage(message: String) -> Failed {
-    Failed::new(exit::USAGE, "InvalidArguments", message)
+    Failed::new(Class::InvalidArguments, message)
 }
 
 /// The entry as written.
@@ -175,7 +175,7 @@ impl Change {
                     "{} belongs to {client}; name a trove.toml with --config",
                     file.display()
                 );
-                return Err(Failed::new(exit::CONFIG, "Config", message));
+                return Err(Failed::new(Class::Config, message));
             }
             (Some(file), None) => file.clone(),
             (None, _) => host()?.cwd.join("trove.toml"),
@@ -201,7 +201,7 @@ impl Change {
     ) -> Result<String, Failed> {
         let broken = |why: &dyn std::fmt::Display| {
             let message = format!("{}: {why}; run `trove config check`", self.path().display());
-            Failed::new(exit::CONFIG, "Config", message)
+            Failed::new(Class::Config, message)
         };
         let mut document: DocumentMut = self
             .dressed
@@ -238,7 +238,7 @@ impl Change {
         let now = self.errors(&after, &host.cwd);
         let new = brought(&old, &now);
         if !new.is_empty() {
-            return Err(Failed::new(exit::CONFIG, "Config", new.join("; ")));
+            return Err(Failed::new(Class::Config, new.join("; ")));
         }
         if is_dry_run {
             let diff = unified(self.path(), &self.dressed.text, &after);

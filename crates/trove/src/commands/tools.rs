@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use trove_core::tools::{TOOLS, ToolSpec, document, listed};
 
-use super::{Failed, exit, say};
+use super::{Class, Failed, say};
 use crate::cli::{Output, Tools, ToolsCommand};
 
 pub(super) fn tools(tools: &Tools) -> Result<(), Failed> {
@@ -38,7 +38,7 @@ fn find(name: &str) -> Result<&'static ToolSpec, Failed> {
     TOOLS.iter().find(|tool| tool.name == name || tool.aliases.contains(&name)).ok_or_else(|| {
         let names: Vec<&str> = TOOLS.iter().map(|tool| tool.name).collect();
         let message = format!("there is no tool `{name}`; there are: {}", names.join(", "));
-        Failed::new(exit::USAGE, "InvalidArguments", message)
+        Failed::new(Class::InvalidArguments, message)
     })
 }
 

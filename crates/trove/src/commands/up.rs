@@ -13,7 +13,7 @@ use std::{
 use serde_json::json;
 
 use super::{
-    Failed,
+    Class, Failed,
     approve::{approval, describe_reach, unapproved},
     configure, folders, host,
     ls::plain,
@@ -89,11 +89,7 @@ fn offer_folder(global: &Global, cwd: &Path) -> Result<bool, Failed> {
 fn is_yes() -> Result<bool, Failed> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| {
-        Failed::new(
-            super::exit::USAGE,
-            "InvalidArguments",
-            format!("no answer could be read: {error}"),
-        )
+        Failed::new(Class::InvalidArguments, format!("no answer could be read: {error}"))
     })?;
     Ok(["y", "yes"].contains(&line.trim().to_lowercase().as_str()))
 }

@@ -38,7 +38,7 @@ pub(crate) fn check_served(app: &App, config: &Config) -> Vec<Finding> {
         let waits = status.state == State::Idle;
         if let Some(error) = status.last_error.filter(|_| waits) {
             let fix = "approve it, if its files may be served to your models";
-            findings.push(Finding::new(Level::Warning, area, error, fix));
+            findings.push(Finding::new(Level::Warning, area, error.to_string(), fix));
         }
         for omission in status.omissions {
             let message = format!("its list is not whole: {omission}");

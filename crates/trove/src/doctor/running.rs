@@ -49,7 +49,7 @@ fn failing(
         let fix = "look again with a longer --wait, or see `trove status`";
         return Some(Finding::new(Level::Warning, area, message, fix));
     };
-    let message = format!("{} ({})", masked(error), status.state.as_str());
+    let message = format!("{} ({})", masked(&error.to_string()), status.state.as_str());
     let fix = match &server.reach {
         _ if status.state == State::CutOff => {
             "ask whoever makes the server to mend it, or take it out of your configuration; Trove tries it again by itself"

@@ -172,10 +172,10 @@ fn how_to_read(error: &SourceError, server: &UpstreamConfig) -> String {
                 "find out what it waits for; {log}; `timeout_ms` in its entry sets how long it may take"
             )
         }
-        SourceError::Lost | SourceError::Unavailable { .. } if is_ours => {
+        SourceError::Lost | SourceError::Unavailable(_) if is_ours => {
             format!("it ended while it was asked; {log}; run its command by hand to see more")
         }
-        SourceError::Lost | SourceError::Unavailable { .. } => {
+        SourceError::Lost | SourceError::Unavailable(_) => {
             format!("check its URL and headers, and that it is running; {log}")
         }
         SourceError::TooLarge { .. } => {
@@ -186,6 +186,7 @@ fn how_to_read(error: &SourceError, server: &UpstreamConfig) -> String {
             "update the server, or tell whoever wrote it: its answer is no valid message".to_owned()
         }
         SourceError::Refused { .. }
+        | SourceError::Told { .. }
         | SourceError::NotFound
         | SourceError::Busy { .. }
         | SourceError::NotOffered { .. } => {

@@ -14,7 +14,7 @@ use super::{
     Answer, Errand,
     door::{Greeting, Head, Question, VERSION, path},
 };
-use crate::failed::{Failed, exit};
+use crate::failed::{Class, Failed};
 
 /// How much longer than it was told to wait a Trove may take for work.
 pub(crate) const GRACE: Duration = Duration::from_secs(120);
@@ -63,7 +63,7 @@ pub(crate) fn ask(
         Ok(_) if body.len() as u64 == head.bytes => Ok(Answer { notes: head.notes, body }),
         _ => {
             let message = "the running Trove ended in the middle of its answer; try again";
-            Err(Failed::new(exit::UNREACHABLE, "Lost", message))
+            Err(Failed::new(Class::Lost, message))
         }
     })
 }

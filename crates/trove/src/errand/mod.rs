@@ -25,7 +25,7 @@ pub(crate) use door::open;
 
 use crate::{
     app::Live,
-    failed::{Failed, exit},
+    failed::{Class, Failed},
     telemetry,
 };
 
@@ -162,22 +162,18 @@ impl Work<'_> {
     async fn called(&self, name: &str, arguments: &Value) -> Result<Json, Failed> {
         let tools = self.live.tools().all();
         let arguments = Json::of(arguments);
-        let reply = tools.call(&self.caller(), name, Some(&arguments), Ask::default()).await;
-        let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);
-        let object = body.get("structuredContent").unwrap_or_else(Json::empty_object);
-        if body.get("isError").is_none_or(|is_error| is_error.as_str() != "true") {
-            return Ok(object);
+        let caller = self.caller();
+        match tools.attempt(&caller, name, Some(&arguments), Ask::default()).await {
+            None => Ok(Json::empty_object()),
+            Some(Ok(reply)) => {
+                Ok(reply.body.get("structuredContent").unwrap_or_else(Json::empty_object))
+            }
+            Some(Err(failure)) => {
+                let is_masked = self.live.gateway().access().withholds_causes_from(&caller);
+                let object = failure.to_json(is_masked).as_str().to_owned();
+                Err(Failed { object: Some(object), ..Failed::from(&failure) })
+            }
         }
-        let text = |key: &str| object.get_str(key).unwrap_or_default();
-        let code = match (text("error").as_str(), text("exception_type").as_str()) {
-            ("InvalidArguments", _) => exit::USAGE,
-            ("Unauthorized", _) => exit::UNAUTHORISED,
-            ("Busy", _) | (_, "Unavailable" | "Lost" | "TimedOut") => exit::UNREACHABLE,
-            _ => exit::SOURCE,
-        };
-        let mut failed = Failed::new(code, "Failed", text("message"));
-        failed.object = Some(object.as_str().to_owned());
-        Err(failed)
     }
 
     /// `info://health`, through the front door so that it is the object every other reader
@@ -208,7 +204,7 @@ impl Work<'_> {
                 let id = SourceId::normalise(name);
                 if self.live.gateway().board().of(&id).is_none() {
                     let message = format!("there is no server `{name}`; `trove status` shows all");
-                    return Err(Failed::new(exit::USAGE, "InvalidArguments", message));
+                    return Err(Failed::new(Class::InvalidArguments, message));
                 }
                 let lines = self.live.upstreams().stderr(&id).await;
                 serde_json::json!({ "server": id.as_str(), "lines": lines })
@@ -283,7 +279,7 @@ impl Work<'_> {
             |state| matches!(state, State::Backoff | State::CircuitOpen | State::CutOff);
         let failed = all.filter(|(_, it)| has_failed(it.state));
         notes.extend(failed.map(|(id, it)| {
-            let why = it.last_error.unwrap_or_default();
+            let why = it.last_error.map(|outage| outage.to_string()).unwrap_or_default();
             format!("{id} does not answer ({why}); {done} is what it listed last time")
         }));
         notes
@@ -353,7 +349,7 @@ fn raw(result: &Json) -> Result<Vec<u8>, Failed> {
             Payload::Blob(decoded) => bytes.extend(decoded),
             Payload::Odd(_) => {
                 let message = "the server's answer has a content that is neither text nor base64";
-                return Err(Failed::new(exit::SOURCE, "ResourceExecutionError", message));
+                return Err(Failed::new(Class::ResourceExecutionError, message));
             }
         }
     }

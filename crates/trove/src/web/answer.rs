@@ -7,7 +7,7 @@ use axum::{
 };
 use serde::Serialize;
 use serde_json::{Value, json};
-use trove_core::{Json, PublicUri, SourceError, content::escape_line, gateway::AskError};
+use trove_core::{Class, Failure, Json, SourceError, content::escape_line, gateway::AskError};
 
 /// An answer, or why there is none.
 pub(super) type Answer = Result<Response, Response>;
@@ -27,7 +27,7 @@ fn written(status: StatusCode, body: impl Into<Body>) -> Response {
     response
 }
 
-/// An error of ours; `next` says what to do about it.
+/// An error of the page; `next` says what to do about it.
 pub(super) fn refuse(status: StatusCode, message: &str, next: &[&str]) -> Response {
     fail(status, "Refused", message, json!(next), Value::Null)
 }
@@ -44,76 +44,52 @@ fn fail(status: StatusCode, error: &str, message: &str, next: Value, more: Value
     written(status, body.to_string())
 }
 
-/// Why the Gateway gave nothing, in the words of the page.
+/// Why the Gateway gave nothing.
 pub(super) fn explain(error: &AskError) -> Response {
-    let message = error.to_string();
-    let (status, class, next) = match error {
-        AskError::NotFound { .. } => (
-            StatusCode::NOT_FOUND,
-            "NotFound",
-            vec![
-                "Search for a part of its name.",
-                "If its server is down, see Health: what it listed before may be gone.",
-            ],
-        ),
-        AskError::Ambiguous { .. } => {
-            (StatusCode::CONFLICT, "Ambiguous", vec!["Choose whose you mean."])
-        }
-        AskError::Forbidden { .. } => (
-            StatusCode::FORBIDDEN,
-            "Forbidden",
-            vec!["See auth://status for your roles, and the policy in Settings for the rule."],
-        ),
-        AskError::UnknownName { .. } => (StatusCode::NOT_FOUND, "NotFound", vec![]),
-        AskError::BadCursor(_) | AskError::BadArguments { .. } => {
-            (StatusCode::BAD_REQUEST, "BadArguments", vec![])
-        }
-        AskError::TooManyWatches { .. } => {
-            (StatusCode::TOO_MANY_REQUESTS, "TooManyWatches", vec!["Close other pages."])
-        }
-        AskError::Source { error, uri, .. } => of_source(error, uri.as_ref()),
-    };
-    let candidates = match error {
-        AskError::Ambiguous { candidates, .. } => {
-            json!(candidates.iter().map(ToString::to_string).collect::<Vec<_>>())
-        }
-        _ => Value::Null,
-    };
-    fail(status, class, &message, json!(next), candidates)
+    failed(&Failure::from(error.clone()), &next_steps(error))
 }
 
-fn of_source(
-    error: &SourceError,
-    uri: Option<&PublicUri>,
-) -> (StatusCode, &'static str, Vec<&'static str>) {
-    let is_absent = |uri: &PublicUri| error.means_absence_of(uri.as_str());
-    if uri.map_or_else(|| error.means_not_found(), is_absent) {
-        let next = "The server lists it no longer, or never did; look at what it lists now.";
-        return (StatusCode::NOT_FOUND, "NotFound", vec![next]);
-    }
-    let logs = "See what the server wrote to its log, under Health.";
-    match error {
-        SourceError::TimedOut { .. } => (
-            StatusCode::GATEWAY_TIMEOUT,
-            "TimedOut",
-            vec!["Try again.", "Raise the server's timeout_ms if it is slow by nature.", logs],
-        ),
-        SourceError::Busy { .. } => {
-            (StatusCode::SERVICE_UNAVAILABLE, "Busy", vec!["Try again in a moment."])
+/// A failure, in the class and with the status of the table.
+pub(super) fn failed(failure: &Failure, next: &[&str]) -> Response {
+    let class = failure.class();
+    let status = StatusCode::from_u16(failure.http()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let candidates = failure.more().iter().find(|(key, _)| *key == "candidates");
+    let candidates = candidates.map(|(_, names)| names.clone()).unwrap_or_default();
+    fail(status, class.as_str(), failure.message(), json!(next), candidates)
+}
+
+const LOGS: &str = "See what the server wrote to its log, under Health.";
+
+/// What a person at the page can do.
+fn next_steps(error: &AskError) -> Vec<&'static str> {
+    match error.class() {
+        Class::InvalidUri => vec![
+            "Search for a part of its name.",
+            "If its server is down, see Health: what it listed before may be gone.",
+        ],
+        Class::NotFound => {
+            vec!["The server lists it no longer, or never did; look at what it lists now."]
         }
-        SourceError::TooLarge { .. } => (
-            StatusCode::BAD_GATEWAY,
-            "TooLarge",
-            vec!["Read a smaller resource, or a part of it through a template."],
-        ),
-        SourceError::Unavailable { .. } | SourceError::Lost => (
-            StatusCode::BAD_GATEWAY,
-            "Unavailable",
-            vec!["Try again: Trove connects anew by itself.", logs, "Run `trove doctor`."],
-        ),
-        SourceError::NotFound
-        | SourceError::Refused { .. }
-        | SourceError::NotOffered { .. }
-        | SourceError::Malformed { .. } => (StatusCode::BAD_GATEWAY, "SourceError", vec![logs]),
+        Class::AmbiguousUri => vec!["Choose whose you mean."],
+        Class::Unauthorized => match error {
+            AskError::Source { .. } => vec![
+                "Log in to the server, or check its credentials in the configuration; Health has the command.",
+                LOGS,
+            ],
+            _ => vec!["See auth://status for your roles, and the policy in Settings for the rule."],
+        },
+        Class::TooManyWatches => vec!["Close other pages."],
+        Class::Busy => vec!["Try again in a moment."],
+        Class::TooLarge => vec!["Read a smaller resource, or a part of it through a template."],
+        Class::ResourceExecutionError => match error {
+            AskError::Source { error: SourceError::TimedOut { .. }, .. } => {
+                vec!["Try again.", "Raise the server's timeout_ms if it is slow by nature.", LOGS]
+            }
+            AskError::Source { error, .. } if error.is_retryable() => {
+                vec!["Try again: Trove connects anew by itself.", LOGS, "Run `trove doctor`."]
+            }
+            _ => vec![LOGS],
+        },
+        _ => Vec::new(),
     }
 }

@@ -22,7 +22,7 @@ use trove_core::{
 
 use super::{
     Web,
-    answer::{Answer, json_of, missing, refuse},
+    answer::{Answer, failed, json_of, missing, refuse},
     query::Query,
 };
 
@@ -126,14 +126,11 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
     };
     let arguments = Json::of(&arguments);
     let tools = web.live.tools().all();
-    let reply = tools.call(&web.caller(), tool, Some(&arguments), Ask::default()).await;
-    let body = reply.map(|reply| reply.body).unwrap_or_else(Json::empty_object);
-    let object = body.get("structuredContent").unwrap_or_else(Json::empty_object);
-    if body.get("isError").is_some_and(|is_error| is_error.as_str() == "true") {
-        let message = object.get_str("message").unwrap_or_default();
-        return Err(refuse(StatusCode::BAD_REQUEST, &message, &[]));
+    match tools.attempt(&web.caller(), tool, Some(&arguments), Ask::default()).await {
+        Some(Err(failure)) => Err(failed(&failure, &[])),
+        Some(Ok(reply)) => Ok(json_of(&reply.body.get("structuredContent"))),
+        None => Err(refuse(StatusCode::NOT_FOUND, "this gateway has no guide", &[])),
     }
-    Ok(json_of(&object))
 }
 
 /// The document as it was written, if the caller may read it.

@@ -28,6 +28,7 @@ mod watch;
 // What goes wrong: faults and attacks by their number, restarts, requests that break the
 // rules.
 mod circles;
+mod classes;
 mod edges;
 mod faults;
 mod http;

@@ -9,7 +9,7 @@ use trove_core::{
     Caller, Json, SourceError, SourceId,
     access::{Access, Policy, Rule},
     caller::Door,
-    source::Ask,
+    source::{Ask, Outage, Why},
     tools::{Settings, Tools},
 };
 use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
@@ -37,10 +37,10 @@ fn failing() -> Vec<Arc<FakeSource>> {
     srv.fail("docs://busy", SourceError::Busy { limit: 9 });
     srv.fail("docs://back", refused(-32800, "cancelled"));
     srv.fail("docs://slow", SourceError::TimedOut { waited: Duration::from_secs(9) });
-    let state = "the server asks who you are: run `trove auth login srv`".to_owned();
-    srv.fail("docs://login", SourceError::Unavailable { state });
-    let state = "waiting to try again; `npx` is not on the PATH; install it".to_owned();
-    srv.fail("docs://program", SourceError::Unavailable { state });
+    let outage = Outage::new(Why::AsksWho, "the server asks who you are");
+    srv.fail("docs://login", SourceError::Unavailable(outage));
+    let outage = Outage::misconfigured("`npx` is not on the PATH; install it");
+    srv.fail("docs://program", SourceError::Unavailable(outage));
     let twin = FakeSource::new("twin", &["twin://1"]);
     vec![Arc::new(srv), Arc::new(twin)]
 }
@@ -143,7 +143,7 @@ async fn what_a_failure_suggests_works_when_it_is_done_literally() {
     board.name_configuration(std::path::Path::new("/srv/trove.toml"));
     board.add(&waiting, "stdio");
     board.update(&waiting, |status| {
-        status.last_error = Some("waiting for approval: run `trove approve waiting`".to_owned());
+        status.last_error = Some(Outage::new(Why::Unapproved, "waiting for approval"));
     });
     let rule = Rule::new("rule://*", vec!["admin".to_owned()], true).expect("a pattern");
     let world = World { tools: Tools::new(gateway.gateway.clone(), Settings::default()) };

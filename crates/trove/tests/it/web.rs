@@ -318,8 +318,8 @@ async fn errors_say_what_to_do_next() {
     let trove = Trove::with(&toys).await;
     for (uri, expected, class) in [
         ("toy://nothing", 404, "NotFound"),
-        ("x://y", 409, "Ambiguous"),
-        ("b://counter", 502, "SourceError"),
+        ("x://y", 409, "AmbiguousURI"),
+        ("b://counter", 502, "ResourceExecutionError"),
     ] {
         let answer = send(at(&trove, &format!("/api/contents?uri={uri}"))).await;
         assert_eq!(answer.status(), expected, "{uri}");

@@ -13,7 +13,10 @@ use std::{
 };
 
 use super::{Entry, Outcome};
-use crate::caller::{Caller, Via};
+use crate::{
+    caller::{Caller, Via},
+    failure::Class,
+};
 
 /// How long refusals of one kind are counted before they are written as one line.
 pub(super) const COUNTING: Duration = Duration::from_secs(60);
@@ -32,7 +35,7 @@ pub struct Knock<'a> {
     /// Where, in words of our own.
     pub place: &'static str,
     /// The error class.
-    pub class: &'static str,
+    pub class: Class,
 }
 
 /// What is counted now.
@@ -41,7 +44,7 @@ pub(super) struct Knocks(Mutex<BTreeMap<Kind, Counted>>);
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
-    class: &'static str,
+    class: Class,
     door: &'static str,
     principal: Option<Arc<str>>,
 }
@@ -95,7 +98,7 @@ impl Kind {
     fn entry(&self, at: SystemTime) -> Entry {
         Entry {
             principal: self.principal.clone(),
-            outcome: Outcome::Refused(self.class),
+            outcome: Outcome::Failed(self.class),
             ..Entry::new(at, self.door, Via::Native, ACTION)
         }
     }
@@ -112,7 +115,7 @@ mod tests {
         Caller { principal: Some(name.into()), ..Caller::behind(Door::Http) }
     }
 
-    fn knock<'a>(caller: &'a Caller, class: &'static str) -> Knock<'a> {
+    fn knock<'a>(caller: &'a Caller, class: Class) -> Knock<'a> {
         Knock { caller, place: "/mcp", class }
     }
 
@@ -120,25 +123,27 @@ mod tests {
     fn the_first_is_written_at_once_and_a_flood_is_one_line_a_minute() {
         let (knocks, start) = (Knocks::default(), Instant::now());
         let nobody = Caller::behind(Door::Http);
-        let first = knocks.note(knock(&nobody, "Unauthenticated"), start, AT).unwrap();
+        let first = knocks.note(knock(&nobody, Class::Unauthenticated), start, AT).unwrap();
         assert_eq!((first.target.as_deref(), first.times), (Some("/mcp"), 1));
         for _ in 0..100_000 {
-            assert!(knocks.note(knock(&nobody, "Unauthenticated"), start, AT).is_none());
+            assert!(knocks.note(knock(&nobody, Class::Unauthenticated), start, AT).is_none());
         }
         assert!(knocks.due(start + COUNTING / 2).is_empty());
         let due = knocks.due(start + COUNTING);
         assert_eq!(due.iter().map(|entry| entry.times).collect::<Vec<_>>(), [100_000]);
         assert!(knocks.due(start + COUNTING * 2).is_empty(), "it is told once");
-        assert!(knocks.note(knock(&nobody, "Unauthenticated"), start, AT).is_some());
+        assert!(knocks.note(knock(&nobody, Class::Unauthenticated), start, AT).is_some());
     }
 
     #[test]
     fn refusals_of_other_kinds_are_told_apart() {
         let (knocks, start) = (Knocks::default(), Instant::now());
         let (ann, bob) = (named("ann"), named("bob"));
-        for (caller, class) in [(&ann, "Forbidden"), (&bob, "Forbidden"), (&ann, "TooMany")] {
+        for (caller, class) in
+            [(&ann, Class::Forbidden), (&bob, Class::Forbidden), (&ann, Class::TooManyRequests)]
+        {
             let entry = knocks.note(knock(caller, class), start, AT).unwrap();
-            assert_eq!(entry.outcome, Outcome::Refused(class));
+            assert_eq!(entry.outcome, Outcome::Failed(class));
             assert_eq!(entry.principal.as_deref(), caller.principal.as_deref());
         }
         assert!(knocks.all().is_empty(), "each was written at once");
@@ -150,7 +155,8 @@ mod tests {
         let mut written = 0;
         for n in 0..10_000 {
             let caller = named(&format!("p{n}"));
-            written += usize::from(knocks.note(knock(&caller, "Forbidden"), start, AT).is_some());
+            written +=
+                usize::from(knocks.note(knock(&caller, Class::Forbidden), start, AT).is_some());
         }
         assert_eq!(written, MAX_KINDS + 1);
         let rest: Vec<_> = knocks.all().into_iter().map(|e| (e.principal, e.times)).collect();

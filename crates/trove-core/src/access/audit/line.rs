@@ -6,8 +6,8 @@ use aws_lc_rs::digest::{SHA256, digest};
 use bytes::Bytes;
 use serde::Serialize;
 
-use super::{Cache, Entry, Outcome};
-use crate::hex::hex;
+use super::{Cache, Entry};
+use crate::{failure::Class, hex::hex};
 
 /// The longest target that is written whole.
 pub(super) const MAX_TARGET_BYTES: usize = 4096;
@@ -68,11 +68,7 @@ pub(super) fn write(entry: &Entry, bytes: Option<usize>, given: Option<&Bytes>, 
     let at = timestamp(entry.at);
     let target = entry.target.as_deref().map(|target| cut(target, MAX_TARGET_BYTES));
     let is_cut = target.map(str::len) != entry.target.as_ref().map(String::len);
-    let (outcome, error) = match entry.outcome {
-        Outcome::Done => ("done", None),
-        Outcome::Refused(class) => ("refused", Some(class)),
-        Outcome::Failed(class) => ("failed", Some(class)),
-    };
+    let (outcome, class) = entry.outcome.told();
     let line = Line {
         at: &at,
         door: entry.door,
@@ -84,7 +80,7 @@ pub(super) fn write(entry: &Entry, bytes: Option<usize>, given: Option<&Bytes>, 
         target_cut: is_cut,
         source: entry.source.as_ref().map(|source| source.as_str()),
         outcome,
-        error,
+        error: class.map(Class::as_str),
         bytes,
         sha256: given.map(|given| hex(digest(&SHA256, given).as_ref())),
         cache: entry.cache.map(Cache::as_str),

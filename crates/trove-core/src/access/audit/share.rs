@@ -58,7 +58,7 @@ struct Kind {
     who: Who,
     via: &'static str,
     action: &'static str,
-    outcome: (u8, &'static str),
+    outcome: Outcome,
 }
 
 struct Counted {
@@ -145,12 +145,8 @@ impl Inner {
     }
 
     fn count(&mut self, who: Who, entry: Entry, now: Instant) {
-        let outcome = match entry.outcome {
-            Outcome::Done => (0, ""),
-            Outcome::Refused(class) => (1, class),
-            Outcome::Failed(class) => (2, class),
-        };
-        let mut kind = Kind { who, via: entry.via.as_str(), action: entry.action, outcome };
+        let mut kind =
+            Kind { who, via: entry.via.as_str(), action: entry.action, outcome: entry.outcome };
         let mut last = Entry {
             principal: kind.who.1.clone(),
             outcome: entry.outcome,
@@ -158,7 +154,8 @@ impl Inner {
         };
         if self.counted.len() >= MAX_KINDS && !self.counted.contains_key(&kind) {
             last = Entry::new(entry.at, entry.door, Via::Native, OTHERS);
-            kind = Kind { who: (entry.door, None), via: "", action: OTHERS, outcome: (0, "") };
+            kind =
+                Kind { who: (entry.door, None), via: "", action: OTHERS, outcome: Outcome::Done };
         }
         let counted = self.counted.entry(kind).or_insert(Counted {
             since: now,

@@ -91,7 +91,7 @@ async fn an_entry_says_who_what_when_and_how_it_ended() {
         times: 1,
     });
     let denied = Entry::new(at(61), "stdio", Via::Search, "search");
-    audit.record(Entry { outcome: Outcome::Refused("Unauthorized"), ..denied });
+    audit.record(Entry { outcome: Outcome::Failed(Class::Unauthorized), ..denied });
     audit.close().await;
     let expected = [
         json!({
@@ -325,7 +325,7 @@ async fn those_who_were_not_let_in_are_two_lines_whatever_their_number() {
     let audit = lab.start();
     let caller = Caller::behind(Door::Http);
     for _ in 0..1000 {
-        audit.turn_away(Knock { caller: &caller, place: "/mcp", class: "Unauthenticated" });
+        audit.turn_away(Knock { caller: &caller, place: "/mcp", class: Class::Unauthenticated });
     }
     audit.close().await;
     let mut lines = lines(&lab.file);

@@ -183,7 +183,7 @@ impl<'a> Masking<'a> {
             self.rest = after;
             return true;
         }
-        if self.is_telling(before, value) {
+        if self.is_telling(before, value) || asks_for(before, value, after) {
             // Its words are read like any others.
             self.plain.push(' ');
             self.plain.push_str(&Masking::of(value).plain);
@@ -230,6 +230,31 @@ impl<'a> Masking<'a> {
         self.rest = &self.rest[token.len()..];
         true
     }
+}
+
+/// Words before a command that a sentence asks to run.
+const RUN: [&str; 8] = ["run", "running", "execute", "executing", "use", "using", "try", "with"];
+/// Words behind such a command.
+const RUN_IT: [&str; 6] =
+    ["first", "must be run", "needs to be run", "has to be run", "should be run", "before "];
+/// Words of a sentence that tells of a command that was run, and asks for none.
+const DENIALS: [&str; 9] =
+    ["not ", "n't ", "cannot", "unable", "fail", "tried", "while ", "when ", "error"];
+
+/// Whether a sentence asks to run the command in quotes: its words are the server's own.
+/// Example: ``Please run `gh auth login` first``.
+fn asks_for(before: &str, value: &str, after: &str) -> bool {
+    if value.split_whitespace().count() < 2 {
+        return false;
+    }
+    let before = before.to_ascii_lowercase();
+    let sentence = before.rsplit(['.', ';', ':', '!', '?', '\n']).next().unwrap_or(&before);
+    if DENIALS.iter().any(|words| sentence.contains(words)) {
+        return false;
+    }
+    let last = sentence.split_whitespace().next_back().unwrap_or_default();
+    let after = after.trim_start().to_ascii_lowercase();
+    RUN.contains(&last) || RUN_IT.iter().any(|words| after.starts_with(words))
 }
 
 /// Whether a text begins as a status does: `403 Forbidden`.

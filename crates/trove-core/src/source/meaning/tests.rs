@@ -126,6 +126,21 @@ fn the_name_of_a_resource_says_nothing_of_how_its_read_went() {
 }
 
 #[test]
+fn a_command_that_a_sentence_asks_for_speaks_for_the_server() {
+    for (message, meaning) in [
+        ("Please run `gh auth login` first", Meaning::WhoAreYou),
+        ("Please run 'az login' to setup account.", Meaning::WhoAreYou),
+        ("no session yet. You can use \"vault login\", then ask again", Meaning::WhoAreYou),
+        ("`gcloud auth login` must be run before this works", Meaning::WhoAreYou),
+        ("cannot parse the report of `gh auth login`", Meaning::Unknown),
+        ("could not use `access denied report`", Meaning::Unknown),
+        ("Note `please log in` not found", Meaning::NotFound),
+    ] {
+        assert_eq!(refused(-32603, message, None), meaning, "{message}");
+    }
+}
+
+#[test]
 fn evidence_counts_in_its_order() {
     for (code, message, data, meaning) in [
         // A number of JSON-RPC before words.
@@ -153,7 +168,19 @@ fn evidence_counts_in_its_order() {
 
 #[test]
 fn a_text_that_tells_nothing_is_not_guessed_at() {
-    for message in ["boom", "", "Error", "E1234", "The sky fell", "Failed to read resource", "17"] {
+    for message in [
+        "boom",
+        "",
+        "Error",
+        "E1234",
+        "The sky fell",
+        "Failed to read resource",
+        "17",
+        "Something went wrong",
+        "Oops! Something went wrong.",
+        "An unexpected error occurred",
+        "Unknown error",
+    ] {
         assert_eq!(refused(-32603, message, None), Meaning::Unknown, "{message}");
         assert!(Meaning::Unknown.may_pass(), "worth one more try");
     }
@@ -166,18 +193,25 @@ fn a_method_that_is_missing_stays_missing() {
 }
 
 #[test]
-fn a_state_tells_who_must_act() {
-    for (state, meaning) in [
-        (format!("not connected: {ASKS_WHO}"), Meaning::WhoAreYou),
-        (format!("not connected: {NOT_BELIEVED}"), Meaning::WhoAreYou),
-        ("waiting to try again; HTTP status 403: no".to_owned(), Meaning::Forbidden),
-        ("`npx` is not on the PATH; install it".to_owned(), Meaning::Hopeless),
-        ("there is no program /opt/x; install it".to_owned(), Meaning::Hopeless),
-        ("still connecting; it has not answered yet".to_owned(), Meaning::Passing),
-        ("stopped".to_owned(), Meaning::Hopeless),
+fn the_reason_of_an_outage_tells_who_must_act_whatever_its_words() {
+    for (why, meaning) in [
+        (Why::Passing, Meaning::Passing),
+        (Why::AsksWho, Meaning::WhoAreYou),
+        (Why::NotBelieved, Meaning::WhoAreYou),
+        (Why::of_status(401), Meaning::WhoAreYou),
+        (Why::of_status(403), Meaning::Forbidden),
+        (Why::of_status(502), Meaning::Passing),
+        (Why::Unapproved, Meaning::Hopeless),
+        (Why::Misconfigured, Meaning::Hopeless),
+        (Why::Gone, Meaning::Hopeless),
     ] {
-        let error = SourceError::Unavailable { state };
-        assert_eq!(error.meaning(None), meaning, "{error}");
+        // Words of a server, which say something else.
+        let told = "HTTP status 401: `npx` is not on the PATH; try again in a minute";
+        let error = SourceError::Unavailable(Outage::new(why, told));
+        assert_eq!(error.meaning(None), meaning, "{why:?}");
+        let masked = error.without_cause(None).expect("it has words");
+        assert_eq!(masked.meaning(None), meaning, "masked: {why:?}");
+        assert!(!masked.to_string().contains("npx"), "{masked}");
     }
 }
 

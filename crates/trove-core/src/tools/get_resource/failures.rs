@@ -52,7 +52,7 @@ pub(super) async fn explain(call: &Call<'_>, uri: &PublicUri, error: &AskError) 
             }
         }
         AskError::UnknownName { .. } | AskError::BadCursor(_) | AskError::TooManyWatches { .. } => {
-            Failure::new(Class::InternalError, shown(&error.to_string()), DISCOVER)
+            Failure::from(error.clone()).suggest(DISCOVER)
         }
     }
 }
@@ -75,7 +75,7 @@ pub(super) fn malformed(view: &View, uri: &str, what: &str) -> Failure {
 fn wrong(view: &View, uri: &str, message: String, near: Vec<String>) -> Failure {
     let failure = match nearest::meant(view, uri) {
         Some(meant) => {
-            let action = format!("Did you mean {}?", shown(&meant));
+            let action = Advice::meant(&shown(&meant));
             Failure::new(Class::InvalidUri, message, action).suggest(DISCOVER)
         }
         None if near.is_empty() => Failure::new(Class::InvalidUri, message, NOTHING_YET),
@@ -128,7 +128,7 @@ fn hopeful(call: &Call<'_>, failure: Failure) -> Failure {
     );
     let status = call.gateway.board().of(id);
     match status.and_then(|status| status.last_error) {
-        Some(state) => failure.suggest(remedy::of_server(call.gateway, id, &state)),
+        Some(outage) => failure.suggest(remedy::of_server(call.gateway, id, Some(&outage))),
         None => failure,
     }
 }
@@ -162,9 +162,12 @@ pub(super) fn not_in_use(call: &Call<'_>, view: &View, server: Option<&str>) -> 
     let (id, why) = down.iter().find(|(id, _)| *id == server)?;
     let status = call.gateway.board().of(id);
     let is_starting = status.as_ref().is_some_and(|status| status.state == State::Connecting);
-    let state = status.and_then(|status| status.last_error).unwrap_or_default();
-    let action =
-        if is_starting { Advice::from(RETRY) } else { remedy::of_server(call.gateway, id, &state) };
+    let outage = status.and_then(|status| status.last_error);
+    let action = if is_starting {
+        Advice::from(RETRY)
+    } else {
+        remedy::of_server(call.gateway, id, outage.as_ref())
+    };
     let message = format!("the server {id} is not in use yet: {}", shown(why));
     let failure = Failure::new(Class::ResourceExecutionError, message, action);
     Some(failure.suggest(NOT_IN_USE).with("field", "server").retryable(is_starting))
@@ -179,9 +182,9 @@ pub(super) async fn of_source(
     error: &SourceError,
 ) -> Failure {
     if let Some(failure) = remedy::awaited(call.gateway, uri, source, error) {
-        return failure;
+        return failure.by_source(error);
     }
-    let failure = of_words(call, view, uri, source, error).await;
+    let failure = of_words(call, view, uri, source, error).await.by_source(error);
     match remedy::examination(call.gateway, source, error) {
         Some(advice) => failure.suggest(advice),
         None => failure,
@@ -243,12 +246,9 @@ pub(super) fn failed(uri: &PublicUri, source: &SourceId, error: &SourceError) ->
     let meaning = error.meaning(Some(&local_name(uri, source)));
     let fault = fault_of(meaning);
     let message = format!("{source} {} {}.", fault.says, shown(uri.as_str()));
-    let mut failure = Failure::new(fault.class, message, fault.action);
+    let mut failure = Failure::new(meaning.class(), message, fault.action);
     if let Some(then) = fault.then {
         failure = failure.suggest(then);
-    }
-    if fault.class == Class::ResourceExecutionError {
-        failure = failure.caused_by(error);
     }
     failure.suggest(DISCOVER).details(details(source, error)).retryable(meaning.may_pass())
 }

@@ -1,10 +1,9 @@
 //! What a failed read is told as: one row for each thing that a server's error may mean.
 
-use crate::{source::meaning::Meaning, tools::Class};
+use crate::source::meaning::Meaning;
 
-/// How a failure is told.
+/// How a failure is told; its class is that of the meaning.
 pub(super) struct Fault {
-    pub(super) class: Class,
     /// How the sentence goes on behind the server's name; the resource follows.
     pub(super) says: &'static str,
     /// The first thing to do, which needs no tool.
@@ -20,26 +19,20 @@ const CREDENTIALS: &str = "Check the credentials of that server in the configura
 /// How an error of this meaning is told.
 pub(super) fn fault_of(meaning: Meaning) -> Fault {
     let failed = |action: &'static str, then: Option<&'static str>| Fault {
-        class: Class::ResourceExecutionError,
         says: COULD_NOT_GIVE,
         action,
         then,
     };
     match meaning {
         Meaning::WhoAreYou => Fault {
-            class: Class::Unauthorized,
             says: "does not know who asks, and so does not give",
             action: CREDENTIALS,
             then: None,
         },
-        Meaning::Forbidden => Fault {
-            class: Class::Unauthorized,
-            says: "does not let this gateway read",
-            action: CREDENTIALS,
-            then: None,
-        },
+        Meaning::Forbidden => {
+            Fault { says: "does not let this gateway read", action: CREDENTIALS, then: None }
+        }
         Meaning::Cancelled => Fault {
-            class: Class::Cancelled,
             says: "was told to stop reading",
             action: "Ask again if it is still wanted.",
             then: None,

@@ -20,6 +20,9 @@ const MAX_TWINS: usize = 20;
 /// The failure that says what is wrong with the variables, if the URI was meant for a
 /// template of the view.
 pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
+    if let Some(failure) = unreadable(view, uri) {
+        return Some(failure);
+    }
     let misfit = misfit(view, uri)?;
     let failure = match &misfit.fit {
         Fit::MissingVariable { names, given } => missing(call, view, &misfit, names, given).await,
@@ -32,24 +35,6 @@ pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<F
         Some(near) => failure.suggest(format!("Or did you mean {}?", shown(&near))),
         None => failure,
     })
-}
-
-/// The same for a template that was copied as it is: a server would take `{id}` for a value.
-pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
-    if !uri.contains('{') || view.resource(uri).is_some() {
-        return None;
-    }
-    if let Some(failure) = unreadable(view, uri) {
-        return Some(failure);
-    }
-    let misfit = misfit(view, uri)?;
-    match &misfit.fit {
-        Fit::InvalidVariable { name, rule: rule @ VariableRule::Filled } => {
-            let failure = invalid(call, view, &misfit, name, *rule).await;
-            Some(naming_twins(failure, view, uri, &misfit))
-        }
-        _ => None,
-    }
 }
 
 /// Says so where several servers have the template, and the URI does not say whose is meant.

@@ -163,9 +163,6 @@ impl GetResource {
         let began = Instant::now();
         let view = call.gateway.view(call.caller).await;
         let uri = self.resolve(call, &view)?;
-        if let Some(failure) = misfits::unfilled(call, &view, uri.as_str()).await {
-            return Err(failure);
-        }
         let found_in = Some(view.snapshot().clone());
         let read = Read { found_in, ..Read::of(&uri, call.ask()) };
         let read = call.gateway.read_as(call.caller, read).await;

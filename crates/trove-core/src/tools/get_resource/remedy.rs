@@ -5,7 +5,7 @@
 use super::failures::{details, shown};
 use crate::{
     gateway::Gateway,
-    source::{SourceError, SourceId, remedy::of_state},
+    source::{Outage, SourceError, SourceId},
     status::{Remedy, State},
     tools::{Advice, Class, Failure},
     uri::PublicUri,
@@ -18,8 +18,8 @@ pub(super) fn awaited(
     source: &SourceId,
     error: &SourceError,
 ) -> Option<Failure> {
-    let SourceError::Unavailable { state } = error else { return None };
-    let remedy = of_state(state)?;
+    let SourceError::Unavailable(outage) = error else { return None };
+    let remedy = outage.why.remedy()?;
     let name = shown(uri.as_str());
     let failure = match remedy {
         Remedy::LogIn => {
@@ -40,15 +40,16 @@ pub(super) fn examination(
     source: &SourceId,
     error: &SourceError,
 ) -> Option<Advice> {
-    let is_out = matches!(error, SourceError::Unavailable { .. });
+    let is_out = matches!(error, SourceError::Unavailable(_));
     let state = gateway.board().of(source).map(|status| status.state);
     let is_given_up = matches!(state, Some(State::Backoff | State::CircuitOpen | State::Stopped));
     (is_out && is_given_up).then(|| advice(gateway, source, Remedy::Examine))
 }
 
-/// Advice for the user about a server that is not in use, by its state.
-pub(super) fn of_server(gateway: &Gateway, source: &SourceId, state: &str) -> Advice {
-    advice(gateway, source, of_state(state).unwrap_or(Remedy::Examine))
+/// Advice for the user about a server that is not in use, by the reason.
+pub(super) fn of_server(gateway: &Gateway, source: &SourceId, outage: Option<&Outage>) -> Advice {
+    let remedy = outage.and_then(|outage| outage.why.remedy());
+    advice(gateway, source, remedy.unwrap_or(Remedy::Examine))
 }
 
 fn advice(gateway: &Gateway, source: &SourceId, remedy: Remedy) -> Advice {

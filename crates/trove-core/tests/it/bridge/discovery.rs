@@ -5,7 +5,10 @@ use std::collections::{HashMap, HashSet};
 use serde_json::{Value, json};
 
 use trove_core::{
-    Source as _, SourceError, access::Access, resource::ListsChanged, source::SourceEvent,
+    Source as _, SourceError,
+    access::Access,
+    resource::ListsChanged,
+    source::{Outage, SourceEvent},
     status::State,
 };
 
@@ -290,7 +293,7 @@ async fn a_server_that_does_not_answer_is_named_in_the_list() {
     board.add(down.id(), "stdio");
     board.update(down.id(), |status| {
         status.state = State::Backoff;
-        status.last_error = Some("there is no program nowhere\u{1b}".to_owned());
+        status.last_error = Some(Outage::misconfigured("there is no program nowhere\u{1b}"));
     });
     let told = json!([{ "server": "down", "error": "there is no program nowhere\\u{1b}" }]);
     for (arguments, errors) in [

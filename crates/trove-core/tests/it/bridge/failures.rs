@@ -6,7 +6,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use trove_core::{Json, SourceError, SourceId, access::Access, gateway::AskError, source::Ask};
+use trove_core::{
+    Json, SourceError, SourceId,
+    access::Access,
+    gateway::AskError,
+    source::{Ask, Outage, Why},
+};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, somebody, source, suggests, text_of};
@@ -86,7 +91,7 @@ async fn a_server_that_is_not_in_use_yet_is_not_said_to_be_none() {
     let board = bridge.gateway.gateway.board();
     board.add(&waiting, "stdio");
     let why = "it waits for approval: trove approve waiting";
-    board.update(&waiting, |status| status.last_error = Some(why.to_owned()));
+    board.update(&waiting, |status| status.last_error = Some(Outage::new(Why::Unapproved, why)));
     for asked in [json!({ "server": "waiting" }), json!({ "server": "waiting", "uri": "x://a" })] {
         let failure = bridge.failure(asked).await;
         assert_eq!(failure["error"], "ResourceExecutionError", "{failure}");
@@ -454,7 +459,7 @@ async fn the_servers_own_refusal_is_reported_as_such() {
     srv.fail("x://1", refused(401, "no"));
     srv.fail("x://2", refused(-32603, "403 Forbidden"));
     srv.fail("x://3", refused(-32603, "Access denied - path outside allowed directories"));
-    srv.fail("x://4", SourceError::Unavailable { state: "HTTP status 401: who are you".into() });
+    srv.fail("x://4", SourceError::Unavailable(Outage::new(Why::of_status(401), "who are you")));
     let bridge = Bridge::over(&[&srv]).await;
     for n in 1..=4 {
         let failure = bridge.failure(json!({ "uri": format!("x://{n}") })).await;
@@ -475,12 +480,12 @@ async fn a_failing_server_is_retryable_only_where_waiting_helps() {
         (SourceError::TimedOut { waited: Duration::from_secs(30) }, "ResourceExecutionError", true),
         (SourceError::Lost, "ResourceExecutionError", true),
         (
-            SourceError::Unavailable { state: "still connecting".into() },
+            SourceError::Unavailable(Outage::passing("still connecting")),
             "ResourceExecutionError",
             true,
         ),
         (
-            SourceError::Unavailable { state: "`npx` is not on the PATH".into() },
+            SourceError::Unavailable(Outage::misconfigured("`npx` is not on the PATH")),
             "ResourceExecutionError",
             false,
         ),

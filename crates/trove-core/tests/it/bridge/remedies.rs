@@ -8,7 +8,12 @@ use std::{
 };
 
 use serde_json::json;
-use trove_core::{SourceError, SourceId, access::Access, gateway::AskError, source::Ask};
+use trove_core::{
+    SourceError, SourceId,
+    access::Access,
+    gateway::AskError,
+    source::{Ask, Outage, Why},
+};
 use trove_testkit::fake_source::FakeSource;
 
 use super::{
@@ -22,10 +27,11 @@ async fn a_uri_of_a_server_that_is_not_in_use_names_that_server_and_what_lets_it
     let bridge = Bridge::over(&[&source("notes", &["x://a", "waiting://a"])]).await;
     let board = bridge.gateway.gateway.board();
     board.name_configuration(Path::new("/home/ann/mcp.json"));
-    let why = "waiting for approval: run `trove approve --config /home/ann/mcp.json waiting`";
     let waiting = SourceId::new("waiting").unwrap();
     board.add(&waiting, "stdio");
-    board.update(&waiting, |status| status.last_error = Some(why.to_owned()));
+    board.update(&waiting, |status| {
+        status.last_error = Some(Outage::new(Why::Unapproved, "waiting for approval"))
+    });
     let starting = SourceId::new("starting").unwrap();
     board.add(&starting, "stdio");
     for masked in [false, true] {
@@ -57,8 +63,8 @@ async fn a_uri_of_a_server_that_is_not_in_use_names_that_server_and_what_lets_it
 async fn a_server_that_asks_for_a_login_is_told_with_the_command_for_it_also_where_causes_are_masked()
  {
     let wiki = source("wiki", &["x://a"]);
-    let state = "the server asks who you are: run `trove auth login wiki`".to_owned();
-    wiki.fail("x://a", SourceError::Unavailable { state });
+    let outage = Outage::new(Why::AsksWho, "the server asks who you are");
+    wiki.fail("x://a", SourceError::Unavailable(outage));
     let bridge = Bridge::over(&[&wiki]).await;
     for masked in [false, true] {
         bridge.gateway.gateway.set_access(Access { withholds_causes: masked, ..Access::default() });

@@ -145,7 +145,7 @@ async fn documents_are_added_changed_and_removed() {
     knowledge.update_document(&ALL, "lang", "more/go", "# Gone\n").await.unwrap();
     assert_eq!(guide.read("guide://document/lang/more/go").await.unwrap(), "# Gone\n");
     knowledge.remove_document(&ALL, "lang", "more/go").await.unwrap();
-    assert_eq!(guide.refused("guide://document/lang/more/go").await.0, -32002);
+    assert_eq!(guide.refused("guide://document/lang/more/go").await.0, Class::NotFound);
     for path in ["../x", "/x", "_x", ".x", "a\\b", "", "a b", "a//b"] {
         assert!(knowledge.add_document(&ALL, "lang", path, "x").await.is_err(), "{path}");
     }

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 use trove_core::{
-    Caller, Gateway, Json, PublicUri, Source as _, SourceError,
+    Caller, Class, Gateway, Json, PublicUri, Source as _, SourceError,
     catalogue::List,
     flags::{self, SqliteStore, defs::KNOWN},
     gateway::{AskError, Parts},
@@ -162,12 +162,12 @@ impl Guide {
         Ok(result["contents"][0]["text"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// The code, the words and the data of an error.
-    pub(crate) async fn refused(&self, uri: &str) -> (i64, String, Value) {
+    /// The class and the words of an error.
+    pub(crate) async fn refused(&self, uri: &str) -> (Class, String) {
         match self.result(uri).await {
-            Err(AskError::Source {
-                error: SourceError::Refused { code, message, data }, ..
-            }) => (code, message, data.map(|data| data.to().unwrap()).unwrap_or_default()),
+            Err(AskError::Source { error: SourceError::Told { class, message }, .. }) => {
+                (class, message)
+            }
             other => panic!("{uri}: {other:?}"),
         }
     }

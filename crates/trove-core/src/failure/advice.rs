@@ -4,22 +4,26 @@
 //! as it is.
 
 /// A sentence.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Advice(Vec<Part>);
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Part {
     /// Words of the program, which may name tools.
     Ours(&'static str),
     /// Words that may hold what somebody else wrote.
     Told(String),
+    /// A name that may have been meant.
+    Meant(String),
 }
 
 /// What a word is that may be the name of a tool.
-pub(super) enum Mentioned {
+pub enum Mentioned {
+    /// An ordinary word.
     NoTool,
     /// Under this name.
     Offered(String),
+    /// The name of a tool that is not offered.
     NotOffered,
 }
 
@@ -36,41 +40,51 @@ impl From<String> for Advice {
 }
 
 impl Advice {
+    /// The question whether this name was meant, e.g. `Did you mean docs://intro?`
+    pub fn meant(name: &str) -> Advice {
+        Advice(vec![Part::Meant(bounded(format!("Did you mean {name}?")))])
+    }
+
+    /// Whether it names what may have been meant.
+    pub fn is_guess(&self) -> bool {
+        matches!(self.0[..], [Part::Meant(_)])
+    }
+
     /// Goes on with words of the program.
     #[must_use]
-    pub(super) fn and(mut self, words: &'static str) -> Advice {
+    pub fn and(mut self, words: &'static str) -> Advice {
         self.0.push(Part::Ours(words));
         self
     }
 
     /// Goes on with words that somebody else may have written.
     #[must_use]
-    pub(super) fn telling(mut self, words: impl Into<String>) -> Advice {
+    pub fn telling(mut self, words: impl Into<String>) -> Advice {
         self.0.push(Part::Told(bounded(words.into())));
         self
     }
 
     /// The sentence with every tool under its bare name.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let words = self.0.iter().map(|part| match part {
             Part::Ours(words) => words,
-            Part::Told(words) => words.as_str(),
+            Part::Told(words) | Part::Meant(words) => words.as_str(),
         });
         words.collect()
     }
 
     /// The sentence with every tool under the name it is offered by; nothing where it takes one
     /// that is not.
-    pub(super) fn named(&self, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
+    pub(crate) fn named(&self, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
         let parts = self.0.iter().map(|part| match part {
             Part::Ours(words) => named(words, offered),
-            Part::Told(words) => Some(words.clone()),
+            Part::Told(words) | Part::Meant(words) => Some(words.clone()),
         });
         parts.collect()
     }
 }
 
-pub(super) fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
+pub(crate) fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
     let is_end = |c: char| !c.is_ascii_lowercase() && c != '_';
     let words = words.split_inclusive(is_end).map(|word| {
         let (name, rest) = word.split_at(word.find(is_end).unwrap_or(word.len()));
@@ -86,7 +100,7 @@ pub(super) fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option
 /// The most bytes of a sentence that may hold what somebody else wrote.
 const MAX_SENTENCE: usize = 2000;
 
-pub(super) fn bounded(mut text: String) -> String {
+pub(crate) fn bounded(mut text: String) -> String {
     if text.len() > MAX_SENTENCE {
         text.truncate(text.floor_char_boundary(MAX_SENTENCE));
         text.push('…');
