@@ -10,6 +10,7 @@ use crate::{
     flags,
     knowledge::{
         Category, CollectionInfo, Content, Document, Knowledge, KnowledgeError, Picks, Sight,
+        document_uri,
     },
     project::ProjectName,
     source::{Source as _, SourceId, Visible},
@@ -115,8 +116,7 @@ impl Gateway {
         let visible = sight.visible.clone();
         let files = knowledge.category_files(sight, category, None).await.unwrap_or_default();
         let Some(document) = files.into_iter().find(|one| one.path() == path) else {
-            let name = format!("guide://{category}/{path}");
-            return Err(AskError::not_found(&PublicUri::new(name)));
+            return Err(AskError::not_found(&PublicUri::new(document_uri(category, path))));
         };
         let text = knowledge.source_text(&visible, category, path).await;
         Ok(Written { document, text })

@@ -15,7 +15,7 @@ use crate::{
     caller::Caller,
     catalogue::{List, Snapshot},
     json::Json,
-    knowledge::{Content, KnowledgeError},
+    knowledge::{Content, KnowledgeError, document_uri},
     search::Query,
     source::{Ask, Reply},
     uri::PublicUri,
@@ -154,7 +154,7 @@ impl Call {
             Call::Find(_) => ("find", "".into()),
             Call::Documents(expression, _) => ("get_content", expression.as_str().into()),
             Call::Guide => ("list", "guide://".into()),
-            Call::Written(category, path) => ("read", format!("guide://{category}/{path}").into()),
+            Call::Written(category, path) => ("read", document_uri(category, path).into()),
         })
     }
 }

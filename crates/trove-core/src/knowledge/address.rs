@@ -64,7 +64,7 @@ impl Address {
 }
 
 /// The URI of one document.
-pub(super) fn document(category: &str, path: &str) -> String {
+pub fn document(category: &str, path: &str) -> String {
     format!("{SCHEME}document/{}/{}", encode(category, false), encode(path, true))
 }
 

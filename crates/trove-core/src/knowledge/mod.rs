@@ -47,6 +47,7 @@ use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::sync::{Notify, Semaphore, mpsc};
 
+pub use address::document as document_uri;
 pub use admin::{CategoryChange, CollectionChange, Replaced};
 pub use category::Category;
 pub use collection::{Collection, MAX_NESTING};

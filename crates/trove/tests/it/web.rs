@@ -348,8 +348,9 @@ async fn reads_are_written_down_and_logs_are_shown() {
 
 #[tokio::test]
 async fn documents_that_are_opened_to_be_edited_are_written_down() {
-    let folder =
-        Folder::with("[[policy]]\nmatch = \"guide://lang/secret*\"\nroles = [\"admin\"]\n");
+    let folder = Folder::with(
+        "[[policy]]\nmatch = \"guide://document/lang/secret*\"\nroles = [\"admin\"]\n",
+    );
     folder.put("guide/lang/rust.md", "# Rust\n");
     folder.put("guide/lang/secret.md", "# Hidden\n");
     let trove = Trove::start_in(&folder).await;
@@ -358,8 +359,8 @@ async fn documents_that_are_opened_to_be_edited_are_written_down() {
     assert_eq!(status(open("secret.md")).await, 404, "no door shows what the rules close");
     assert_eq!(status(at(&trove, "/api/guide")).await, 200);
     for (action, target, outcome) in [
-        ("read", "guide://lang/rust.md", "done"),
-        ("read", "guide://lang/secret.md", "failed"),
+        ("read", "guide://document/lang/rust.md", "done"),
+        ("read", "guide://document/lang/secret.md", "failed"),
         ("list", "guide://", "done"),
     ] {
         crate::kit::until(target, async || {
