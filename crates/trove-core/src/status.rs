@@ -39,7 +39,7 @@ pub struct SourceStatus {
     pub since: Instant,
     /// Where it is in its life.
     pub state: State,
-    /// How it is reached: `stdio`, `http`, `sse`, `builtin`.
+    /// How it is reached: `stdio`, `http`, `sse`, `folder`, `builtin`.
     pub transport: &'static str,
     /// The protocol version spoken, once known.
     pub protocol: Option<String>,

@@ -144,9 +144,8 @@ fn in_force(config: &Config) -> Value {
         policy.push(json!({ "match": rule.pattern, "roles": roles, "visible": visible }));
     }
     let toolsets: Vec<&str> = config.toolsets.iter().map(|set| set.as_str()).collect();
-    json!({
+    let mut all = json!({
         "servers": servers,
-        "folders": folders::shown(&config.folders),
         "http": auth::shown_http(&config.http),
         "guide": guide::shown(config),
         "discovery": discovery::shown(&config.discovery),
@@ -169,7 +168,11 @@ fn in_force(config: &Config) -> Value {
         },
         "limits": limits::shown(&config.bounds),
         "code": { "enabled": config.code_enabled.value },
-    })
+    });
+    if !config.folders.is_empty() {
+        all["folders"] = folders::shown(&config.folders);
+    }
+    all
 }
 
 fn server(upstream: &UpstreamConfig) -> Value {

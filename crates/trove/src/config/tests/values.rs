@@ -319,6 +319,7 @@ fn the_schema_knows_every_section_and_refuses_others() {
         sections,
         [
             "servers",
+            "folders",
             "http",
             "guide",
             "discovery",
@@ -346,6 +347,19 @@ fn the_schema_knows_every_section_and_refuses_others() {
     for section in schema["$defs"].as_object().unwrap().values() {
         assert_eq!(undocumented(section), 0, "{section}");
     }
+}
+
+#[test]
+fn folders_lie_below_home_or_beside_the_file_and_their_rules_are_checked() {
+    let text = "[folders.docs]\npath = \"~/docs\"\nignore = [\"*.log\"]\n\n\
+                [folders.all]\npath = \"~\"\n\n\
+                [folders.bad]\npath = \"/x\"\ninclude = [\"a{\"]\n";
+    let Loaded { config, problems, .. } = load_toml(text);
+    let paths: Vec<String> =
+        config.folders.iter().map(|folder| folder.path.display().to_string()).collect();
+    assert_eq!(paths, ["/home/ann/docs", "/home/ann"]);
+    let said = shown(&problems);
+    assert!(said.contains("a whole home folder") && said.contains("is no glob"), "{said}");
 }
 
 #[test]
