@@ -202,7 +202,7 @@ impl Upstream {
     /// A text whose command to log in names the configuration, as it must when it is typed.
     pub(crate) fn as_typed(&self, text: &str) -> String {
         let id = &self.config.id;
-        text.replace(&login(id), &self.shared.board.command(Remedy::LogIn, id))
+        with_command(text, id, &self.shared.board.command(Remedy::LogIn, id))
     }
 
     /// An error may quote what we sent.
@@ -460,9 +460,26 @@ fn describe(status: Option<&trove_core::status::SourceStatus>) -> String {
     }
 }
 
+/// A text whose quoted command to log in is this one. Where it stands already, it stays.
+fn with_command(text: &str, id: &SourceId, command: &str) -> String {
+    text.replace(&format!("`{}`", login(id)), &format!("`{command}`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_to_log_in_names_its_configuration_once() {
+        let wiki = SourceId::new("wiki").unwrap();
+        let command = "trove auth login wiki --config /w/trove.toml";
+        let text = "the server asks who you are: run `trove auth login wiki`";
+        let once = with_command(text, &wiki, command);
+        assert_eq!(once, format!("the server asks who you are: run `{command}`"));
+        assert_eq!(with_command(&once, &wiki, command), once);
+        let other = "run `trove auth login wikis`";
+        assert_eq!(with_command(other, &wiki, command), other);
+    }
 
     #[test]
     fn what_may_have_been_done_is_asked_for_once() {
