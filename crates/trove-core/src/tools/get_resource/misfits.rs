@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use super::{
     example::{self, Help},
     failures::{bounded, shown},
-    nearest,
+    is_listed, nearest,
 };
 use crate::{
     catalogue::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, TemplateEntry},
@@ -36,7 +36,7 @@ pub(super) async fn explain(call: &Call<'_>, view: &View, uri: &str) -> Option<F
 
 /// The same for a template that was copied as it is: a server would take `{id}` for a value.
 pub(super) async fn unfilled(call: &Call<'_>, view: &View, uri: &str) -> Option<Failure> {
-    if !uri.contains('{') || view.resource(uri).is_some() {
+    if !uri.contains('{') || is_listed(view, None, uri) {
         return None;
     }
     if let Some(failure) = unreadable(view, uri) {
@@ -130,6 +130,10 @@ fn misfit<'a>(view: &'a View, uri: &str) -> Option<Misfit<'a>> {
             Fit::No if ends(compiled.literal_prefix(), local) => Fit::MissingVariable {
                 names: compiled.variables().map(ToOwned::to_owned).collect(),
                 given: Bindings::new(),
+            },
+            Fit::Match(values) => match values.without_empty(local) {
+                (given, names) if !names.is_empty() => Fit::MissingVariable { names, given },
+                (values, _) => Fit::Match(values),
             },
             fit => fit,
         };
