@@ -24,7 +24,10 @@ pub(super) fn is_canonical(uri: &str) -> bool {
     }
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let (place, tail) = rest.split_at(end);
-    is_plain_place(scheme, place) && is_plain_tail(tail)
+    // A gateway behind us takes `s+file` for the scheme `file` of its server `s`.
+    let innermost = scheme.rsplit('+').next().unwrap_or(scheme);
+    let is_plain = is_plain_place(scheme, place) && is_plain_place(innermost, place);
+    is_plain && is_plain_tail(tail)
 }
 
 fn is_plain_scheme(scheme: &str) -> bool {
@@ -164,6 +167,7 @@ mod tests {
             "weather://London/today",
             "docs://l/vault/key",
             "git+ssh://host/repo",
+            "a+s+docs://l/vault/key",
             "memo:inner",
             "npm:left-pad/1.0.0",
             "web://page?url=https%3A%2F%2Fa.example/x",
@@ -230,6 +234,8 @@ mod tests {
             "docs://l/k\u{200b}",
             "docs://l/\u{3164}",
             "url:docs://l/k",
+            "s+file://l/k",
+            "a+s+file:///k",
         ] {
             assert!(!is_canonical(uri), "{uri:?}");
         }

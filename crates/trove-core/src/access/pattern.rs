@@ -48,6 +48,12 @@ impl Pattern {
         &self.text
     }
 
+    /// The literal text, with a question mark for each wildcard that is written with one.
+    pub(super) fn with_query(&self) -> String {
+        let is_query = |c| matches!(self.wildcard(c), Some("?" | "[?]"));
+        self.text.chars().map(|c| if is_query(c) { '?' } else { c }).collect()
+    }
+
     /// The literal text, with a blank for each wildcard.
     pub(super) fn with_blanks(&self) -> String {
         self.text.replace(|c| self.wildcard(c).is_some(), " ")

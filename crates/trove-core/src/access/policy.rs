@@ -1,7 +1,7 @@
 //! Ordered rules over URIs: the first that matches decides.
 //!
 //! A rule is tried on every spelling a server might take for the same thing (see `spelling`),
-//! without regard to case, and under its qualified name. Its pattern is spelled in the same ways.
+//! without regard to case, under its qualified name, and behind each qualifier of its scheme. Its pattern is spelled in the same ways.
 //! If two rules match different spellings of a URI, the stricter rule wins.
 //!
 //! A list of spellings cannot be complete. So a URI that is not `canonical`, and that its server
@@ -28,6 +28,8 @@ pub struct Rule {
     pattern: String,
     /// One for each spelling of the pattern, the written one first.
     matchers: Vec<GlobMatcher>,
+    /// What it is on without the port, the query or the fragment that it names.
+    without_named: Vec<GlobMatcher>,
     /// What everything it matches begins with, in lower case.
     literal: String,
     /// The kind of slashes behind its scheme.
@@ -82,11 +84,16 @@ impl Rule {
         for text in &texts[1..] {
             matchers.push(compile(&parsed.glob(text))?);
         }
+        let mut without_named = Vec::new();
+        for part in spelling::without_named(&parsed.with_query()) {
+            without_named.push(compile(&parsed.glob(&part))?);
+        }
         let literals = texts.iter().map(|text| plain_start(parsed.literal(text)));
         let literal = literals.reduce(|all, one| common_start(&all, &one)).unwrap_or_default();
         Ok(Rule {
             pattern: pattern.to_owned(),
             matchers,
+            without_named,
             literal,
             slashes: Slashes::behind_scheme(&plain_start(parsed.literal(parsed.text()))),
             words: Words::of(&parsed),
@@ -98,6 +105,12 @@ impl Rule {
 
     fn is_on(&self, uri: &str) -> bool {
         self.matchers.iter().any(|matcher| matcher.is_match(uri))
+    }
+
+    /// Whether its pattern names a query or a port beside what `part` is. Such a rule is an exception
+    /// to those behind it. Example: `api://item?id=1` is one for the part `api://item`.
+    fn names_more_than(&self, part: &str) -> bool {
+        self.without_named.iter().any(|matcher| matcher.is_match(part))
     }
 
     /// The URIs it is about, as written.
@@ -142,19 +155,47 @@ impl Policy {
         if self.rules.is_empty() {
             return Vec::new();
         }
-        let first = |spelling: &String| {
-            let qualified = format!("{id}+{spelling}");
-            self.rules.iter().position(|rule| rule.is_on(spelling) || rule.is_on(&qualified))
-        };
-        let all = spelling::of(local, &self.slashes);
-        let mut places: Vec<usize> = all.iter().filter_map(first).collect();
+        let names = spelling::behind_qualifiers(local);
+        if let [(_, whole)] = names[..] {
+            return self.places_behind(id, "", whole);
+        }
+        let places = names.iter().flat_map(|(before, name)| self.places_behind(id, before, name));
+        let mut places: Vec<usize> = places.collect();
         places.sort_unstable();
         places.dedup();
-        // A rule on the whole of it comes before one on a part, unless that stands first.
-        let before = places.first().copied().unwrap_or(self.rules.len());
-        let parts = spelling::parts(&all);
-        let on_part = parts.iter().filter_map(first).min().filter(|place| *place < before);
-        on_part.into_iter().chain(places).collect()
+        places
+    }
+
+    /// The places of the rules that decide about the name behind these qualifiers: with and
+    /// without them, and with and without the Source before them.
+    fn places_behind(&self, id: &str, qualifiers: &str, name: &str) -> Vec<usize> {
+        let mut before = vec![String::new(), format!("{id}+")];
+        if !qualifiers.is_empty() {
+            before.push(qualifiers.to_owned());
+            before.push(format!("{id}+{qualifiers}"));
+        }
+        let first = |spelling: &String| {
+            let names: Vec<String> = before.iter().map(|it| format!("{it}{spelling}")).collect();
+            self.rules.iter().position(|rule| names.iter().any(|name| rule.is_on(name)))
+        };
+        let mut places = Vec::new();
+        for whole in spelling::of(name, &self.slashes) {
+            let on_whole = first(&whole);
+            places.extend(on_whole);
+            for part in spelling::parts_of(&whole) {
+                let names = before.iter().map(|it| format!("{it}{part}"));
+                let is_exception =
+                    |n: usize| names.clone().any(|name| self.rules[n].names_more_than(&name));
+                let on_part = first(&part);
+                let stands_first = on_whole.is_some_and(|n| on_part.is_none_or(|m| n < m));
+                if !(stands_first && on_whole.is_some_and(is_exception)) {
+                    places.extend(on_part);
+                }
+            }
+        }
+        places.sort_unstable();
+        places.dedup();
+        places
     }
 
     /// The places of the rules that may be on what the Source `id` was asked for as `local`,
@@ -191,11 +232,14 @@ impl Policy {
     pub fn beginning(&self, id: &str, start: &str) -> impl Iterator<Item = usize> {
         let decoded = decode(start);
         let plain = plain_start(decoded.as_deref().unwrap_or(start));
-        let qualified = format!("{id}+{plain}");
+        let names = spelling::behind_qualifiers(&plain).into_iter();
+        let starts: Vec<String> =
+            names.flat_map(|(_, name)| [name.to_owned(), format!("{id}+{name}")]).collect();
         let rules = self.rules.iter().enumerate().filter(move |(_, rule)| {
-            let fits =
-                |start: &str| start.starts_with(&rule.literal) || rule.literal.starts_with(start);
-            fits(&plain) || fits(&qualified)
+            let fits = |start: &String| {
+                start.starts_with(&rule.literal) || rule.literal.starts_with(start)
+            };
+            starts.iter().any(fits)
         });
         rules.map(|(n, _)| n)
     }
@@ -307,6 +351,40 @@ mod tests {
     }
 
     #[test]
+    fn a_query_or_fragment_takes_no_name_out_of_its_rule() {
+        let opened = policy(&[
+            ("docs://*.md", &["*"]),
+            ("docs://*public*", &["*"]),
+            ("docs://l/vault/*", &["admin"]),
+            ("docs://l/doc[?]id=secret", &["admin"]),
+        ]);
+        for name in ["docs://l/vault/key", "docs://l/doc?id=secret"] {
+            let tails = ["#x.md", "#public", "#", "#a/"];
+            let tails: &[&str] = if name.contains('?') {
+                &tails
+            } else {
+                &["?x.md", "?v=1.md", "?.md", "?public", "/", "#a/", "#x.md"]
+            };
+            for tail in tails {
+                let uri = format!("{name}{tail}");
+                let left = opened.places_for("low", &uri).into_iter().max();
+                assert!(left >= Some(2), "{uri}: {left:?}");
+            }
+        }
+        for uri in
+            ["docs://l:80/doc?id=secret#x", "docs://l/doc/?id=secret", "docs://l/doc/?id=secret#x"]
+        {
+            assert_eq!(decides(&opened, "low", uri), Some(3), "{uri}");
+        }
+        for open in ["docs://l/a.md?x", "docs://l/vault/key.md", "docs://l/public?x=1"] {
+            assert!(opened.places_for("low", open).iter().all(|place| *place < 2), "{open}");
+        }
+        let ports = policy(&[("http://h:8080/*", &["*"]), ("http://h/*", &["admin"])]);
+        assert_eq!(ports.places_for("web", "http://h:8080/x"), [0]);
+        assert_eq!(decides(&ports, "web", "http://h:80/x"), Some(1));
+    }
+
+    #[test]
     fn of_several_rules_that_holds_which_leaves_the_caller_least() {
         for admins in [&["admin"][..], &["admin", "root", "boss"]] {
             let policy = policy(&[("docs://ops/*", &["ops"]), ("docs://admin/*", admins)]);
@@ -359,6 +437,34 @@ mod tests {
         let policy = policy(&[("fs+file://*", &["admin"])]);
         assert_eq!(decides(&policy, "fs", "file:///a/b"), Some(0));
         assert_eq!(decides(&policy, "other", "file:///a/b"), None);
+    }
+
+    #[test]
+    fn a_name_that_passes_through_further_gateways_is_under_the_rules_on_it() {
+        let rules = policy(&[
+            ("up+s+docs://l/vault/shown", &["*"]),
+            ("docs://l/vault/*", &["admin"]),
+            ("up+memo:*", &["admin"]),
+            ("file:///srv/*", &["admin"]),
+        ]);
+        for (uri, place) in [
+            ("s+docs://l/vault/key", 1),
+            ("a+s+docs://l/vault/key", 1),
+            ("S+DOCS://L/V%61ult/key?x", 1),
+            ("s+docs:/l/x/../vault/key", 1),
+            ("a+b+c+d+e+f+g+h+i+j+k+docs://l/vault/key", 1),
+            ("s+memo:one", 2),
+            ("s+file:/srv/x", 3),
+            ("s+docs://l/vault/shown", 0),
+        ] {
+            assert_eq!(decides(&rules, "up", uri), Some(place), "{uri}");
+        }
+        for open in ["s+docs://l/open", "a+s+docs://l/open", "c++:docs://l/vault/key"] {
+            assert_eq!(decides(&rules, "up", open), None, "{open}");
+        }
+        assert_eq!(decides(&rules, "high", "s+memo:one"), None);
+        assert!(rules.beginning("up", "s+docs:").any(|place| place == 1));
+        assert!(!rules.beginning("up", "s+web:").any(|place| place == 1));
     }
 
     #[test]

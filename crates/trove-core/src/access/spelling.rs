@@ -11,6 +11,23 @@ use super::fold::{fold, is_foldable, with_decoded_hosts};
 /// How often a URI is decoded to find what it may be taken for.
 const MAX_DECODINGS: usize = 3;
 
+/// The most qualifiers in front of a scheme that are looked behind one by one.
+const MAX_QUALIFIERS: usize = 8;
+
+/// A name, then each name behind a `server+` in front of its scheme, with what stands before it.
+/// A server that is a gateway itself takes the first for the others.
+///
+/// Example: `a+b+docs://x` is `b+docs://x` behind `a+`, and `docs://x` behind `a+b+`.
+pub(super) fn behind_qualifiers(name: &str) -> Vec<(&str, &str)> {
+    let mut names = vec![("", name)];
+    let head = name.split(':').next().unwrap_or_default();
+    let Some(last) = head.rfind('+') else { return names };
+    let firsts = head.match_indices('+').map(|(at, _)| at).take(MAX_QUALIFIERS);
+    names.extend(firsts.filter(|at| *at < last).map(|at| name.split_at(at + 1)));
+    names.push(name.split_at(last + 1));
+    names
+}
+
 /// How many slashes stand behind the scheme.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slashes {
@@ -79,33 +96,65 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
     all
 }
 
-/// The same without what servers often leave aside: who asks, the port, a query, a fragment,
-/// a last slash.
-pub(super) fn parts(spellings: &[String]) -> Vec<String> {
-    spellings.iter().flat_map(|uri| parts_of(uri)).collect()
-}
-
-/// The URI without who asks and the port, and that without all the rest; each if it differs.
-fn parts_of(uri: &str) -> Vec<String> {
+/// A name without what servers often leave aside, in each combination: who asks and the port, the
+/// last slash, a fragment, a query with it.
+pub(super) fn parts_of(uri: &str) -> Vec<String> {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     if !rest.contains(['?', '#', '@', ':']) && !rest.ends_with('/') {
         return Vec::new();
     }
-    let (whole, tail) = uri.split_at(uri.find(['?', '#']).unwrap_or(uri.len()));
-    let bare = match whole.split_once("://") {
-        Some((scheme, rest)) => {
-            let end = rest.find(['/', '\\']).unwrap_or(rest.len());
-            let (authority, path) = rest.split_at(end);
-            format!("{scheme}://{}{path}", host_of(authority))
-        }
-        None => whole.to_owned(),
-    };
-    let with_tail = format!("{bare}{tail}");
-    let bare = bare.strip_suffix('/').unwrap_or(&bare).to_owned();
-    let mut parts = vec![with_tail, bare];
+    let pieces = Pieces::of(uri);
+    let bare = pieces.path.strip_suffix('/').unwrap_or(pieces.path);
+    let mut parts = pieces.with_path(pieces.path);
+    parts.extend(pieces.with_path(bare));
     parts.retain(|part| part != uri);
     parts.dedup();
     parts
+}
+
+/// What the text of a pattern is on, without the port, the query or the fragment that it names.
+pub(super) fn without_named(text: &str) -> Vec<String> {
+    let pieces = Pieces::of(text);
+    let mut parts = pieces.with_path(pieces.path);
+    parts.retain(|part| part != text);
+    parts
+}
+
+/// A URI, taken apart: `docs://`, `me@l:80`, `/a`, `?x`, `#y`.
+struct Pieces<'a> {
+    scheme: &'a str,
+    authority: &'a str,
+    path: &'a str,
+    query: &'a str,
+    fragment: &'a str,
+}
+
+impl<'a> Pieces<'a> {
+    fn of(uri: &'a str) -> Pieces<'a> {
+        let (rest, fragment) = uri.split_at(uri.find('#').unwrap_or(uri.len()));
+        let (rest, query) = rest.split_at(rest.find('?').unwrap_or(rest.len()));
+        let start = rest.find("://").map_or(0, |at| at + "://".len());
+        let (scheme, rest) = rest.split_at(start);
+        let has_authority = !scheme.is_empty();
+        let end = if has_authority { rest.find(['/', '\\']).unwrap_or(rest.len()) } else { 0 };
+        let (authority, path) = rest.split_at(end);
+        Pieces { scheme, authority, path, query, fragment }
+    }
+
+    /// The URI with this path, with and without each of the other pieces.
+    fn with_path(&self, path: &str) -> Vec<String> {
+        let Pieces { scheme, authority, query, fragment, .. } = self;
+        let mut all = Vec::new();
+        for authority in [authority, host_of(authority)] {
+            let whole = format!("{scheme}{authority}{path}");
+            all.push(format!("{whole}{query}{fragment}"));
+            all.push(format!("{whole}{query}"));
+            all.push(whole);
+        }
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
 }
 
 fn host_of(authority: &str) -> &str {

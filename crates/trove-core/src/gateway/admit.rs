@@ -298,13 +298,24 @@ const PROBE: &str = "x";
 
 /// Why no server is asked for the URI behind a route, e.g. "`id` of note://{id} needs a value".
 fn refusal(snapshot: &Snapshot, route: &Route) -> Option<String> {
-    if matches!(route.by, RoutedBy::Listing | RoutedBy::Template) || route.source.is_builtin() {
+    if route.by == RoutedBy::Listing || route.source.is_builtin() {
         return None;
     }
     let (id, local) = (route.source.id(), route.local.as_str());
-    let is_known = || snapshot.listed(id, local).is_some();
-    if local.len() > MAX_MATCHED_BYTES || is_known() || snapshot.template_of(id, local).is_some() {
+    // Only values that the URI names can be empty where a template fits.
+    if route.by == RoutedBy::Template && !local.contains('=') {
         return None;
+    }
+    if snapshot.listed(id, local).is_some() {
+        return None;
+    }
+    if local.len() > MAX_MATCHED_BYTES {
+        return malformed(local);
+    }
+    if let Some((entry, values)) = snapshot.template_of(id, local) {
+        let (_, empty) = values.without_empty(local);
+        let name = empty.first()?;
+        return Some(format!("`{name}` of {} needs a value", entry.public));
     }
     let mut near = Vec::new();
     for entry in snapshot.templates() {
@@ -328,11 +339,28 @@ fn refusal(snapshot: &Snapshot, route: &Route) -> Option<String> {
             return Some(format!("`{name}` of {} {why}", entry.public));
         }
     }
-    None
+    malformed(local)
+}
+
+/// Why no resource can have this name, if none can.
+fn malformed(local: &str) -> Option<String> {
+    // Names with blanks are usual; braces tell that a template was not filled.
+    let is_odd = |c: &char| c.is_ascii_control() || matches!(c, '{' | '}');
+    if let Some(odd) = local.chars().find(is_odd) {
+        return Some(format!(
+            "no URI holds {odd:?}; percent-encode it, or fill in what stands for a value"
+        ));
+    }
+    let (scheme, rest) = local.split_once(':')?;
+    let is_empty = rest.is_empty() || rest == "//";
+    is_empty.then(|| format!("nothing stands behind `{scheme}:` in the URI"))
 }
 
 /// A variable whose value is empty or malformed, and how.
 fn wrong(template: &UriTemplate, local: &str) -> Option<(String, String)> {
+    if local == template.literal_prefix() {
+        return Some((template.variables().next()?.to_owned(), "needs a value".to_owned()));
+    }
     match template.fit(local) {
         Fit::MissingVariable { names, given }
             if is_empty(template, local, &names, given.clone()) =>

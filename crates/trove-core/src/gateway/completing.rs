@@ -1,6 +1,8 @@
 //! Completions, without the names of what is hidden.
 
-use super::{AskError, Gateway, Named, fetch::perform};
+use std::{cell::OnceCell, collections::HashSet, sync::Arc};
+
+use super::{AskError, Gateway, Named, View, fetch::perform};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -11,11 +13,11 @@ use crate::{
 };
 
 /// Stands for a variable that has no value yet.
-const ANYTHING: &str = "-";
+const ANYTHING: &str = "--anything--";
 
 /// A completion as its owner was asked for it.
 struct Completed<'a> {
-    snapshot: &'a Snapshot,
+    snapshot: &'a Arc<Snapshot>,
     id: &'a SourceId,
     arguments: &'a Json,
 }
@@ -48,9 +50,21 @@ impl Gateway {
         }
         let Completed { snapshot, id, arguments } = *asked;
         let Some(filled) = Filled::of(arguments) else { return reply };
+        let standings = rules.access().standings(caller);
+        let view = self.view_of(snapshot.clone(), caller);
+        let listed = OnceCell::new();
         let is_shown = |value: &str| {
-            let standing = |uri: String| rules.standing(caller, Named::given(snapshot, id, &uri)).0;
-            filled.uri(value).is_none_or(|uri| standing(uri) != Standing::Hidden)
+            let Some(uri) = filled.uri(value) else { return true };
+            if rules.standing(caller, Named::given(snapshot, id, &uri)).0 == Standing::Hidden {
+                return false;
+            }
+            // As long as the URI is not whole, a rule may hide what the value leads to.
+            let Some(end) = uri.find(ANYTHING) else { return true };
+            let mut near = rules.access().policy.beginning(id.as_str(), &uri[..end]);
+            if !near.any(|n| standings[n] == Standing::Hidden) {
+                return true;
+            }
+            listed.get_or_init(|| filled.listed(&view, id)).contains(value)
         };
         let body = with_shown(&reply.body, is_shown);
         Reply { body: body.unwrap_or_else(|| reply.body.clone()), ..reply }
@@ -76,6 +90,20 @@ impl Filled {
             .map(|name| (name.to_owned(), value(name).unwrap_or_else(|| ANYTHING.to_owned())))
             .collect();
         Some(Filled { template, values, name })
+    }
+
+    /// The values that resources have which the caller is shown.
+    fn listed(&self, view: &View, id: &SourceId) -> HashSet<String> {
+        let mut listed = HashSet::new();
+        for (entry, _) in view.resources() {
+            if view.snapshot().owner(entry.member).id() != id {
+                continue;
+            }
+            let fits = self.template.matches(entry.local.as_str());
+            let value = fits.as_ref().and_then(|values| values.get(&self.name));
+            listed.extend(value.map(ToString::to_string));
+        }
+        listed
     }
 
     /// Where this value leads.

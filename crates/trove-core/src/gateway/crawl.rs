@@ -291,8 +291,10 @@ impl Gateway {
         Believed { at_least, at_first: self.cache_ttl(), as_said }
     }
 
-    /// Casts doubt on all texts of a Source: something was done there that may change them.
+    /// Casts doubt on all texts of a Source: something was done there that may change them. What
+    /// was kept of it is asked for again.
     pub(super) fn doubt_texts(&self, source: &SourceId) {
+        self.cache.invalidate_source(source);
         if let Some(search) = self.search() {
             search.cast_doubt(source, Doubt::All);
         }

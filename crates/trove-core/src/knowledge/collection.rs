@@ -18,6 +18,9 @@ pub struct Collection {
     pub(super) texts: Vec<String>,
     /// The members, or why they cannot be followed.
     pub(super) members: Result<Vec<Expression>, String>,
+    /// Whether a member that is both a category and a collection means both. It means the category
+    /// alone where the collection would lead back here.
+    pub(super) means_both: bool,
 }
 
 impl Collection {
@@ -42,8 +45,7 @@ impl Collection {
     }
 }
 
-/// Reads and checks all collections. `is_category` says which names are categories: these
-/// are meant before collections.
+/// Reads and checks all collections. `is_category` says which names are categories.
 pub(super) fn all(
     settings: &BTreeMap<String, CollectionSettings>,
     is_category: impl Fn(&str) -> bool,
@@ -52,17 +54,19 @@ pub(super) fn all(
         .iter()
         .map(|(name, collection)| (name.as_str(), read(collection).map_err(|e| e.to_string())))
         .collect();
-    let follows: BTreeMap<&str, Vec<&str>> = settings
-        .keys()
-        .map(|name| {
-            let expressions = members[name.as_str()].as_deref().unwrap_or_default();
-            let names = expressions.iter().flat_map(|e| &e.parts).map(|part| part.name.as_str());
-            let below = names.filter(|name| !is_category(name));
-            (name.as_str(), below.filter_map(|name| known(settings, name)).collect())
-        })
-        .collect();
-    let broken = broken(&follows);
-    for (name, why) in broken {
+    let mut surely: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut with_both: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for name in settings.keys() {
+        let expressions = members[name.as_str()].as_deref().unwrap_or_default();
+        let parts = expressions.iter().flat_map(|expression| &expression.parts);
+        let below: Vec<&str> = parts.filter_map(|part| known(settings, &part.name)).collect();
+        let sure = below.iter().filter(|below| !is_category(below)).copied().collect();
+        let is_itself = |below: &&str| is_category(below) && *below == name.as_str();
+        surely.insert(name, sure);
+        with_both.insert(name, below.into_iter().filter(|below| !is_itself(below)).collect());
+    }
+    let ambiguous = broken(&with_both);
+    for (name, why) in broken(&surely) {
         members.insert(name, Err(why));
     }
     settings
@@ -71,7 +75,8 @@ pub(super) fn all(
             let members = members.remove(name.as_str()).unwrap_or_else(|| Ok(Vec::new()));
             let name: Arc<str> = name.as_str().into();
             let (description, texts) = (collection.description.clone(), collection.members.clone());
-            (name.clone(), Collection { name, description, texts, members })
+            let means_both = !ambiguous.contains_key(&*name);
+            (name.clone(), Collection { name, description, texts, members, means_both })
         })
         .collect()
 }

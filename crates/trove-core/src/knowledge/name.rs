@@ -107,6 +107,8 @@ pub(super) fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -
         })
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    // A category and a collection may share a name.
+    scored.dedup_by(|a, b| a.1 == b.1);
     scored.into_iter().take(MAX_NEAR).map(|(_, name)| name.to_owned()).collect()
 }
 

@@ -12,7 +12,7 @@ use super::{
     name,
     settings::ProjectSettings,
 };
-use crate::source::Visible;
+use crate::{source::Visible, uri::scheme};
 
 /// The guide as one project sees it, without what whoever asks may not know of.
 #[derive(Clone, Copy)]
@@ -31,6 +31,8 @@ pub(super) struct Selection {
     seen: HashSet<Arc<str>>,
     /// Collections that are in already, with the patterns they were asked with.
     followed: HashSet<(Arc<str>, Vec<String>)>,
+    /// Collections whose matching documents are being sought.
+    within: Vec<Arc<str>>,
 }
 
 impl Selection {
@@ -167,8 +169,23 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The documents of a member of a collection: a category is meant before a collection of
-    /// the same name.
+    /// The documents of a member of a collection. One that has the name of the collection itself
+    /// means the category.
+    fn member(
+        self,
+        collection: &Collection,
+        part: &Part,
+        selection: &mut Selection,
+    ) -> Result<(), KnowledgeError> {
+        let meant = self.find_collection(&part.name);
+        let is_itself = meant.is_some_and(|meant| meant.name == collection.name);
+        if collection.means_both && !is_itself {
+            return self.context(part, selection);
+        }
+        self.part(part, selection)
+    }
+
+    /// The documents of the category of that name, else of the collection.
     fn part(self, part: &Part, selection: &mut Selection) -> Result<(), KnowledgeError> {
         if let Some(category) = self.find_category(&part.name) {
             return self.pick(category, &part.patterns, selection);
@@ -180,6 +197,12 @@ impl<'a> View<'a> {
     }
 
     fn no_context(self, name: &str) -> KnowledgeError {
+        let is_context =
+            |name| self.find_category(name).is_some() || self.find_collection(name).is_some();
+        let head = name.split_once(':').map(|(head, _)| head);
+        if head.is_some_and(|head| scheme(name).is_some() && !is_context(head)) {
+            return KnowledgeError::BadScheme { uri: name.to_owned() };
+        }
         let categories = self.categories().map(|category| &*category.name);
         let all = categories.chain(self.collections().map(|collection| &*collection.name));
         KnowledgeError::ContextNotFound { name: name.to_owned(), near: name::near(name, all) }
@@ -249,7 +272,7 @@ impl<'a> View<'a> {
             return Ok(());
         }
         for part in members.iter().flat_map(|member| &member.parts) {
-            match self.part(part, selection) {
+            match self.member(collection, part, selection) {
                 Ok(()) => {}
                 Err(
                     error @ (KnowledgeError::NotFound { .. }
@@ -272,7 +295,12 @@ impl<'a> View<'a> {
         if !selection.followed.insert((collection.name.clone(), patterns.to_vec())) {
             return Ok(());
         }
-        let mut whole = Selection::default();
+        // It leads back to itself where a category of its name is not shown.
+        if selection.within.contains(&collection.name) {
+            return Ok(());
+        }
+        let mut whole = Selection { within: selection.within.clone(), ..Selection::default() };
+        whole.within.push(collection.name.clone());
         self.follow(collection, &[], &mut whole)?;
         let mut found = 0;
         for pattern in patterns {

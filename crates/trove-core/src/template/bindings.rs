@@ -79,6 +79,22 @@ impl Bindings {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
+    /// The values that say something, and the names that `uri` gives an empty value, as
+    /// `find://notes?q=` does to `q`.
+    pub fn without_empty(&self, uri: &str) -> (Bindings, Vec<String>) {
+        let mut given = Bindings::new();
+        let mut empty = Vec::new();
+        for (name, value) in self.iter() {
+            let is_empty = matches!(value, Binding::Text(text) if text.is_empty());
+            if is_empty && uri.contains(&format!("{name}=")) {
+                empty.push(name.to_owned());
+            } else {
+                given.bind(name, value.clone());
+            }
+        }
+        (given, empty)
+    }
+
     /// Whether there is no value at all.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -68,7 +68,7 @@ impl Settings {
     }
 
     /// The tool of that name as clients see it, if there is one.
-    fn name_offered(&self, name: &str) -> Mentioned {
+    pub(super) fn name_offered(&self, name: &str) -> Mentioned {
         match TOOLS.iter().find(|spec| spec.name == name) {
             None => Mentioned::NoTool,
             Some(spec) if self.toolsets.contains(&spec.toolset) => {

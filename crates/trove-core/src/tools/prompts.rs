@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     caller::Caller,
-    content::{escape_line, first_text},
+    content::{first_text, one_line},
     json::Json,
     source::{Ask, Reply},
 };
@@ -56,7 +56,7 @@ static PROMPTS: &[Prompt] = &[
         title: "Find information",
         description: "Answer from the resources of all servers.",
         details: "It tells the model what to look for, and how to look with what Trove offers.",
-        takes: "What to look for",
+        takes: "What to look for; no default",
         examples: &[PromptExample {
             says: "A question in your own words.",
             line: "how do we rotate signing keys",
@@ -182,6 +182,10 @@ impl Tools {
         let call = begun.as_call(self);
         let filled = (prompt.run)(words, &call).await;
         settle::prompt(&call, name, &filled);
+        let filled = filled.map_err(|mut failure| {
+            failure.name_tools(|name| call.settings.name_offered(name));
+            failure
+        });
         Some(filled.map(|text| {
             Reply::plain(Json::of(&json!({
                 "description": prompt.description,
@@ -306,9 +310,9 @@ async fn search(call: &Call<'_>, words: &str) -> String {
     let mut text = format!("Found for: {words} ({} of {total})\n", hits.len());
     for hit in hits {
         let name = hit.title.as_ref().unwrap_or(&hit.name);
-        text += &format!("- {}: {}\n", escape_line(name), hit.public);
+        text += &format!("- {}: {}\n", one_line(name), hit.public);
         if let Some(preview) = hit.preview.as_ref().filter(|_| call.settings.has_previews) {
-            text += &format!("  {}\n", escape_line(preview));
+            text += &format!("  {}\n", one_line(preview));
         }
     }
     format!("{text}\n{how}")

@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::{Value, json};
 use trove_core::{
     Caller, Gateway, Json,
     access::{Access, Policy, Rule},
@@ -107,6 +108,37 @@ async fn what_is_closed_is_not_given_as_a_part_of_something_else() {
     assert_eq!(given, r#"{"contents":[{"uri":"docs://a","text":"of docs://a"}]}"#);
     let given = read(&somebody(&["admin"])).await;
     assert!(given.contains("of admin://keys") && given.contains("of staff://plan"), "{given}");
+}
+
+#[tokio::test]
+async fn a_completion_tells_nothing_hidden_before_its_other_variables_are_known() {
+    let uris = ["docs://l/vault/key", "docs://l/public/aa"];
+    let templates = ["docs://{host}/{+path}", "docs://l/{dir}/{file}"];
+    let low = Arc::new(FakeSource::new("low", &uris).with_templates(&templates));
+    let gateway = GatewayBox::with(&[&low]).await;
+    let rule = Rule::new("docs://l/vault/*", vec!["admin".into()], false).unwrap();
+    let policy = Policy::new(vec![rule]);
+    gateway.gateway.set_access(Access { policy, ..Access::default() });
+    let values = ["vault/key", "public/aa", "vault", "public", "key", "aa"];
+    low.complete_with(&values, Duration::ZERO);
+    let complete = async |template: &str, name: &str, context: Value| {
+        let asked = json!({
+            "ref": { "type": "ref/resource", "uri": template },
+            "argument": { "name": name, "value": "" }, "context": { "arguments": context },
+        });
+        let (caller, asked) = (somebody(&[]), Json::of(&asked));
+        let reply = gateway.gateway.complete(&caller, &asked, Ask::default()).await.unwrap();
+        let body: Value = reply.body.to().unwrap();
+        body["completion"]["values"].clone()
+    };
+    assert_eq!(complete(templates[0], "path", json!({})).await, json!(["public/aa"]));
+    assert_eq!(complete(templates[1], "file", json!({})).await, json!(["aa"]));
+    let dirs = complete(templates[1], "dir", json!({})).await;
+    assert_eq!(dirs, json!(["public/aa", "public", "key", "aa"]));
+    let files = complete(templates[1], "file", json!({ "dir": "public" })).await;
+    assert_eq!(files, json!(["public/aa", "vault", "public", "key", "aa"]));
+    let files = complete(templates[1], "file", json!({ "dir": "vault" })).await;
+    assert_eq!(files, json!([]));
 }
 
 #[tokio::test]

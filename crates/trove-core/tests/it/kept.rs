@@ -99,3 +99,17 @@ async fn t29_a_kept_answer_stands_in_for_a_source_that_fails_and_says_so() {
     let other = gateway.gateway.read(&of("ada"), &"doc:2".into(), Ask::default()).await;
     assert!(other.is_err());
 }
+
+#[tokio::test]
+async fn t29_what_was_kept_is_asked_for_again_after_a_tool_that_may_write() {
+    let source = FakeSource::new("srv", &["doc:1"]).with_tools(&["write"]);
+    let source = Arc::new(source.with_reading_tool("look"));
+    let gateway = GatewayBox::with(&[&source]).await;
+    source.tell_changes();
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (1, false));
+    gateway.call_tool("srv_look").await;
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (1, true));
+    gateway.call_tool("srv_write").await;
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (2, false));
+    assert_eq!(read(&gateway, &source, &of("ada")).await, (2, true));
+}

@@ -39,7 +39,10 @@ async fn guarded() -> (GatewayBox, Arc<FakeSource>) {
     let low = Arc::new(FakeSource::new("low", &names));
     let gateway = GatewayBox::with(&[&low]).await;
     let rule = |pattern| Rule::new(pattern, vec!["admin".to_owned()], false).expect("a pattern");
-    let rules = PROTECTED.iter().map(|one| rule(one.pattern)).collect();
+    // What these open are other names: no tail of a protected name makes it one of them.
+    let open = |pattern| Rule::new(pattern, vec!["*".to_owned()], true).expect("a pattern");
+    let opened = ["*a", "*=b", "*b=2", "*/", "*."].into_iter().map(open);
+    let rules = opened.chain(PROTECTED.iter().map(|one| rule(one.pattern))).collect();
     gateway.gateway.set_access(Access { policy: Policy::new(rules), ..Access::default() });
     (gateway, low)
 }
@@ -255,4 +258,20 @@ async fn t53_what_a_server_puts_into_answers_is_judged_by_every_spelling() {
     let given = gateway.gateway.read(&nobody, &"docs://l/open".into(), Ask::default()).await;
     let given = given.expect("it is open").reply.body.as_str().to_owned();
     assert_eq!(given.matches("secret").count(), 1, "{given}");
+}
+
+#[tokio::test]
+async fn t53_a_name_that_passes_through_further_gateways_passes_no_rule() {
+    let rules = [("docs://l/vault/*", false), ("low+memo:*", false), ("file:///srv/*", false)];
+    let gateway = with_rules(&["docs://l/open"], &rules).await;
+    for name in ["docs://l/vault/key", "memo:inner", "file:///srv/plan"] {
+        for qualifiers in ["s+", "S+", "a+s+", "a+b+c+d+e+f+g+h+i+j+", "low+", "s%2B"] {
+            let uri = format!("{qualifiers}{name}");
+            let refused = read(&gateway, &uri).await.expect_err(&uri);
+            assert!(matches!(refused, AskError::NotFound { .. }), "{uri:?}: {refused}");
+        }
+    }
+    for open in ["s+docs://l/open", "a+s+docs://l/open"] {
+        assert!(read(&gateway, open).await.is_ok(), "{open}");
+    }
 }

@@ -22,7 +22,7 @@ use axum::{Router, body::Body};
 use bytes::Bytes;
 use http::{
     HeaderMap, HeaderValue, StatusCode,
-    header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING},
+    header::{CONNECTION, CONTENT_LENGTH, HOST, TRANSFER_ENCODING},
 };
 use hyper::{
     Response,
@@ -159,7 +159,8 @@ fn answering(
     Error = Infallible,
     Future = Answering,
 > + Unpin {
-    service_fn(move |request: hyper::Request<Incoming>| -> Answering {
+    service_fn(move |mut request: hyper::Request<Incoming>| -> Answering {
+        take_host_of_target(&mut request);
         let number = asked.begin();
         let under_way = UnderWay(asked.clone());
         let is_ambiguous = asked.is_ambiguous(number);
@@ -180,6 +181,16 @@ fn answering(
             Ok(answer.map(|body| Answer { body: Gathered::new(body), _under_way: under_way }))
         })
     })
+}
+
+/// Puts the host that a target names in the place of the header, which then counts for nothing
+/// (RFC 9112, 3.2.2). Example: `POST http://evil.test/mcp`.
+fn take_host_of_target<B>(request: &mut hyper::Request<B>) {
+    let Some(authority) = request.uri().authority() else { return };
+    match HeaderValue::from_str(authority.as_str()) {
+        Ok(host) => request.headers_mut().insert(HOST, host),
+        Err(_) => request.headers_mut().remove(HOST),
+    };
 }
 
 /// How a request says where its body ends. Something between a client and us may have read
@@ -415,5 +426,25 @@ impl AsyncWrite for Patient {
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_that_names_a_host_is_judged_by_it() {
+        for (target, host) in [
+            ("/mcp", "127.0.0.1"),
+            ("http://evil.test/mcp", "evil.test"),
+            ("http://localhost:7420/mcp", "localhost:7420"),
+        ] {
+            let request = hyper::Request::builder().uri(target).header(HOST, "127.0.0.1");
+            let mut request = request.body(()).unwrap();
+            take_host_of_target(&mut request);
+            let hosts: Vec<&HeaderValue> = request.headers().get_all(HOST).iter().collect();
+            assert_eq!(hosts, [host], "{target}");
+        }
     }
 }

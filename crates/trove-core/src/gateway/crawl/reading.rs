@@ -82,7 +82,12 @@ impl Chosen {
     /// The next to be looked at again.
     fn take_again(&mut self, is_turn_of_oldest: bool) -> Option<Pending> {
         let oldest = if is_turn_of_oldest { self.oldest.take() } else { None };
-        let Some(oldest) = oldest else { return self.again.pop_front() };
+        let Some(oldest) = oldest else {
+            let next = self.again.pop_front()?;
+            // It may be the oldest as well, and is looked at once.
+            self.oldest.take_if(|oldest| oldest.key == next.key);
+            return Some(next);
+        };
         self.again.retain(|it| it.key != oldest.key);
         Some(oldest)
     }
@@ -366,6 +371,22 @@ mod tests {
         };
         let has_text = reason != Reason::Unread;
         Pending { public: "x".into(), mime: None, size: None, has_text, reason, key }
+    }
+
+    #[test]
+    fn what_is_oldest_and_wanted_most_is_looked_at_once() {
+        let (one, two) = (pending("srv", 1, Reason::Due), pending("srv", 2, Reason::Due));
+        for is_turn_of_oldest in [false, true] {
+            let mut chosen = Chosen {
+                is_local: false,
+                unread: VecDeque::new(),
+                again: VecDeque::from([one.clone(), two.clone()]),
+                oldest: Some(one.clone()),
+            };
+            assert_eq!(chosen.take_again(is_turn_of_oldest), Some(one.clone()));
+            assert_eq!(chosen.take_again(true), Some(two.clone()));
+            assert!(chosen.is_empty() && chosen.oldest.is_none());
+        }
     }
 
     fn choose(reading: &mut Reading, source: &str, unread: usize, again: usize) {

@@ -141,6 +141,34 @@ fn a_command_that_a_sentence_asks_for_speaks_for_the_server() {
 }
 
 #[test]
+fn words_that_tell_no_reason_tell_none() {
+    for message in [
+        "Internal error",
+        "MCP error -32603: Internal error",
+        "Unhandled error",
+        "Failed to load resource",
+        "Could not load notes.md",
+        "error: exit status 1",
+    ] {
+        assert_eq!(refused(-32603, message, None), Meaning::Unknown, "{message}");
+    }
+    for message in [
+        "net/http: TLS handshake timeout",
+        "remote error: tls: handshake timeout",
+        "EMFILE: too many open files, open a.md",
+        "OSError: [Errno 23] Too many open files in system",
+    ] {
+        assert_eq!(refused(-32603, message, None), Meaning::Passing, "{message}");
+    }
+    let login = "Could not load the default credentials. Browse to https://cloud.example/docs";
+    assert_eq!(refused(-32603, login, None), Meaning::WhoAreYou);
+    // So Trove words an error that is none.
+    assert_eq!(refused(-32603, "the error itself was malformed", None), Meaning::OwnFault);
+    let library = "Could not load the native library sqlite3";
+    assert_eq!(refused(-32603, library, None), Meaning::OwnFault);
+}
+
+#[test]
 fn evidence_counts_in_its_order() {
     for (code, message, data, meaning) in [
         // A number of JSON-RPC before words.

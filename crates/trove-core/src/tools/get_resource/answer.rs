@@ -34,7 +34,10 @@ pub(super) fn give(
     let contents = content::contents(&reading.reply.body);
     let listed = Listed::of(call, reading);
     let mut shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
-    if let Some(hint) = asked.hint(call, &reading.snapshot) {
+    if asked.server.is_some()
+        && let view = call.gateway.view_of(reading.snapshot.clone(), call.caller)
+        && let Some(hint) = asked.hint(call, &view)
+    {
         let note = shown.note.map_or(String::new(), |note| format!("{note}; "));
         shown.note = Some(format!("{note}{hint}").into());
     }

@@ -122,7 +122,7 @@ pub(super) async fn list(call: &Call<'_>, asked: &GetResource) -> Result<Outcome
     }
     let starting: Vec<SourceId> =
         call.gateway.starting().into_iter().filter(is_asked_for).collect();
-    let hint = asked.hint(call, view.snapshot());
+    let hint = asked.hint(call, &view);
     let said = [
         hint.map(|hint| format!("{hint} This is what all servers have.")),
         (call.need == Need::Templates).then(|| TEMPLATES_ONLY.to_owned()),
@@ -172,13 +172,13 @@ const MORE: &str = "There is more than is shown, the most useful first. `categor
     the rest.";
 
 /// How often the most used resources were read, and what time it is.
-struct Uses {
+pub(in crate::tools) struct Uses {
     reads: HashMap<String, u64>,
     now: i64,
 }
 
 impl Uses {
-    fn of(call: &Call<'_>) -> Uses {
+    pub(in crate::tools) fn of(call: &Call<'_>) -> Uses {
         let reads = call.gateway.most_read(call.caller, MAX_USED).into_iter();
         let since = call.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Uses {
@@ -188,7 +188,7 @@ impl Uses {
     }
 
     /// How useful an entry is likely to be.
-    fn usefulness(&self, uri: &str, details: Details<'_>) -> f32 {
+    pub(in crate::tools) fn usefulness(&self, uri: &str, details: Details<'_>) -> f32 {
         let reads = self.reads.get(uri).copied().unwrap_or_default();
         let annotations = details.annotations();
         usefulness(annotations.priority(), annotations.modified(), reads as f32, self.now)

@@ -116,6 +116,10 @@ fn misfit<'a>(view: &'a View, uri: &str) -> Option<Misfit<'a>> {
                 names: compiled.variables().map(ToOwned::to_owned).collect(),
                 given: Bindings::new(),
             },
+            Fit::Match(values) => match values.without_empty(local) {
+                (given, names) if !names.is_empty() => Fit::MissingVariable { names, given },
+                (values, _) => Fit::Match(values),
+            },
             fit => fit,
         };
         (!matches!(fit, Fit::No | Fit::Match(_))).then_some(Misfit { entry, fit })

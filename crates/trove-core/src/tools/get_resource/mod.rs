@@ -23,16 +23,16 @@ use serde::Deserialize;
 use tokio::time::Instant;
 use tracing::debug;
 
-pub(super) use discovery::Discoveries;
+pub(super) use discovery::{Discoveries, Uses};
 pub(super) use turns::Turns;
 pub(super) use whole::{Whole, whole};
 
 use super::{Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, hint};
 use crate::{
-    catalogue::{Snapshot, naming},
+    catalogue::{Route, RouteError, RoutedBy, Snapshot, naming},
     gateway::{Read, Reading, View},
     source::{SourceError, SourceId, meaning::RESOURCE_NOT_FOUND},
-    uri::PublicUri,
+    uri::{PublicUri, scheme},
 };
 
 /// How much of an answer is given unless asked otherwise.
@@ -136,7 +136,7 @@ impl Tool for GetResource {
         let asked = match self.ask(call).await {
             Ok(asked) => asked,
             Err(failure) => {
-                return Err(match self.hint(call, &call.gateway.current()) {
+                return Err(match self.hint(call, &call.gateway.current_view(call.caller)) {
                     Some(hint) => failure.suggest(hint),
                     None => failure,
                 });
@@ -192,12 +192,15 @@ impl GetResource {
         let trimmed = self.uri.trim();
         let is_odd = trimmed.len() != self.uri.len() && is_listed(view, id.as_ref(), &self.uri);
         let asked = if is_odd { &self.uri } else { trimmed };
-        if asked.contains(char::is_control) && view.resource(asked).is_none() {
+        if asked.contains(char::is_control) && !is_listed(view, id.as_ref(), asked) {
             let what = "the URI holds a control character; percent-encode it";
             return Err(failures::malformed(view, asked, what));
         }
-        let asked = spelt(view, id.as_ref(), asked);
-        let Some(id) = id else { return Ok(asked) };
+        let Some(id) = id else { return Ok(spelt(view, None, asked)) };
+        if is_elsewhere(view, &id, asked) {
+            return Ok(spelt(view, None, asked));
+        }
+        let asked = spelt(view, Some(&id), asked);
         let is_qualified =
             naming::split_qualified(asked.as_str()).is_some_and(|(own, _)| own == id);
         let is_own = view
@@ -215,10 +218,16 @@ impl GetResource {
         named.filter(|id| snapshot.member(id).is_some())
     }
 
-    /// What to say of a name that no server in use has: it is a hint, and no error.
-    fn hint(&self, call: &Call<'_>, snapshot: &Snapshot) -> Option<String> {
-        let named = self.server.as_deref().filter(|_| self.server(snapshot).is_none())?;
-        Some(hint::absent(call, &[named]))
+    /// Says that no server in use has the name, or that it has nothing of the URI: it is a hint,
+    /// and no error.
+    fn hint(&self, call: &Call<'_>, view: &View) -> Option<String> {
+        let named = self.server.as_deref()?;
+        let Some(id) = self.server(view.snapshot()) else {
+            return Some(hint::absent(call, &[named]));
+        };
+        let uri = self.uri.trim();
+        let is_wrong = !uri.is_empty() && is_elsewhere(view, &id, uri);
+        is_wrong.then(|| format!("`{id}` does not have it: another server was asked."))
     }
 
     /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
@@ -265,12 +274,51 @@ fn given(text: Option<String>) -> Option<String> {
     text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
-/// Whether a name is listed as it is, by the server that is to be asked if one is.
+/// Whether a name is listed as it is: by the server that is to be asked, else by the one that the
+/// name itself tells.
 fn is_listed(view: &View, server: Option<&SourceId>, uri: &str) -> bool {
-    match server {
-        Some(id) => view.owned(id, uri).is_some(),
-        None => view.resource(uri).is_some(),
+    if server.is_some_and(|id| view.owned(id, uri).is_some()) {
+        return true;
     }
+    let (qualified, local) = view.split(uri);
+    match qualified {
+        Some(id) => view.owned(&id, local).is_some(),
+        None => server.is_none() && view.resource(uri).is_some(),
+    }
+}
+
+/// Whether a URI is one of another server than the named one, as far as the caller sees: that
+/// one lists nothing of it, or the URI itself names another.
+fn is_elsewhere(view: &View, named: &SourceId, uri: &str) -> bool {
+    let uri = spelt(view, None, uri);
+    let uri = uri.as_str();
+    let has = |id: &SourceId| view.owned(id, uri).is_some() || view.template_of(id, uri).is_some();
+    if has(named) {
+        return false;
+    }
+    if let Some(id) = view.split(uri).0 {
+        return id != *named;
+    }
+    match view.snapshot().route(uri) {
+        Ok(Route { by: RoutedBy::Scheme, source, .. }) => {
+            source.id() != named && uses_scheme_of(view, source.id(), uri)
+        }
+        Ok(route) => route.source.id() != named && has(route.source.id()),
+        Err(RouteError::Ambiguous { candidates }) => {
+            let owners = candidates.iter().filter_map(|it| naming::split_qualified(it.as_str()));
+            owners.into_iter().any(|(id, _)| has(&id))
+        }
+        Err(_) => false,
+    }
+}
+
+/// Whether a server lists anything that has the scheme of a URI and that the caller sees.
+fn uses_scheme_of(view: &View, id: &SourceId, uri: &str) -> bool {
+    let wanted = scheme(uri);
+    let is_own = |member: u32| view.snapshot().owner(member).id() == id;
+    let is_alike = |local: &str| scheme(local) == wanted;
+    view.resources().any(|(it, _)| is_own(it.member) && is_alike(it.local.as_str()))
+        || view.templates().any(|(it, _)| is_own(it.member) && is_alike(it.template.text.as_str()))
 }
 
 /// `auth/status` is how some models write `auth://status`. Where several servers have that, it is

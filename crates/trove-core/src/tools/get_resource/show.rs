@@ -78,7 +78,7 @@ pub(super) fn show<'a>(
     }
     if let Some(mime) = &mut shown.mime {
         cut(mime, MAX_MIME);
-        *mime = content::escape_line(mime).into_owned();
+        *mime = content::one_line(mime).into_owned();
     }
     Ok(shown)
 }

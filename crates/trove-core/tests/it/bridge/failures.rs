@@ -604,3 +604,36 @@ async fn a_server_that_gives_no_contents_at_all_has_failed() {
         (&json!("ResourceExecutionError"), &json!(false))
     );
 }
+
+#[tokio::test]
+async fn a_name_that_is_empty_or_holds_what_no_uri_may_reaches_no_server() {
+    let templates = ["note://{id}", "m://{a}/{b}", "q://s{?q,limit}"];
+    let low = Arc::new(FakeSource::new("low", &["docs://intro"]).with_templates(&templates));
+    let plain = source("plain", &["nt://a"]);
+    let bridge = Bridge::over(&[&low, &plain]).await;
+    for (uri, class) in [
+        ("m://", "MissingTemplateVariable"),
+        ("q://s?q=", "MissingTemplateVariable"),
+        ("low+q://s?q=x&limit=", "MissingTemplateVariable"),
+        ("nt://", "InvalidURI"),
+        ("nt://{x}", "InvalidURI"),
+        ("low+zz://{id}", "InvalidURI"),
+        ("plain+docs://", "InvalidURI"),
+        ("plain+docs:", "InvalidURI"),
+    ] {
+        let failure = bridge.failure(json!({ "uri": uri })).await;
+        assert_eq!(failure["error"], class, "{uri}: {failure}");
+        let native = bridge.gateway.read(uri).await;
+        assert!(matches!(native, Err(AskError::BadArguments { .. })), "{uri}: {native:?}");
+        // Examples may be tried, the name itself never.
+        let local = uri.rsplit_once('+').map_or(uri, |(_, local)| local).to_owned();
+        let asked = [low.take_asked(), plain.take_asked()].concat();
+        assert!(!asked.contains(&local), "{uri}: {asked:?}");
+    }
+    assert!(bridge.gateway.read("plain+note://{id}").await.is_err());
+    assert_eq!(plain.take_asked(), Vec::<String>::new());
+    // A query that is left out, a name of its own and escapes are fine.
+    for uri in ["q://s", "q://s?q=x", "nt://b", "nt://a%20b", "nt://a b", "m://a"] {
+        assert!(bridge.gateway.read(uri).await.is_ok(), "{uri}");
+    }
+}

@@ -1,8 +1,11 @@
 //! What a read gives: the payload once, equal to the native one.
 
+use std::sync::Arc;
+
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 use trove_core::{Json, source::Ask};
+use trove_testkit::fake_source::FakeSource;
 
 use super::{Bridge, nobody, source, suggests, text_of};
 
@@ -385,4 +388,67 @@ async fn json_that_is_served_as_plain_text_is_json() {
     assert_eq!(text, "\n{\"a\": [1, 2]}\n", "as text it stays as it is");
     let cut = bridge.ok(json!({ "uri": "x://log", "maxSize": 6 })).await;
     assert!(cut["metadata"].get("note").is_none(), "a log is no part of a JSON: {cut}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_have_the_uri_is_a_hint_that_helps_nothing() {
+    let a = FakeSource::new("a", &["doc://one"]).with_templates(&["at://{id}"]);
+    let b = FakeSource::new("b", &["b://two"]).with_templates(&["bt://{id}"]);
+    let bridge = Bridge::over(&[&Arc::new(a), &Arc::new(b)]).await;
+    for (uri, wrong, data) in [
+        ("doc://one", "b", "a|doc://one"),
+        ("a+doc://one", "b", "a|doc://one"),
+        ("bt://5", "a", "b|bt://5"),
+        // One server alone uses the scheme.
+        ("doc://unlisted", "b", "a|doc://unlisted"),
+    ] {
+        let read = bridge.ok(json!({ "uri": uri, "server": wrong })).await;
+        assert_eq!(read["data"], data, "{uri}");
+        let note = text_of(&read["metadata"]["note"]);
+        assert!(note.contains(&format!("`{wrong}` does not have it")), "{note}");
+    }
+    for uri in ["info://health", "info/health"] {
+        let asked = json!({ "uri": uri, "server": "b" });
+        let object = bridge.object_for(&nobody(), asked).await;
+        assert_ne!(object["server"], "b", "{object}");
+        assert!(!object.to_string().contains("b+"), "{object}");
+    }
+    let own = bridge.ok(json!({ "uri": "b://unlisted", "server": "b" })).await;
+    assert_eq!(own["data"], "b|b://unlisted");
+    assert_eq!(own["metadata"].get("note"), None, "{own}");
+}
+
+#[tokio::test]
+async fn a_wrong_server_tells_nothing_of_what_is_hidden() {
+    let (a, b) = (source("a", &["secret://key", "doc://one"]), source("b", &["b://two"]));
+    let bridge = Bridge::over(&[&a, &b]).await;
+    bridge.allow(&[("a+secret://*", "admin", false)]);
+    for uri in ["secret://key", "secret://other", "other://key"] {
+        let object = bridge.object_for(&nobody(), json!({ "uri": uri, "server": "b" })).await;
+        assert_eq!(object["data"], format!("b|{uri}"), "{object}");
+    }
+}
+
+#[tokio::test]
+async fn a_listed_name_is_read_whatever_it_holds_and_however_it_is_named() {
+    let odd = ["note://{odd}", "note://a\tb", "note://a b", "note://"];
+    let low = FakeSource::new("low", &odd).with_templates(&["note://{id}"]);
+    let bridge = Bridge::over(&[&Arc::new(low)]).await;
+    for uri in odd {
+        for arguments in [
+            json!({ "uri": uri }),
+            json!({ "uri": format!("low+{uri}") }),
+            json!({ "uri": uri, "server": "low" }),
+        ] {
+            assert_eq!(bridge.data(arguments).await, format!("low|{uri}"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_type_is_told_on_one_line() {
+    let srv = source("srv", &["docs://a"]);
+    srv.give_text("docs://a", "text/plain\n", "hello");
+    let bridge = Bridge::over(&[&srv]).await;
+    assert_eq!(bridge.ok(json!({ "uri": "docs://a" })).await["mime_type"], "text/plain");
 }

@@ -2,7 +2,12 @@
 //! the help shows.
 
 use serde_json::{Value, json};
-use trove_core::{Caller, Json, knowledge::CollectionSettings, source::Ask};
+use trove_core::{
+    Caller, Json, ProjectName,
+    knowledge::{CollectionSettings, ProjectSettings},
+    source::Ask,
+};
+use trove_testkit::gateway_box::text_of;
 
 use super::{failure, value};
 use crate::guide::kit::Guide;
@@ -100,4 +105,58 @@ async fn the_help_shows_common_uses_that_work() {
         }
     }
     assert_eq!(tried, 5, "{table}");
+}
+
+#[tokio::test]
+async fn a_member_that_is_both_gives_documents_of_both_and_nothing_leads_round() {
+    let files = [("guide/lang/rust.md", "# Rust\n"), ("guide/shared/intro.md", "# Intro\n")];
+    let collections = [
+        ("shared", vec!["lang/rust", "shared/intro"]),
+        ("nest", vec!["shared"]),
+        ("round", vec!["lang/rust", "nest"]),
+    ];
+    for hides in [false, true] {
+        let guide = Guide::set(&files, |settings| {
+            for (name, members) in &collections {
+                let members = members.iter().map(|member| (*member).to_owned()).collect();
+                let one = CollectionSettings { members, description: None };
+                settings.groups.collections.insert((*name).into(), one);
+            }
+            if hides {
+                let desk = ProjectSettings {
+                    categories: Some(vec!["lang".into()]),
+                    ..ProjectSettings::default()
+                };
+                settings.groups.projects.insert("desk".into(), desk);
+            }
+        })
+        .await;
+        let project = hides.then(|| ProjectName::new("desk").unwrap());
+        let caller = Caller { project, ..Caller::local() };
+        let read = async |uri: &str| {
+            let read = guide.gateway.read(&caller, &uri.into(), Ask::default()).await;
+            read.map(|reading| text_of(&reading.reply.body))
+        };
+        // Where the category is not picked, the collection alone is meant.
+        assert_eq!(read("guide://document/shared/rust").await.unwrap(), "# Rust\n");
+        if !hides {
+            assert_eq!(read("guide://document/nest/rust").await.unwrap(), "# Rust\n");
+            assert_eq!(read("guide://document/nest/intro").await.unwrap(), "# Intro\n");
+            assert_eq!(content(&guide, "nest").await, "shared/intro.md lang/rust.md");
+            assert_eq!(content(&guide, "round").await, "lang/rust.md shared/intro.md");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_uri_of_another_scheme_is_told_apart_from_a_name() {
+    let guide = guide().await;
+    for uri in ["mailto:x", "urn:isbn:1", "data:text/plain,hi", "docs://x"] {
+        let (_, told) = failure(&guide, "guide_get_content", json!({ "expression": uri })).await;
+        let message = told["message"].as_str().unwrap();
+        assert!(message.contains("Invalid URI scheme"), "{uri}: {message}");
+    }
+    let (error, told) =
+        failure(&guide, "guide_get_content", json!({ "expression": "shared:intro" })).await;
+    assert_eq!((error.as_str(), &told["near"]), ("NotFound", &json!(["shared"])), "{told}");
 }

@@ -121,3 +121,15 @@ async fn every_example_of_a_prompt_works() {
     }
     assert_eq!(ran, 7);
 }
+
+#[tokio::test]
+async fn a_prompt_that_fails_names_tools_as_they_are_offered() {
+    let guide = guide().await;
+    let (tools, caller) = (tools(&guide), Caller::local());
+    let arguments = Json::of(&json!({ "args": "nowhere" }));
+    let filled = tools.prompt(&caller, "guide", Some(&arguments), Ask::default()).await.unwrap();
+    let Err(failure) = filled else { panic!("there is no such context") };
+    let told: Value = failure.to_json(false).to().unwrap();
+    let action = told["suggested_actions"][0].as_str().unwrap();
+    assert!(action.contains("guide_category_list or guide_collection_list"), "{action}");
+}

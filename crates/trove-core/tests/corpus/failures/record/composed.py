@@ -498,7 +498,6 @@ curl | curl: (60) SSL certificate problem: unable to get local issuer certificat
 gRPC | rpc error: code = Internal desc = runtime error: slice bounds out of range
 gRPC | rpc error: code = Unimplemented desc = unknown method Get for service notes.Notes
 MCP | MCP error -32601: Method not found
-MCP | MCP error -32603: Internal error
 MCP Python | Internal error: name 'store' is not defined
 MCP Python | Error executing tool read_note: 'str' object has no attribute 'id'
 Playwright | browserType.launch: Executable doesn't exist at /srv/app/chromium/chrome

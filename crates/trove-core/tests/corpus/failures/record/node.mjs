@@ -180,7 +180,7 @@ async function system() {
   rows.push(["not-allowed", "Node, fs", said]);
   const names = { ENOENT: "absent", EACCES: "not-allowed", EPERM: "not-allowed", ECONNRESET: "passing", ETIMEDOUT: "passing",
     EPIPE: "passing", EAGAIN: "passing", EBUSY: "passing", EHOSTUNREACH: "passing", ENETUNREACH: "passing", EAI_AGAIN: "passing",
-    EINVAL: "bad-argument", ENOSPC: "own-fault", EMFILE: "own-fault", ENOMEM: "own-fault", EIO: "own-fault" };
+    EINVAL: "bad-argument", ENOSPC: "own-fault", EMFILE: "passing", ENOMEM: "own-fault", EIO: "own-fault" };
   const util = await import("node:util");
   for (const [number, [name, words]] of util.getSystemErrorMap()) {
     if (!names[name]) continue;

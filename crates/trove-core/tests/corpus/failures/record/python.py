@@ -530,8 +530,8 @@ CALLS = {errno.ENOENT: "absent", errno.ESRCH: "absent", errno.EACCES: "not-allow
          errno.ETIMEDOUT: "passing", errno.EHOSTUNREACH: "passing", errno.ENETUNREACH: "passing",
          errno.ENETDOWN: "passing", errno.EHOSTDOWN: "passing", errno.EINVAL: "bad-argument",
          errno.ENAMETOOLONG: "bad-argument", errno.ERANGE: "bad-argument", errno.E2BIG: "bad-argument",
-         errno.ENOSPC: "own-fault", errno.EIO: "own-fault", errno.ENOMEM: "own-fault", errno.ENFILE: "own-fault",
-         errno.EMFILE: "own-fault", errno.EDQUOT: "own-fault", errno.ENOSYS: "own-fault"}
+         errno.ENOSPC: "own-fault", errno.EIO: "own-fault", errno.ENOMEM: "own-fault", errno.ENFILE: "passing",
+         errno.EMFILE: "passing", errno.EDQUOT: "own-fault", errno.ENOSYS: "own-fault"}
 
 
 def system():
