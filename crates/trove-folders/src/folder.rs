@@ -66,7 +66,7 @@ pub(crate) struct Here {
     pub(crate) ground: Ground,
 }
 
-/// What a look at the disk found.
+/// The result of a look at the disk.
 pub(crate) struct Change {
     pub(crate) is_other: bool,
     pub(crate) updated: Vec<LocalUri>,
@@ -92,7 +92,7 @@ impl Folder {
         Arc::new(Served(self))
     }
 
-    /// What the configuration says of it.
+    /// Its settings in the configuration.
     pub fn settings(&self) -> &FolderSettings {
         &self.settings
     }
