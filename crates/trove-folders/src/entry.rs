@@ -16,7 +16,7 @@ use crate::{
     read::Stamp,
 };
 
-/// What is said of a folder in the place of a MIME type.
+/// The MIME type of a folder.
 pub(crate) const DIRECTORY: &str = "inode/directory";
 /// How much longer an entry is than its URI and name, about.
 const REST_OF_ENTRY: usize = 160;

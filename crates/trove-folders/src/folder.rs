@@ -68,7 +68,7 @@ pub(crate) struct Here {
     pub(crate) ground: Ground,
 }
 
-/// What a look at the disk found.
+/// The result of a look at the disk.
 pub(crate) struct Change {
     pub(crate) is_other: bool,
     pub(crate) updated: Vec<LocalUri>,
@@ -94,7 +94,7 @@ impl Folder {
         Arc::new(Served(self))
     }
 
-    /// What the configuration says of it.
+    /// Its settings in the configuration.
     pub fn settings(&self) -> &FolderSettings {
         &self.settings
     }

@@ -103,7 +103,7 @@ impl Life {
         let mut looked_at = Instant::now();
         loop {
             let touched = tokio::select! {
-                touched = told.settled(), if watching.is_some() => touched.folders(),
+                () = told.news(), if watching.is_some() => told.settled().await.folders(),
                 () = tokio::time::sleep(TICK) => {
                     if place != self::place(&self.folder.settings().path) {
                         return;
@@ -115,11 +115,10 @@ impl Life {
                 }
             };
             looked_at = Instant::now();
-            let is_everything = touched.is_none();
             let Ok(change) = self.folder.look(touched).await else { return };
             poll = MIN_POLL.max(looked_at.elapsed() * POLL_SHARE);
             self.pass_on(change).await;
-            watching = self.watch_more(watching, is_everything).await;
+            watching = self.watch_more(watching).await;
         }
     }
 
@@ -129,22 +128,15 @@ impl Life {
         // A large tree takes long.
         let starting = tokio::task::spawn_blocking(move || Watching::new(&here.place, &told));
         match starting.await.ok()? {
-            Ok(watching) => self.watch_more(Some(watching), false).await,
+            Ok(watching) => self.watch_more(Some(watching)).await,
             Err(error) => self.unwatched(&error),
         }
     }
 
     /// Watches the folders that are new, and looks at them again: something may have happened in
     /// them before they were watched.
-    async fn watch_more(
-        &self,
-        watching: Option<Watching>,
-        is_everything: bool,
-    ) -> Option<Watching> {
+    async fn watch_more(&self, watching: Option<Watching>) -> Option<Watching> {
         let mut watching = watching?;
-        if is_everything {
-            watching.forget(b"");
-        }
         for _ in 0..MAX_ROUNDS {
             let tree = self.folder.tree();
             let following = tokio::task::spawn_blocking(move || {

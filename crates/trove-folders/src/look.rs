@@ -20,7 +20,7 @@ use crate::{
 /// The most names of one folder that are looked at.
 pub(crate) const MAX_NAMES: usize = 2_000_000;
 
-/// What does not differ between the folders below one root.
+/// The root, and the rules for all that lies below it.
 pub(crate) struct Ground {
     pub(crate) root: OwnedFd,
     /// The URI of the root, with a slash at its end.
@@ -31,6 +31,8 @@ pub(crate) struct Ground {
 /// One folder as it was looked at.
 #[derive(Debug)]
 pub(crate) struct Looked {
+    /// Its number on the disk.
+    pub(crate) inode: u64,
     pub(crate) chain: Arc<Chain>,
     /// Its files, by name.
     pub(crate) files: Vec<File>,
@@ -69,7 +71,9 @@ impl Looked {
     ) -> Result<Looked, Errno> {
         let folder = open_folder(&ground.root, path)?;
         let chain = Chain::of(&folder, path, above);
+        let inode = Stamp::of(&rustix::fs::fstat(&folder)?).inode;
         let mut looked = Looked {
+            inode,
             chain,
             files: Vec::new(),
             folders: Vec::new(),

@@ -20,14 +20,14 @@ const REST: Duration = Duration::from_millis(20);
 /// How often a file that changes while it is read is read again.
 const MAX_TRIES: usize = 5;
 
-/// What tells one state of a file from another.
+/// Tells one state of a file from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(crate) struct Stamp {
     pub(crate) size: u64,
     /// When it was last written: seconds and nanoseconds since 1970.
     pub(crate) modified: (i64, i64),
     changed: (i64, i64),
-    inode: u64,
+    pub(crate) inode: u64,
 }
 
 /// Why a file was not read.

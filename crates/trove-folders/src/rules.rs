@@ -29,7 +29,7 @@ use crate::{
 const RULE_FILES: [&str; 2] = [".ignore", ".gitignore"];
 /// The longest of them that is read.
 const MAX_RULE_FILE: u64 = 64 * 1024;
-/// What is left out unless something says otherwise.
+/// Files and folders that are left out by default.
 const LEFT_OUT: [&str; 5] = [".*", "node_modules/", "bower_components/", "__pycache__/", "*.pyc"];
 /// Folders of build output, where one of the files beside them tells that something is built.
 const BUILT: [(&str, &[&str]); 6] = [
@@ -49,7 +49,7 @@ const BUILD_FILES: &[&str] = &[
     "CMakeLists.txt",
     "meson.build",
 ];
-/// The store of git, which is no document whatever any rule says.
+/// The store of git. No rule can bring it back.
 const GIT: &[u8] = b".git";
 
 /// The rules of one folder of the configuration.

@@ -1,4 +1,4 @@
-//! What the configuration says of one folder.
+//! The settings of one folder.
 
 use std::path::PathBuf;
 
@@ -30,7 +30,7 @@ pub enum BadFolder {
     Include {
         /// The glob.
         glob: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// A line of `ignore` makes no sense.
@@ -38,7 +38,7 @@ pub enum BadFolder {
     Ignore {
         /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What lies below a root, as it was last looked at: one immutable value.
+//! The files below a root as they were last looked at: one immutable value.
 //!
 //! A further look shares all that did not change. Folders near the root are looked at first, so
 //! that of too many files those far below are left out.
@@ -32,7 +32,7 @@ const MAX_LINKS: usize = 10_000;
 /// The most that is said of folders that cannot be looked into.
 const MAX_PROBLEMS: usize = 20;
 
-/// What lies below a root.
+/// The files and folders below a root.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Tree {
     /// Nothing before the first look.
@@ -43,7 +43,7 @@ pub(crate) struct Tree {
     links: BTreeMap<Box<[u8]>, Link>,
     /// How many files `folders` list.
     files: usize,
-    /// What could not be looked into, by path.
+    /// Folders that could not be looked into, and why.
     problems: BTreeMap<Arc<[u8]>, String>,
     /// How many folders were not looked into, because there are too many or they lie too deep.
     unlooked: usize,
@@ -303,7 +303,7 @@ impl Tree {
             })
     }
 
-    /// What is not listed, and why.
+    /// Each reason why files are not listed.
     pub(crate) fn omissions(&self) -> Vec<String> {
         let mut omissions = Vec::new();
         let left_out: usize = self.folders.values().map(|looked| looked.left_out).sum();

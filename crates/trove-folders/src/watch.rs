@@ -1,10 +1,10 @@
-//! What the system tells of changes below a folder, until somebody takes it.
+//! Changes below a folder as the system tells of them, kept until the next look.
 //!
 //! Each folder that is listed is watched by itself, so that those that are left out, such as build
 //! output, cost nothing.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -29,7 +29,7 @@ const MAX_WAIT: Duration = Duration::from_millis(250);
 /// How many changed folders are remembered by name; of more, everything is looked at.
 const MAX_TOUCHED: usize = 1_000;
 
-/// What the system told.
+/// The changes that the system told of.
 #[derive(Default)]
 pub(crate) struct Told {
     touched: Mutex<Touched>,
@@ -63,9 +63,14 @@ impl Told {
         self.touched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits for something to happen, and until nothing more happens or long enough.
-    pub(crate) async fn settled(&self) -> Touched {
+    /// Waits for something to happen.
+    pub(crate) async fn news(&self) {
         self.news.notified().await;
+    }
+
+    /// Waits until nothing more happens, or long enough. This must be awaited to its end: the
+    /// news that began it are heard once.
+    pub(crate) async fn settled(&self) -> Touched {
         let end = Instant::now() + MAX_WAIT;
         loop {
             let until = end.min(Instant::now() + QUIET);
@@ -101,7 +106,8 @@ impl Told {
 pub(crate) struct Watching {
     watcher: RecommendedWatcher,
     place: PathBuf,
-    watched: BTreeSet<Arc<[u8]>>,
+    /// Each folder that is watched, and its number on the disk.
+    watched: BTreeMap<Arc<[u8]>, u64>,
 }
 
 impl Watching {
@@ -111,40 +117,40 @@ impl Watching {
         let hear = move |event: notify::Result<notify::Event>| told.hear(&base, event);
         let config = notify::Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(hear, config)?;
-        Ok(Watching { watcher, place: place.to_owned(), watched: BTreeSet::new() })
+        Ok(Watching { watcher, place: place.to_owned(), watched: BTreeMap::new() })
     }
 
     /// Watches the folders of the tree; gives those that were not watched before, which may have
     /// changed since they were looked at.
     pub(crate) fn follow(&mut self, tree: &Tree) -> notify::Result<BTreeSet<Vec<u8>>> {
-        let is_gone = |path: &Arc<[u8]>| !tree.folders.contains_key(path);
-        let gone: Vec<Arc<[u8]>> =
-            self.watched.iter().filter(|one| is_gone(one)).cloned().collect();
+        // Another folder under an old name is not the one that was watched.
+        let is_watched = |path: &Arc<[u8]>, inode: &u64| {
+            tree.folders.get(path).is_some_and(|looked| looked.inode == *inode)
+        };
+        let all = self.watched.iter();
+        let gone = all.filter(|(path, inode)| !is_watched(path, inode));
+        let gone: Vec<Arc<[u8]>> = gone.map(|(path, _)| path.clone()).collect();
         for path in gone {
             // The system has forgotten most of them by itself.
             let _ = self.watcher.unwatch(&self.place.join(as_path(&path)));
             self.watched.remove(&path);
         }
         let mut new = BTreeSet::new();
-        for path in tree.folders.keys() {
-            if self.watched.contains(path) {
+        for (path, looked) in &tree.folders {
+            if self.watched.contains_key(path) {
                 continue;
             }
-            match self.watcher.watch(&self.place.join(as_path(path)), RecursiveMode::NonRecursive) {
+            let place = self.place.join(as_path(path));
+            match self.watcher.watch(&place, RecursiveMode::NonRecursive) {
                 Ok(()) => {}
                 // It went away meanwhile; the look at the folder above finds that.
                 Err(error) if is_absence(&error) => continue,
                 Err(error) => return Err(error),
             }
-            self.watched.insert(path.clone());
+            self.watched.insert(path.clone(), looked.inode);
             new.insert(path.to_vec());
         }
         Ok(new)
-    }
-
-    /// Forgets a folder that was replaced by another of its name, so that it is watched anew.
-    pub(crate) fn forget(&mut self, path: &[u8]) {
-        self.watched.retain(|one| !one.starts_with(path));
     }
 }
 

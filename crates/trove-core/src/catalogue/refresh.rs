@@ -35,7 +35,7 @@ use crate::{
 
 /// The least time between the starts of two listings of one Source.
 const MIN_LISTING_INTERVAL: Duration = Duration::from_secs(1);
-/// The same for what lies on this machine, whose listing costs no message.
+/// The least time for a Source on this machine, whose listing costs no message.
 const MIN_LOCAL_LISTING_INTERVAL: Duration = Duration::from_millis(200);
 /// How much longer for each entry of such a list.
 const REST_FOR_LOCAL_ENTRY: Duration = Duration::from_micros(10);

@@ -92,7 +92,7 @@ fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
     }
 }
 
-/// What is shown: servers and folders.
+/// The servers and folders that are shown.
 struct Shown<'a, 'b> {
     servers: Vec<&'b Candidate<'a>>,
     folders: Vec<&'b FolderCandidate<'a>>,

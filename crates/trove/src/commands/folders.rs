@@ -49,10 +49,12 @@ fn add_folder(global: &Global, add: &Add, folder: PathBuf) -> Result<(), Failed>
     if let Some(known) = known {
         // Added before; once is enough.
         let (id, path) = (known.id.as_str(), plain(&folder.display().to_string()));
-        say(&match add.output.json {
-            true => format!("{}\n", json!({ "success": true, "id": id, "unchanged": true })),
-            false => format!("`{id}` is served already: {path}\n"),
-        });
+        let said = if add.output.json {
+            format!("{}\n", json!({ "success": true, "id": id, "unchanged": true }))
+        } else {
+            format!("`{id}` is served already: {path}\n")
+        };
+        say(&said);
         return Ok(());
     }
     let change = servers::Change::of(global)?;
@@ -208,10 +210,12 @@ fn row(one: &FolderCandidate<'_>) -> Json {
 
 /// One folder as `trove approve` shows it.
 pub(super) fn describe(one: &FolderCandidate<'_>, is_listing: bool, text: &mut String) {
-    let word = match one.verdict.may_run() {
-        false if !is_listing => "now approved",
-        false => "waiting for approval",
-        true => "needs no approval, or has it",
+    let word = if one.verdict.may_run() {
+        "needs no approval, or has it"
+    } else if is_listing {
+        "waiting for approval"
+    } else {
+        "now approved"
     };
     // Writing to a String cannot fail.
     let _ = writeln!(text, "\n{}: {word}", one.folder.id);

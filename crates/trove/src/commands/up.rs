@@ -85,7 +85,7 @@ fn offer_folder(global: &Global, cwd: &Path) -> Result<bool, Failed> {
     Ok(true)
 }
 
-/// What a person answers at the terminal.
+/// Asks the person at the terminal for a yes.
 fn is_yes() -> Result<bool, Failed> {
     let mut line = String::new();
     io::stdin().lock().read_line(&mut line).map_err(|error| {

@@ -123,6 +123,16 @@ async fn a_change_on_the_disk_is_told() {
     until("the second is listed", async || listed(trove).await.contains(&second)).await;
     fs::remove_dir_all(folder.path().join("docs/new")).expect("it can be removed");
     until("both are gone", async || listed(trove).await.len() == 3).await;
+    // Another folder under an old name is followed like the first.
+    fs::remove_dir_all(folder.path().join("docs/api")).expect("it can be removed");
+    folder.put("docs/api/other.rs", "other\n");
+    let other = uri(&folder, "api/other.rs");
+    until("the other is listed", async || listed(trove).await.contains(&other)).await;
+    folder.put("docs/api/third.rs", "third\n");
+    let third = uri(&folder, "api/third.rs");
+    until("the third is listed", async || listed(trove).await.contains(&third)).await;
+    fs::remove_file(folder.path().join("docs/api/third.rs")).expect("it can be removed");
+    until("it is gone", async || listed(trove).await.len() == 3).await;
     folder.put("docs/.gitignore", "*.md\n");
     until("other rules hold", async || {
         listed(trove).await.len() == 3
