@@ -175,13 +175,13 @@ const MORE: &str = "There is more than is shown, the most useful first. `categor
     the rest.";
 
 /// How often the most used resources were read, and what time it is.
-struct Uses {
+pub(in crate::tools) struct Uses {
     reads: HashMap<String, u64>,
     now: i64,
 }
 
 impl Uses {
-    fn of(call: &Call<'_>) -> Uses {
+    pub(in crate::tools) fn of(call: &Call<'_>) -> Uses {
         let reads = call.gateway.most_read(call.caller, MAX_USED).into_iter();
         let since = call.now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         Uses {
@@ -191,7 +191,7 @@ impl Uses {
     }
 
     /// How useful an entry is likely to be.
-    fn usefulness(&self, uri: &str, entry: &Json) -> f32 {
+    pub(in crate::tools) fn usefulness(&self, uri: &str, entry: &Json) -> f32 {
         let reads = self.reads.get(uri).copied().unwrap_or_default();
         let (priority, modified) = annotations(entry);
         usefulness(priority, modified, reads as f32, self.now)
