@@ -74,11 +74,11 @@ pub trait ToolBook: Send + Sync {
 pub struct Capabilities {
     /// Tools.
     pub tools: Vec<Item>,
-    /// Resources, at most [`MAX_SHOWN`].
+    /// Resources, at most 1000 of them.
     pub resources: Vec<Item>,
     /// How many resources there are.
     pub resources_total: usize,
-    /// Templates, at most [`MAX_SHOWN`].
+    /// Templates, at most 1000 of them.
     pub templates: Vec<Item>,
     /// How many templates there are.
     pub templates_total: usize,
@@ -143,6 +143,9 @@ pub fn document() -> String {
     text.push_str(&format!(
         "\n## {TOOL}\n\nThe whole document of one tool, as Markdown: description, schema, usage, examples, answer.\n"
     ));
+    text.push_str(&format!(
+        "\n## {PROMPT}\n\nThe whole document of one prompt, as Markdown: description, schema, usage, examples.\n"
+    ));
     text
 }
 
@@ -187,6 +190,14 @@ const TEMPLATES: [(&str, &str, &str); 2] = [
     (PROMPT, "Prompt", "The whole document of one prompt: description, schema, usage, examples"),
 ];
 
+/// The document of a tool or prompt of ours, if the URI names one.
+pub fn document_of(book: &dyn ToolBook, uri: &str) -> Option<String> {
+    match uri.strip_prefix(TOOLS) {
+        Some(name) => book.document(name),
+        None => book.prompt_document(uri.strip_prefix(PROMPTS)?),
+    }
+}
+
 impl About {
     /// Tells what `facts` hold.
     pub fn new(facts: Weak<dyn Facts>) -> About {
@@ -208,12 +219,8 @@ impl About {
 
     /// One resource as text, with its type.
     fn read(&self, uri: &str, caller: &Caller) -> Option<(&'static str, String)> {
-        if let Some(name) = uri.strip_prefix(TOOLS) {
-            let text = self.facts.upgrade()?.tools()?.document(name)?;
-            return Some(("text/markdown", text));
-        }
-        if let Some(name) = uri.strip_prefix(PROMPTS) {
-            let text = self.facts.upgrade()?.tools()?.prompt_document(name)?;
+        let book = self.facts.upgrade()?.tools();
+        if let Some(text) = book.and_then(|book| document_of(&*book, uri)) {
             return Some(("text/markdown", text));
         }
         self.describe(uri, caller).map(|json| ("application/json", json.as_str().to_owned()))

@@ -7,7 +7,7 @@ use crate::{
     about::{
         CacheHealth, CacheSettings, CallerStatus, Capabilities, Collision, Facts, Health,
         IndexHealth, Item, MAX_SHOWN, OwnStanding, RuleShown, STANDING, SecuritySettings,
-        ServerSettings, StoreHealth, ToolBook,
+        ServerSettings, StoreHealth, ToolBook, document_of,
     },
     access::{Rule, Standing},
     caller::Caller,
@@ -15,6 +15,7 @@ use crate::{
     json::Json,
     resource::Details,
     source::SourceId,
+    source_id::is_ours,
 };
 
 impl Gateway {
@@ -136,7 +137,7 @@ impl Facts for Gateway {
             let has_rules = matches!(contest.kind, Contested::Resource | Contested::Template);
             let is_known = |claim: &Claim| {
                 let standing = rules.standing(caller, Named::listed(&claim.source, &claim.local)).0;
-                !has_rules || standing != Standing::Hidden
+                !has_rules || (standing != Standing::Hidden && self.has_claimed(claim))
             };
             let claims = contest.claims.into_iter().filter(is_known);
             let reached_as: Vec<String> = claims.map(|claim| claim.public).collect();
@@ -204,6 +205,24 @@ impl Facts for Gateway {
 }
 
 impl Gateway {
+    /// Whether there is what is claimed: templates of ours fit more than we have.
+    fn has_claimed(&self, claim: &Claim) -> bool {
+        let Claim { source, local, .. } = claim;
+        let snapshot = self.current();
+        let is_template = local.contains('{');
+        if !is_ours(source.as_str()) || is_template || snapshot.listed(source, local).is_some() {
+            return true;
+        }
+        if *source == SourceId::guide() {
+            // A document is also read without its extension.
+            let stem = format!("{local}.");
+            let listing = snapshot.member(source).map(|member| &member.listing.resources);
+            let mut listed = listing.into_iter().flatten();
+            return listed.any(|resource| resource.uri.as_str().starts_with(&stem));
+        }
+        self.tool_book().is_some_and(|book| document_of(&*book, local).is_some())
+    }
+
     /// The servers that have an `auth://status` of their own.
     fn standings_elsewhere(&self, caller: &Caller) -> Vec<OwnStanding> {
         let view = self.current_view(caller);

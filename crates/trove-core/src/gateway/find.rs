@@ -74,10 +74,19 @@ impl Gateway {
             work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }))?;
         date_listed(&snapshot, &mut hits);
         let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
-        let members = snapshot.members().iter().map(|member| member.source.id().clone());
-        let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
-        let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
-        let starting = self.starting().into_iter().filter(is_wanted).collect();
+        let down: Vec<(SourceId, String)> =
+            self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
+        let starting: Vec<SourceId> = self.starting().into_iter().filter(is_wanted).collect();
+        let is_away = |id: &SourceId| starting.contains(id) || down.iter().any(|(it, _)| it == id);
+        let mut searched = Vec::new();
+        for member in snapshot.members() {
+            let id = member.source.id();
+            // Of a server that is away, what it listed before can be searched, if it did.
+            let has_any = !is_away(id) || !member.listing.resources.is_empty();
+            if is_wanted(id) && has_any {
+                searched.push(id.clone());
+            }
+        }
         Ok(Found { hits, searched, down, starting })
     }
 

@@ -50,9 +50,7 @@ pub(super) fn reasons(record: &Record, now: i64) -> Vec<Why> {
         reasons.push(Why::Important);
     }
     if reasons.is_empty() {
-        // Its date alone placed it before others of its Source, if it has one.
-        let has_date = record.modified().is_some();
-        reasons.push(if has_date { Why::Recent } else { Why::Server });
+        reasons.push(Why::Server);
     }
     reasons
 }

@@ -44,6 +44,10 @@ pub enum Answers {
     Value,
     /// The result stands beside `success`.
     Members,
+    /// Resources that were found, beside `success`.
+    Found,
+    /// Counts of resources, beside `success`.
+    Summary,
     /// A resource, or a list of what there is.
     Resource,
 }
@@ -83,6 +87,91 @@ struct Common {
 struct InValue {
     /// The result.
     value: Option<Value>,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// Resources that were found.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "described here, written member by member")]
+#[expect(non_snake_case, reason = "the members are called so")]
+struct Found {
+    /// The resources, the best first.
+    resources: Option<Vec<Hit>>,
+    /// How many there are, shown or not.
+    totalFound: Option<u64>,
+    /// Whether there are more than `totalFound`.
+    totalIsAtLeast: Option<bool>,
+    /// The servers whose resources were looked through.
+    serversSearched: Option<Vec<String>>,
+    /// The servers that do not answer now, each with the reason as `error`.
+    errors: Option<Value>,
+    /// Where the list goes on.
+    cursor: Option<String>,
+    /// How long it took, in milliseconds.
+    searchTimeMs: Option<f64>,
+    /// How many of the contents that can be searched are indexed, and how many are left out.
+    coverage: Option<Value>,
+    /// Whether the answer can be taken for all there is.
+    complete: Option<bool>,
+    /// Of a question with dates: how many resources without a date it left out.
+    undatedLeftOut: Option<u64>,
+    #[serde(flatten)]
+    common: Common,
+}
+
+/// A resource that was found.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "described here, written member by member")]
+#[expect(non_snake_case, reason = "the members are called so")]
+struct Hit {
+    /// The URI to read it by.
+    uri: String,
+    /// Its title, else its name.
+    name: String,
+    /// The server it is from.
+    server: String,
+    /// How well it fits, from 0 to 1.
+    relevanceScore: f64,
+    /// The reasons for which it is shown.
+    why: Vec<String>,
+    /// Its description by its server.
+    description: Option<String>,
+    /// Its type.
+    mimeType: Option<String>,
+    /// Its size in bytes.
+    size: Option<u64>,
+    /// When it last changed, as its server says.
+    lastModified: Option<String>,
+    /// When its text was read.
+    asOf: Option<String>,
+    /// A piece of its text.
+    contentPreview: Option<String>,
+    /// Whether that piece is older than it should be.
+    previewStale: Option<bool>,
+    /// The places that fit.
+    highlights: Option<Value>,
+    /// The words of the question that fit.
+    matchedTerms: Option<Vec<String>>,
+    /// Whether it fits only nearly.
+    nearMiss: Option<bool>,
+    /// Whether its server does not answer now.
+    stale: Option<bool>,
+}
+
+/// Counts of resources.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "described here, written member by member")]
+#[expect(non_snake_case, reason = "the members are called so")]
+struct Summary {
+    /// How many resources, templates and servers there are, and how many of each server and type.
+    summary: Option<Value>,
+    /// The groups, the largest first, each with its most useful resources.
+    resourceGroups: Option<Value>,
+    /// How many groups are left out.
+    groupsLeftOut: Option<u64>,
+    /// The servers without resources, each with the reason as `why`.
+    serversWithoutResources: Option<Value>,
     #[serde(flatten)]
     common: Common,
 }
@@ -216,6 +305,8 @@ impl Answers {
         match self {
             Answers::Value => of::<InValue>(),
             Answers::Members => of::<Common>(),
+            Answers::Found => of::<Found>(),
+            Answers::Summary => of::<Summary>(),
             Answers::Resource => of::<Resource>(),
         }
     }
@@ -237,7 +328,7 @@ impl Answers {
             Answers::Value => {
                 "An object with `success`; what it found or did is in `value`. A failure has `success: false`.\n"
             }
-            Answers::Members => {
+            Answers::Members | Answers::Found | Answers::Summary => {
                 "An object with `success`, and what it found beside it. A failure has `success: false`.\n"
             }
             Answers::Resource => {
@@ -245,9 +336,11 @@ impl Answers {
             }
         };
         out.push_str(words);
+        if !matches!(self, Answers::Value | Answers::Members) {
+            let _ = write!(out, "\n{}", self.table());
+        }
         if self == Answers::Resource {
             out.insert_str(0, BRIDGE);
-            let _ = write!(out, "\n{}", self.table());
             let entry = of::<Entry>();
             let _ = write!(
                 out,

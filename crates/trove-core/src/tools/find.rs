@@ -164,14 +164,14 @@ impl Tool for DiscoverResources {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
-    const ANSWERS: Answers = Answers::Members;
+    const ANSWERS: Answers = Answers::Found;
     const EXAMPLES: &'static [Example] = &[
         Example {
             says: "Which resource documents something?",
             arguments: r#"{"query": "state of the servers"}"#,
         },
         Example {
-            says: "Texts only, with a piece of each.",
+            says: "One type only, with a piece of each.",
             arguments: r#"{"query": "settings", "contentTypes": ["application/json"], "includeContent": true}"#,
         },
     ];
@@ -223,7 +223,7 @@ impl Tool for SearchResources {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
-    const ANSWERS: Answers = Answers::Members;
+    const ANSWERS: Answers = Answers::Found;
     const EXAMPLES: &'static [Example] = &[
         Example { says: "Both words.", arguments: r#"{"searchTerms": ["server", "settings"]}"# },
         Example {

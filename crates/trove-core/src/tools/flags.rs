@@ -6,7 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset, any_json::AnyJson};
+use super::{
+    Call, Class, Effect, Example, Failure, Outcome, Tool, Toolset, any_json::AnyJson,
+    shown::without_nulls,
+};
 use crate::{
     content::escape_line,
     flags::{FlagError, FlagValue, Flags, Listed, View},
@@ -153,7 +156,8 @@ impl Tool for GetFeatureFlag {
         let value = flags(call)?.get_global(&self.name).await.map_err(failure)?;
         let is_set = value.is_some();
         let value = value.map(|value| value.to_json());
-        Ok(Outcome::ok(json!({ "name": self.name, "value": value, "set": is_set })))
+        let told = json!({ "name": self.name, "value": value, "set": is_set });
+        Ok(Outcome::ok(without_nulls(told)))
     }
 }
 
@@ -225,7 +229,7 @@ impl Tool for GetProjectFlag {
         let told = json!({
             "name": self.name, "value": value, "set": origin.is_some(), "origin": origin,
         });
-        Ok(of_project(told, project.as_ref()))
+        Ok(of_project(without_nulls(told), project.as_ref()))
     }
 }
 
@@ -364,7 +368,7 @@ fn set(name: &str, value: &Value, before: Option<FlagValue>, scope: Value) -> Ou
     if let (Value::Object(told), Value::Object(scope)) = (&mut told, scope) {
         told.extend(scope);
     }
-    Outcome::ok(told)
+    Outcome::ok(without_nulls(told))
 }
 
 fn shown(listed: &[Listed]) -> Vec<Value> {

@@ -1,4 +1,4 @@
-//! Rows that a tool shows of what servers wrote: no text in them acts unseen.
+//! Rows that a tool shows: no text in them acts unseen, and no member is null.
 //!
 //! Every tool that lists passes its rows through here, so that a new member needs no thought.
 
@@ -17,10 +17,19 @@ pub(super) fn tidy(value: Value) -> Value {
     }
 }
 
+/// An object without members that say nothing: they are absent, not null.
+pub(super) fn without_nulls(mut value: Value) -> Value {
+    if let Value::Object(members) = &mut value {
+        members.retain(|_, member| !member.is_null());
+    }
+    value
+}
+
 fn tidy_members(members: Map<String, Value>) -> Map<String, Value> {
     let mut tidied = Map::with_capacity(members.len());
     for (name, value) in members {
         let value = match value {
+            Value::Null => continue,
             Value::String(uri) if name == "uri" => Value::String(shown_uri(&uri).into_owned()),
             other => tidy(other),
         };
@@ -38,7 +47,7 @@ mod tests {
     #[test]
     fn no_member_at_any_depth_keeps_a_control() {
         let row = json!({
-            "uri": "x://a\u{1b}", "mimeType": "text/\u{7}plain\n", "n": 1,
+            "none": null, "uri": "x://a\u{1b}", "mimeType": "text/\u{7}plain\n", "n": 1,
             "highlights": [{ "snippet": "one\ntwo" }], "by\u{0}type": { "a\tb": "c\u{9b}" },
         });
         let tidied = tidy(row);

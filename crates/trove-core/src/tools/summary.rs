@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     Answers, Call, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
     find::{coverage, put, rfc3339},
+    get_resource::Uses,
     shown::tidy,
 };
 use crate::{
@@ -65,7 +66,7 @@ impl Tool for ResourceSummary {
     const TOOLSET: Toolset = Toolset::Resources;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
-    const ANSWERS: Answers = Answers::Members;
+    const ANSWERS: Answers = Answers::Summary;
     const EXAMPLES: &'static [Example] = &[
         Example { says: "What is there, by server?", arguments: "{}" },
         Example {
@@ -81,6 +82,7 @@ impl Tool for ResourceSummary {
         let mut by_type: BTreeMap<String, usize> = BTreeMap::new();
         let mut groups: HashMap<String, Group> = HashMap::new();
         let mut figures = Figures::default();
+        let uses = Uses::of(call);
         for (resource, _) in view.resources() {
             let server = snapshot.owner(resource.member).id().to_string();
             let details = snapshot.details(resource);
@@ -99,12 +101,14 @@ impl Tool for ResourceSummary {
             *by_type.entry(kind).or_default() += 1;
             let group = groups.entry(group).or_default();
             group.total += 1;
-            if group.top.len() < TOP {
+            let usefulness = uses.usefulness(resource.public.as_str(), details);
+            if let Some(place) = group.place_of(usefulness) {
                 let name = details.name().unwrap_or_default();
                 let mut one = json!({ "uri": resource.public.as_str(), "name": name });
                 put(&mut one, "mimeType", mime);
                 put(&mut one, "size", details.size());
-                group.top.push(one);
+                group.top.insert(place, (usefulness, one));
+                group.top.truncate(TOP);
             }
         }
         let without = without_resources(call, &view, &by_server);
@@ -136,8 +140,17 @@ impl Tool for ResourceSummary {
 #[derive(Default)]
 struct Group {
     total: usize,
-    /// The first of them, as they are shown.
-    top: Vec<Value>,
+    /// The most useful of them, as they are shown.
+    top: Vec<(f32, Value)>,
+}
+
+impl Group {
+    /// The place of a resource of this usefulness among the top, if it has one. Equals stand as
+    /// they are listed.
+    fn place_of(&self, usefulness: f32) -> Option<usize> {
+        let place = self.top.partition_point(|(other, _)| *other >= usefulness);
+        (place < TOP).then_some(place)
+    }
 }
 
 /// The largest groups as they are shown within `room` bytes, and how many are left out.
@@ -156,7 +169,8 @@ fn shown(groups: HashMap<String, Group>, mut room: usize) -> (Vec<Value>, usize)
             Some(left) if left >= for_resources => room = left,
             _ => break,
         }
-        shown.push(ShownGroup { head, top: group.top.into_iter(), resources: Vec::new() });
+        let top: Vec<Value> = group.top.into_iter().map(|(_, shown)| shown).collect();
+        shown.push(ShownGroup { head, top: top.into_iter(), resources: Vec::new() });
     }
     for _ in 0..TOP {
         for group in &mut shown {
@@ -328,7 +342,7 @@ impl Figures {
     fn told(self, call: &Call<'_>) -> Value {
         let cache = call.gateway.cache_stats();
         let asked = cache.hits + cache.misses;
-        let rate = if asked == 0 { 0.0 } else { cache.hits as f64 / asked as f64 };
+        let rate = (asked > 0).then(|| cache.hits as f64 / asked as f64);
         let freshest = self
             .freshest
             .into_iter()

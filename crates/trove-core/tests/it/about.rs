@@ -13,6 +13,7 @@ use trove_core::{
     caller::{Door, Roles},
     gateway::Parts,
     source::Ask,
+    tools::{Settings, Tools},
 };
 use trove_testkit::{
     fake_source::FakeSource,
@@ -187,7 +188,11 @@ async fn every_collision_is_listed_with_built_in_names_templates_and_tools() {
     };
     let a = named("a", &["x://1", "info://health"], "note://{id}");
     let b = named("b", &["x://1", "info://tools/get_resource"], "note://{name}");
+    // What a template of ours fits is no collision where we have nothing of the name.
+    b.add("info://tools/paint");
+    b.add("guide://document/zzz/q");
     let gateway = GatewayBox::with(&[&a, &b]).await;
+    let _tools = Tools::new(gateway.gateway.clone(), Settings::default());
     let all = told(&gateway, &Caller::local(), "info://collisions").await;
     let all: Vec<String> = all["collisions"]
         .as_array()

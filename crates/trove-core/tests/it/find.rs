@@ -747,6 +747,9 @@ async fn without_a_question_the_best_of_every_server_are_recommended_with_a_reas
     few.add_entry(&json!({
         "uri": "z://new", "name": "new", "annotations": { "lastModified": tomorrow },
     }));
+    few.add_entry(&json!({
+        "uri": "z://old", "name": "old", "annotations": { "lastModified": "2001-01-01T00:00:00Z" },
+    }));
     let finder = Finder::over(&[&Arc::new(many), &Arc::new(few)]).await;
     for _ in 0..3 {
         let used = PublicUri::new("a://7".to_owned());
@@ -768,7 +771,8 @@ async fn without_a_question_the_best_of_every_server_are_recommended_with_a_reas
     assert_eq!(why("a://vital"), json!(["important"]));
     assert_eq!(why("z://new"), json!(["recent"]));
     assert_eq!(why("a://7"), json!(["used"]));
-    assert_eq!(why("z://1"), json!(["server"]));
+    // An old date is no reason.
+    assert_eq!(why("z://old"), json!(["server"]));
     assert!(found.iter().filter(|uri| uri.starts_with("z://")).count() >= 2, "{found:?}");
     assert!(!found.iter().any(|uri| uri.starts_with("info://")), "{found:?}");
 }
@@ -859,4 +863,48 @@ async fn a_list_of_one_server_keeps_to_what_holds_for_lists() {
     }
     let short = list(json!({ "maxSize": 600 })).await;
     assert!((1..40).contains(&listed(&short).len()), "{short}");
+}
+
+#[tokio::test]
+async fn only_servers_with_something_to_look_through_count_as_searched() {
+    let (lib, away) = (Arc::new(library()), Arc::new(FakeSource::new("away", &[])));
+    let finder = Finder::over(&[&lib, &away]).await;
+    let searched = async || {
+        let answer = finder.search(&Caller::local(), "quantumfoo").await;
+        answer["serversSearched"].to_string()
+    };
+    assert!(searched().await.contains("\"away\""), "it is there, and has nothing");
+    for state in [State::Connecting, State::Backoff] {
+        for source in [&lib, &away] {
+            let board = finder.gateway.gateway.board();
+            board.update(source.id(), |status| status.state = state);
+        }
+        let searched = searched().await;
+        assert!(searched.contains("\"lib\"") && !searched.contains("away"), "{searched}");
+    }
+}
+
+#[tokio::test]
+async fn a_summary_shows_the_most_useful_of_each_group_and_nothing_that_is_not_known() {
+    let many = FakeSource::new("many", &[]);
+    for n in 0..30 {
+        many.add(&format!("a://{n}"));
+    }
+    many.add_entry(&json!({
+        "uri": "a://vital", "name": "vital", "annotations": { "priority": 1.0 },
+    }));
+    let finder = Finder::over(&[&Arc::new(many)]).await;
+    let asked = json!({ "includeStats": true });
+    let answer = finder.call(&Caller::local(), "resource_summary", asked).await;
+    let groups = answer["resourceGroups"].as_array().expect("groups");
+    let group = groups.iter().find(|group| group["groupName"] == "many").expect("a group");
+    let shown: Vec<&str> = group["resources"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|it| it["uri"].as_str())
+        .collect();
+    assert_eq!((shown.len(), &shown[..2]), (10, &["a://vital", "a://0"][..]), "{group}");
+    assert!(!answer.to_string().contains("null"), "{answer}");
+    assert!(answer["summary"]["stats"].get("largest").is_none(), "{answer}");
 }
