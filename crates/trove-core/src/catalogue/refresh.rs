@@ -222,6 +222,9 @@ impl Writer {
                 self.loaded.send_replace(true);
             }
         }
+        if let Some(shelf) = &self.shelf {
+            shelf.close();
+        }
         self.tasks.shutdown().await;
     }
 
