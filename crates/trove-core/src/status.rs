@@ -53,6 +53,8 @@ pub struct SourceStatus {
     pub warning: Option<&'static str>,
     /// It sends more than is asked for, and is read slowly.
     pub is_slowed: bool,
+    /// Its list is longer than Trove takes.
+    pub is_cut: bool,
     /// How many attempts to connect have failed in a row.
     pub failures: u32,
     /// How many times it was connected.
@@ -121,6 +123,9 @@ pub enum State {
 /// The warning about a Source that is read slowly, with what to do.
 pub const SLOWED: &str = "it sends far more than is asked for, so Trove reads it slowly, and cuts it off if it goes on; have it say less (its log level is a place to begin)";
 
+/// The warning about a Source whose list has no end in sight.
+pub const CUT: &str = "its list was cut, and what follows is not served; `omissions` says where, and `limits` in the configuration has the bounds of lists";
+
 impl State {
     /// The word for it.
     pub fn as_str(self) -> &'static str {
@@ -139,7 +144,10 @@ impl State {
 impl SourceStatus {
     /// What is odd about it now.
     pub fn oddity(&self) -> Option<&'static str> {
-        if self.is_slowed { Some(SLOWED) } else { self.warning }
+        if self.is_slowed {
+            return Some(SLOWED);
+        }
+        if self.is_cut { Some(CUT) } else { self.warning }
     }
 
     /// A sentence on what is made of its tools; see [`from_tools`].
@@ -159,6 +167,7 @@ impl SourceStatus {
             last_error: None,
             warning: None,
             is_slowed: false,
+            is_cut: false,
             failures: 0,
             connects: 0,
             stale_since: None,

@@ -33,7 +33,7 @@ pub const MAX_LIST_PAGES: usize = 10_000;
 /// The most entries of one list.
 pub const MAX_LIST_ENTRIES: usize = 1_000_000;
 /// The most bytes of one list.
-pub const MAX_LIST_BYTES: usize = 1024 * 1024 * 1024;
+pub const MAX_LIST_BYTES: usize = 256 * 1024 * 1024;
 /// The longest time one list may take, all pages together.
 pub const MAX_LIST_TIME: Duration = Duration::from_secs(120);
 /// The most requests waiting for one upstream.
@@ -80,6 +80,16 @@ pub const MAX_WAIT_FOR_READY: Duration = Duration::from_secs(10);
 pub const MAX_UNASKED_BYTES: u64 = 32 * 1024 * 1024;
 /// How much of that it may make in the long run, each second.
 pub const UNASKED_BYTES_PER_SECOND: u64 = 512 * 1024;
+/// How much is shown of the words of an error of a server.
+pub const MAX_ERROR_BYTES: usize = 16 * 1024;
+/// How many letters are told of a page with a status that is no success.
+pub const MAX_STATUS_LETTERS: usize = 200;
+/// How much of an error is kept on the board.
+pub const MAX_STATE_BYTES: usize = 2 * 1024;
+/// The longest data of an error that is passed on.
+pub const MAX_ERROR_DATA_BYTES: usize = 64 * 1024;
+/// How much is shown of the name and the version of a server.
+pub const MAX_SERVER_NAME_BYTES: usize = 256;
 /// How many lines of a child's stderr are kept.
 pub const MAX_STDERR_LINES: usize = 200;
 /// How much of one line of a child's stderr is kept.

@@ -224,6 +224,9 @@ impl Writer {
                 self.loaded.send_replace(true);
             }
         }
+        if let Some(shelf) = &self.shelf {
+            shelf.close();
+        }
         self.tasks.shutdown().await;
     }
 

@@ -7,6 +7,7 @@ use std::{
     fs, io,
     io::Write,
     path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use bytes::Bytes;
@@ -38,6 +39,8 @@ pub trait Shelf: Send + Sync + 'static {
     fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()>;
     /// Forgets every Source but these.
     fn retain(&self, ids: &[SourceId]);
+    /// Gives up what is being loaded: nobody waits for it any more.
+    fn close(&self);
 }
 
 /// Listings as files, one for each Source, replaced whole. A folder belongs to one
@@ -47,12 +50,13 @@ pub struct FileShelf {
     /// The folder that must stay where it is for anything to be kept.
     home: Home,
     dir: PathBuf,
+    is_closed: AtomicBool,
 }
 
 impl FileShelf {
     /// Keeps files in `dir`, somewhere in `home`, which is made when the first is kept.
     pub fn new(home: Home, dir: impl Into<PathBuf>) -> FileShelf {
-        FileShelf { home, dir: dir.into() }
+        FileShelf { home, dir: dir.into(), is_closed: AtomicBool::new(false) }
     }
 
     fn path(&self, id: &SourceId) -> PathBuf {
@@ -66,8 +70,12 @@ impl FileShelf {
 
 impl Shelf for FileShelf {
     fn load(&self, id: &SourceId) -> Option<(u64, Listing)> {
-        let parse = |bytes: Vec<u8>| decode(bytes.into()).ok_or("see its first line".to_owned());
-        self.file(id).read(parse).ok()?
+        // A listing that is no longer waited for is not damaged.
+        let parse = |bytes: Vec<u8>| match decode(bytes.into(), &self.is_closed) {
+            None if !self.is_closed.load(Ordering::Relaxed) => Err("see its first line".to_owned()),
+            listing => Ok(listing),
+        };
+        self.file(id).read(parse).ok()?.flatten()
     }
 
     fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()> {
@@ -86,6 +94,10 @@ impl Shelf for FileShelf {
                 let _ = fs::remove_file(path);
             }
         }
+    }
+
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Relaxed);
     }
 }
 
@@ -113,12 +125,15 @@ fn encode(fingerprint: u64, listing: &Listing, out: &mut dyn Write) -> io::Resul
     Ok(())
 }
 
-fn decode(file: Bytes) -> Option<(u64, Listing)> {
+fn decode(file: Bytes, is_closed: &AtomicBool) -> Option<(u64, Listing)> {
     let mut lines = file.split(|&b| b == b'\n');
     let header = str::from_utf8(lines.next()?).ok()?;
     let fingerprint = header.strip_prefix(HEADER)?.parse().ok()?;
     let mut listing = Listing::default();
     for line in lines {
+        if is_closed.load(Ordering::Relaxed) {
+            return None;
+        }
         let Some((&kind, text)) = line.split_first() else { continue };
         let Ok(entry) = Json::parse(file.slice_ref(text)) else { continue };
         match kind {
@@ -137,6 +152,8 @@ fn decode(file: Bytes) -> Option<(u64, Listing)> {
 mod tests {
     use super::*;
 
+    static OPEN: AtomicBool = AtomicBool::new(false);
+
     fn listing(entries: &[&str]) -> Listing {
         let resources = entries
             .iter()
@@ -151,7 +168,7 @@ mod tests {
             listing(&[r#"{"uri":"a:1","name":"x","n":1.0}"#, "{\"uri\":\"a:2\",\n\"name\":\"y\"}"]);
         let mut file = Vec::new();
         encode(7, &before, &mut file).unwrap();
-        let (fingerprint, after) = decode(file.into()).unwrap();
+        let (fingerprint, after) = decode(file.into(), &OPEN).unwrap();
         assert_eq!(fingerprint, 7);
         let texts: Vec<_> = after.resources.iter().map(|r| r.entry.as_str()).collect();
         assert_eq!(texts, [r#"{"uri":"a:1","name":"x","n":1.0}"#, r#"{"uri":"a:2", "name":"y"}"#]);
@@ -162,7 +179,9 @@ mod tests {
         let file = format!(
             "{HEADER}7\nR{{\"uri\":\"a:1\",\"name\":\"x\"}}\nR{{broken\nX\n\nR{{\"uri\":\"a:2\",\"name\":\"y\"}}\n"
         );
-        assert_eq!(decode(file.into()).unwrap().1.resources.len(), 2);
-        assert!(decode("something else\n".into()).is_none());
+        assert_eq!(decode(file.clone().into(), &OPEN).unwrap().1.resources.len(), 2);
+        assert!(decode("something else\n".into(), &OPEN).is_none());
+        let closed = AtomicBool::new(true);
+        assert!(decode(file.into(), &closed).is_none(), "a stop does not wait for a long memory");
     }
 }

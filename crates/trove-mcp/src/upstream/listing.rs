@@ -18,13 +18,19 @@ use super::{
 };
 use crate::{bounds::Bounds, kin::CIRCLE, wire::code};
 
+/// A listing, and whether the server would have gone on.
+pub(crate) struct Listed {
+    pub(crate) listing: Listing,
+    pub(crate) is_cut: bool,
+}
+
 /// Lists what our clients are to see of a server.
 pub(crate) async fn list(
     conversation: &Conversation,
     expose: Expose,
     timeout: Duration,
     bounds: &Bounds,
-) -> Result<Listing, SourceError> {
+) -> Result<Listed, SourceError> {
     let offers = conversation.hello.offers;
     let deadline = Instant::now() + bounds.list_time;
     let pager = |method, key| Pager { conversation, method, key, timeout, deadline, bounds };
@@ -61,7 +67,7 @@ pub(crate) async fn list(
     limit_templates(&mut listing.templates, bounds, &mut gathered.omissions);
     listing.freshness = gathered.freshness.unwrap_or_default();
     listing.omissions = gathered.omissions;
-    Ok(listing)
+    Ok(Listed { listing, is_cut: gathered.is_cut })
 }
 
 /// Lists the tools of a server for our own use; `None` if it offers none.
@@ -93,6 +99,7 @@ const PROMPTS: &str = "prompts";
 struct Gathered {
     omissions: Vec<String>,
     freshness: Option<Freshness>,
+    is_cut: bool,
 }
 
 impl Gathered {
@@ -141,6 +148,7 @@ impl Gathered {
         key: impl Fn(&T) -> Arc<str>,
     ) -> Vec<T> {
         self.omissions.extend(pages.omissions);
+        self.is_cut |= pages.is_cut;
         self.freshness = Some(self.freshness.map_or(pages.freshness, |f| f.and(pages.freshness)));
         let total = pages.entries.len();
         let mut mended_count = 0;
@@ -158,7 +166,9 @@ impl Gathered {
         };
         let mut all: Vec<T> = pages.entries.into_iter().map(whole).filter_map(read).collect();
         if mended_count > 0 {
-            let why = format!("of {mended_count} {what} members of a wrong type left out");
+            let why = format!(
+                "of {mended_count} {what} members of a wrong type, or given twice, left out"
+            );
             self.omissions.push(why);
         }
         let readable = all.len();
@@ -229,6 +239,8 @@ struct Pages {
     omissions: Vec<String>,
     /// A page after the first could not be read.
     broke_off: bool,
+    /// There was more than is taken.
+    is_cut: bool,
 }
 
 struct Pager<'a> {
@@ -262,7 +274,8 @@ impl Pager<'_> {
                 Err(error) if number == 0 => return Err(error),
                 Err(error) => {
                     pages.broke_off = true;
-                    return Ok(self.cut(pages, &format!("page {} failed: {error}", number + 1)));
+                    let why = format!("page {} failed: {error}", number + 1);
+                    return Ok(self.ended(pages, &why));
                 }
             };
             pages.bytes += size;
@@ -291,6 +304,11 @@ impl Pager<'_> {
     }
 
     fn cut(&self, mut pages: Pages, why: &str) -> Pages {
+        pages.is_cut = true;
+        self.ended(pages, why)
+    }
+
+    fn ended(&self, mut pages: Pages, why: &str) -> Pages {
         pages.omissions.push(format!(
             "{} cut after {} entries: {why}",
             self.method,

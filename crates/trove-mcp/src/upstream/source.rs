@@ -33,7 +33,7 @@ use super::{
     flat,
     guardian::{Guardian, GuardianCommand},
     link::LinkError,
-    listing,
+    listing::{self, Listed},
     meter::Meter,
     oauth::Credentials,
     process::StderrRing,
@@ -356,7 +356,9 @@ impl Source for Upstream {
             let conversation = self.ready().await?;
             let (config, bounds) = (&self.config, &self.shared.bounds);
             let listed = listing::list(&conversation, config.expose, config.timeout, bounds).await;
-            let mut listing = listed.map_err(|error| self.without_secrets(error))?;
+            let Listed { mut listing, is_cut } =
+                listed.map_err(|error| self.without_secrets(error))?;
+            self.shared.board.update(&config.id, |status| status.is_cut = is_cut);
             if config.has_flat_schemas {
                 flat::flatten(&mut listing.tools).await;
             }

@@ -386,7 +386,7 @@ section! {
         #[schemars(extend("default" = 120000, "minimum" = 1))]
         list_timeout_ms: Key<u64>,
         /// The most bytes of one list of a server.
-        #[schemars(extend("default" = 1073741824, "minimum" = 1024))]
+        #[schemars(extend("default" = 268435456, "minimum" = 1024))]
         list_bytes: Key<u64>,
         /// The most templates of one server that URIs are matched against.
         #[schemars(extend("default" = 1000, "minimum" = 1))]

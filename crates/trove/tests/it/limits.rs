@@ -311,6 +311,7 @@ async fn a_list_is_cut_at_its_limit_and_says_so() {
     let source = trove.source("one", crate::kit::is_ready).await;
     let said = source.to_string();
     assert!(said.contains("more than 20 entries"), "{said}");
+    assert!(source["warning"].to_string().contains("was cut"), "{said}");
 }
 
 #[tokio::test]

@@ -157,15 +157,15 @@ async fn a_full_index_takes_no_more_contents_but_finds_names() {
     assert!(coverage.indexed < coverage.indexable, "what there is no room for is missing");
 }
 
-#[tokio::test]
-async fn t07_a_long_list_does_not_hold_up_a_stop() {
+#[test]
+fn t07_a_long_list_does_not_hold_up_a_stop() {
     let search = memory();
     let entries = (0..20_000).map(|n| entry(&format!("x:{n}"), "one of many", "")).collect();
     let list = SourceListing { source: source("docs"), entries };
     {
         // The writer cannot get far while others look.
         let _roster = search.shared.roster();
-        search.replace_source(list).await;
+        search.orders.send((Order::Listing(list), None)).unwrap();
         search.tell_to_stop();
     }
     search.shutdown();
