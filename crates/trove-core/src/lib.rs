@@ -9,6 +9,7 @@
 
 pub mod aside;
 pub mod caller;
+pub mod changes;
 pub mod content;
 pub mod files;
 pub mod hex;

@@ -5,7 +5,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::sync::broadcast;
 use tracing::debug;
 
 use super::{AskError, Gateway, Named, View, absence::reported_as_text, settle::Asked, unfit};
@@ -13,7 +12,8 @@ use crate::{
     access::Standing,
     cache::Cached,
     caller::Caller,
-    catalogue::{Change, List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
+    catalogue::{List, Page, Route, RouteError, RoutedBy, Snapshot, naming, rewrite},
+    changes::Reader,
     content::meant_uri,
     json::{Json, Object},
     search::Key,
@@ -372,7 +372,7 @@ impl Gateway {
     }
 
     /// Changes from now on, for a client that asked to be told of them.
-    pub fn listen(&self, caller: &Caller) -> broadcast::Receiver<Change> {
+    pub fn listen(&self, caller: &Caller) -> Reader {
         self.settle_end(&Asked::new(caller, "listen", ""), &Ok::<(), AskError>(()));
         self.changes()
     }

@@ -17,7 +17,7 @@ use std::{
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, broadcast::error::RecvError};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
@@ -261,7 +261,7 @@ impl Listener {
                 () = stop.cancelled() => return,
                 () = self.again.notified() => {}
                 change = more => {
-                    if matches!(change, Err(RecvError::Closed)) {
+                    if change.is_err() {
                         return;
                     }
                 }
