@@ -7,11 +7,12 @@
 use std::{
     collections::VecDeque,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 use crate::{json::Json, resource::ListsChanged, source_id::SourceId, uri::LocalUri};
@@ -150,7 +151,7 @@ impl Changes {
 
 impl Log {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.lock()
     }
 }
 

@@ -385,9 +385,10 @@ fn place_in(text: &str, part: &str) -> Option<Range<usize>> {
 /// it: it is no key that anybody asks for.
 fn key_of(literal: Literal<'_>) -> Cow<'_, str> {
     let inner = &literal.text[1..literal.text.len() - 1];
-    match literal.is_plain() {
-        true => Cow::Borrowed(inner),
-        false => string(literal.text).unwrap_or_else(|| inner.replace('\\', "\u{fffd}").into()),
+    if literal.is_plain() {
+        Cow::Borrowed(inner)
+    } else {
+        string(literal.text).unwrap_or_else(|| inner.replace('\\', "\u{fffd}").into())
     }
 }
 
@@ -398,9 +399,10 @@ fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<
     }
     while !scanner.take(b']') {
         let rest = scanner.rest();
-        let object = match rest.starts_with('{') {
-            true => Some(Object::next(scanner)?),
-            false => scanner.value().ok().map(|_| None)?,
+        let object = if rest.starts_with('{') {
+            Some(Object::next(scanner)?)
+        } else {
+            scanner.value().ok().map(|_| None)?
         };
         found.push((&rest[..rest.len() - scanner.rest_len()], object));
         scanner.take(b',');

@@ -9,9 +9,9 @@
 use std::{
     collections::HashMap,
     hash::{BuildHasher, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tracing::debug;
 
 use crate::{
@@ -85,7 +85,7 @@ impl Floors {
 
     /// The state, in line with all changes up to now.
     fn state(&self) -> MutexGuard<'_, State> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         while let Some(change) = state.changes.as_mut().and_then(Reader::take) {
             self.apply(change, &mut state);
         }

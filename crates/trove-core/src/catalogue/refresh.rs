@@ -549,9 +549,10 @@ impl Writer {
             (Arc::new(new), changed)
         };
         // A large one takes long enough for requests to notice.
-        let built = match entries > BUILD_ASIDE_FROM {
-            true => tokio::task::spawn_blocking(build).await,
-            false => Ok(build()),
+        let built = if entries > BUILD_ASIDE_FROM {
+            tokio::task::spawn_blocking(build).await
+        } else {
+            Ok(build())
         };
         let Ok((new, changed)) = built else {
             return error!("the catalogue could not be put together; the last one stands");

@@ -261,9 +261,10 @@ impl Failure {
     pub(super) fn name_tools(&mut self, offered: impl Fn(&str) -> Mentioned) {
         let named = |advice: &Advice| advice.named(&offered).map(Advice::from);
         let actions: Vec<Advice> = self.0.suggested_actions.iter().filter_map(named).collect();
-        self.0.suggested_actions = match actions.is_empty() {
-            true => vec![Advice::from("Tell the user what is missing.")],
-            false => actions,
+        self.0.suggested_actions = if actions.is_empty() {
+            vec![Advice::from("Tell the user what is missing.")]
+        } else {
+            actions
         };
     }
 

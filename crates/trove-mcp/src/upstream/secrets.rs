@@ -6,13 +6,10 @@
 
 mod forms;
 
-use std::{
-    borrow::Cow,
-    collections::BTreeSet,
-    sync::{PoisonError, RwLock},
-};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use forms::Needles;
+use parking_lot::RwLock;
 use reqwest::Url;
 
 use super::{
@@ -75,7 +72,7 @@ impl Secrets {
             }
             Reach::Http(remote) | Reach::Sse(remote) => of_remote(remote, scope, &mut found),
         }
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.written = bounded(found);
         known.seek();
     }
@@ -83,7 +80,7 @@ impl Secrets {
     /// Learns tokens that were granted for the server, in the place of those before.
     pub(crate) fn learn_granted<'a>(&self, tokens: impl IntoIterator<Item = &'a str>) {
         let granted = bounded(tokens.into_iter().map(str::to_owned).collect());
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if known.granted != granted {
             known.granted = granted;
             known.seek();
@@ -92,7 +89,7 @@ impl Secrets {
 
     /// The text without them.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide(text)
+        self.0.read().needles.hide(text)
     }
 }
 

@@ -87,9 +87,10 @@ impl Side {
     pub(super) fn trouble(&self, id: &SourceId) -> Option<String> {
         let status = self.gateway.board().of(id)?;
         let waits = || "it has not answered yet; --wait gives it more seconds".to_owned();
-        match status.is_settled() {
-            true => status.last_error,
-            false => Some(status.last_error.unwrap_or_else(waits)),
+        if status.is_settled() {
+            status.last_error
+        } else {
+            Some(status.last_error.unwrap_or_else(waits))
         }
     }
 

@@ -142,9 +142,10 @@ fn tell_new(project: &ProjectName) {
 }
 
 fn ending(failed: &Failed) -> Outcome {
-    match failed.code == exit::CONFIG {
-        true => Outcome::Failed("Store"),
-        false => Outcome::Failed("InvalidArguments"),
+    if failed.code == exit::CONFIG {
+        Outcome::Failed("Store")
+    } else {
+        Outcome::Failed("InvalidArguments")
     }
 }
 
