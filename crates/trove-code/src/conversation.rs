@@ -1,14 +1,8 @@
 //! One worker, as the gateway sees it: nothing it says is believed further than it must be.
 
-use std::{
-    io,
-    os::unix::process::ExitStatusExt as _,
-    path::Path,
-    process::Stdio,
-    sync::{Mutex, PoisonError},
-    time::Duration,
-};
+use std::{io, os::unix::process::ExitStatusExt as _, path::Path, process::Stdio, time::Duration};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -63,7 +57,7 @@ impl Worker {
 
     /// Whether it has not ended yet.
     pub(crate) fn is_alive(&self) -> bool {
-        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut child = self.child.lock();
         matches!(child.try_wait(), Ok(None))
     }
 
@@ -196,7 +190,7 @@ impl Worker {
     /// Why it is gone.
     async fn died(&mut self) -> Fault {
         let calls = self.calls;
-        let child = self.child.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let child = self.child.get_mut();
         let Ok(Ok(status)) = timeout(MAX_DYING, child.wait()).await else {
             return broke("it fell silent");
         };
@@ -215,9 +209,10 @@ async fn aside<T: Send + 'static>(
     is_large: bool,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<T> {
-    match is_large {
-        true => tokio::task::spawn_blocking(work).await.map_err(io::Error::other),
-        false => Ok(work()),
+    if is_large {
+        tokio::task::spawn_blocking(work).await.map_err(io::Error::other)
+    } else {
+        Ok(work())
     }
 }
 

@@ -3,12 +3,13 @@
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
 };
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::time::timeout;
 use tracing::{debug, warn};
 use trove_core::programs::{Fault, Host, Programs, Ran, Rules};
@@ -73,8 +74,8 @@ impl Pool {
         ran.unwrap_or(Err(late))
     }
 
-    fn ready(&self) -> std::sync::MutexGuard<'_, Option<Worker>> {
-        self.ready.lock().unwrap_or_else(PoisonError::into_inner)
+    fn ready(&self) -> parking_lot::MutexGuard<'_, Option<Worker>> {
+        self.ready.lock()
     }
 
     fn have_one_ready(&self) {

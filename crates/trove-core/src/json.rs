@@ -5,18 +5,20 @@
 //! edit touches only the members it names. Nothing here builds a tree.
 
 mod depth;
+mod places;
 mod portable;
 mod strings;
 mod twice;
 mod writer;
 
-use std::{borrow::Cow, fmt, mem, ops::Range, sync::Arc};
+use std::{borrow::Cow, fmt, mem, sync::Arc};
 
 use bytes::Bytes;
 use bytestring::ByteString;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use self::places::place_in;
 pub use self::{
     depth::is_deeper,
     portable::is_portable,
@@ -117,16 +119,6 @@ impl Json {
     /// The member `key` of an object, if it is a string.
     pub fn get_str(&self, key: &str) -> Option<String> {
         string(self.find(key)?).map(Cow::into_owned)
-    }
-
-    /// Where a part of the text begins: `part` must point into it.
-    pub(crate) fn start_of(&self, part: &str) -> Option<usize> {
-        place_in(&self.text, part).map(|place| place.start)
-    }
-
-    /// The text of the value that begins at a place.
-    pub(crate) fn value_at(&self, start: usize) -> Option<&str> {
-        Scanner::new(self.text.get(start..)?).value().ok()
     }
 
     /// The text of the member `key` of an object; what stands behind it is not looked at.
@@ -374,20 +366,14 @@ impl Default for Object<'_> {
     }
 }
 
-/// Where a part of a text begins and ends in it.
-fn place_in(text: &str, part: &str) -> Option<Range<usize>> {
-    let start = part.as_ptr().addr().checked_sub(text.as_ptr().addr())?;
-    let end = start + part.len();
-    (end <= text.len()).then_some(start..end)
-}
-
 /// A key. One that is no Unicode, such as half of a surrogate pair, must not take the others with
 /// it: it is no key that anybody asks for.
 fn key_of(literal: Literal<'_>) -> Cow<'_, str> {
     let inner = &literal.text[1..literal.text.len() - 1];
-    match literal.is_plain() {
-        true => Cow::Borrowed(inner),
-        false => string(literal.text).unwrap_or_else(|| inner.replace('\\', "\u{fffd}").into()),
+    if literal.is_plain() {
+        Cow::Borrowed(inner)
+    } else {
+        string(literal.text).unwrap_or_else(|| inner.replace('\\', "\u{fffd}").into())
     }
 }
 
@@ -398,9 +384,10 @@ fn objects<'a>(scanner: &mut Scanner<'a>) -> Option<Vec<(&'a str, Option<Object<
     }
     while !scanner.take(b']') {
         let rest = scanner.rest();
-        let object = match rest.starts_with('{') {
-            true => Some(Object::next(scanner)?),
-            false => scanner.value().ok().map(|_| None)?,
+        let object = if rest.starts_with('{') {
+            Some(Object::next(scanner)?)
+        } else {
+            scanner.value().ok().map(|_| None)?
         };
         found.push((&rest[..rest.len() - scanner.rest_len()], object));
         scanner.take(b',');

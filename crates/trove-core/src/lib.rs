@@ -10,6 +10,7 @@
 
 pub mod aside;
 pub mod caller;
+pub mod changes;
 pub mod content;
 pub mod failure;
 pub mod files;

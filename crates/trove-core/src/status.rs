@@ -3,12 +3,9 @@
 //! Owners push, readers (`info://`, the command line) read; so all of them tell the
 //! same story and none needs a handle to the parts.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{OnceLock, RwLock},
-};
+use std::{collections::BTreeMap, path::Path, sync::OnceLock};
 
+use parking_lot::RwLock;
 use tokio::time::Instant;
 
 use crate::{failure::Outage, source_id::SourceId};
@@ -286,12 +283,12 @@ impl StatusBoard {
         remedy.command(id, self.configuration.get().map_or("", String::as_str))
     }
 
-    fn read(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<SourceId, SourceStatus>> {
-        self.sources.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn read(&self) -> parking_lot::RwLockReadGuard<'_, BTreeMap<SourceId, SourceStatus>> {
+        self.sources.read()
     }
 
-    fn write(&self) -> std::sync::RwLockWriteGuard<'_, BTreeMap<SourceId, SourceStatus>> {
-        self.sources.write().unwrap_or_else(std::sync::PoisonError::into_inner)
+    fn write(&self) -> parking_lot::RwLockWriteGuard<'_, BTreeMap<SourceId, SourceStatus>> {
+        self.sources.write()
     }
 }
 

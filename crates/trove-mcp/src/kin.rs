@@ -8,13 +8,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use memchr::memmem;
+use parking_lot::Mutex;
 use trove_core::{
     Json, SourceId,
     json::{Object, items, quote, string},
@@ -52,7 +50,7 @@ impl Default for Kin {
 impl Kin {
     /// All marks that stand behind us, our own first.
     fn marks(&self) -> Vec<String> {
-        let behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        let behind = self.behind.lock();
         let mut all = vec![self.mark.clone()];
         all.extend(behind.values().flatten().cloned());
         all.sort_unstable();
@@ -78,7 +76,7 @@ impl Kin {
     pub(crate) fn learn(&self, source: &SourceId, answer: &Object<'_>) -> bool {
         let marks = answer.get("_meta").and_then(Object::parse).map(|meta| read(meta.get(BEHIND)));
         let marks = marks.unwrap_or_default();
-        let mut behind = self.behind.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut behind = self.behind.lock();
         if marks.contains(&self.mark) {
             behind.remove(source);
             return false;
@@ -94,13 +92,13 @@ impl Kin {
 
     /// Forgets a server that is gone.
     pub(crate) fn forget(&self, source: &SourceId) {
-        self.behind.lock().unwrap_or_else(PoisonError::into_inner).remove(source);
+        self.behind.lock().remove(source);
     }
 
     /// Adds our mark to the way of a request, if it goes to another Trove.
     pub(crate) fn sign(&self, source: &SourceId, meta: &mut Object<'_>) {
-        let is_kin = self.has_any.load(Ordering::Acquire)
-            && self.behind.lock().unwrap_or_else(PoisonError::into_inner).contains_key(source);
+        let is_kin =
+            self.has_any.load(Ordering::Acquire) && self.behind.lock().contains_key(source);
         if is_kin {
             let mut path = read(meta.get(PATH));
             path.push(self.mark.clone());

@@ -19,9 +19,10 @@ pub(crate) enum Payload {
 impl Payload {
     /// An object that was made of `body`, whose long values it shares.
     pub(crate) fn of(object: &Object<'_>, body: &Json) -> Payload {
-        match body.as_bytes().len() >= WORTH_SPARING {
-            true => Payload::Pieces(object.to_pieces(body, WORTH_SPARING)),
-            false => Payload::Whole(object.to_json()),
+        if body.as_bytes().len() >= WORTH_SPARING {
+            Payload::Pieces(object.to_pieces(body, WORTH_SPARING))
+        } else {
+            Payload::Whole(object.to_json())
         }
     }
 

@@ -1,13 +1,9 @@
 //! The composition root: Config → parts → running → drained.
 
-use std::{
-    net::SocketAddr,
-    path::PathBuf,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context as _;
+use parking_lot::Mutex;
 use tokio::{net::TcpListener, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -84,7 +80,7 @@ impl Live {
 
     /// The configuration in force, secrets masked.
     pub(crate) fn shown(&self) -> serde_json::Value {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.shown.lock().clone()
     }
 
     /// Puts a configuration in force; only what differs is restarted.
@@ -102,7 +98,7 @@ impl Live {
         }
         self.publish(config);
         self.knowledge.reconfigure(config.guide(&self.folder)).await;
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = config::show(config);
+        *self.shown.lock() = config::show(config);
         self.folders.apply(loaded).await;
         self.admission.apply(loaded).await;
     }
@@ -111,7 +107,7 @@ impl Live {
 impl Live {
     /// Says what holds.
     fn publish(&self, config: &Config) {
-        let doors = self.doors.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let doors = self.doors.lock().clone();
         let (config_then, is_semantic) = (&self.settled, self.is_semantic);
         let programs = self.gateway.programs().map(|programs| programs.rules());
         let settled =
@@ -121,7 +117,7 @@ impl Live {
     }
 
     fn open_door(&self, door: &'static str, config: &Config) {
-        self.doors.lock().unwrap_or_else(PoisonError::into_inner).push(door);
+        self.doors.lock().push(door);
         self.publish(config);
     }
 
@@ -268,9 +264,10 @@ impl App {
         });
         self.doors.spawn(figures);
         let stop = self.stop.clone();
-        let router = match config.http.has_sse.value {
-            true => trove_mcp::server::router_with_sse(server, guard, stop),
-            false => trove_mcp::server::router(server, guard, stop),
+        let router = if config.http.has_sse.value {
+            trove_mcp::server::router_with_sse(server, guard, stop)
+        } else {
+            trove_mcp::server::router(server, guard, stop)
         };
         let router = router.merge(page);
         let (bounds, stop) = (config.bounds.clone(), self.stop.clone());

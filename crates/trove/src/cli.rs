@@ -163,13 +163,11 @@ impl Cli {
                 return ExitCode::SUCCESS;
             }
             // A caller that wants JSON wants it of mistakes too; the line itself cannot be asked.
-            match std::env::args_os()
-                .skip(1)
-                .take_while(|arg| arg != "--")
-                .any(|arg| arg == "--json")
+            if std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json")
             {
-                true => explain_as_json(&error),
-                false => drop(error.print()),
+                explain_as_json(&error)
+            } else {
+                drop(error.print())
             }
             exit::USAGE.into()
         })

@@ -4,9 +4,9 @@
 use std::{
     collections::VecDeque,
     io::{self, IsTerminal as _, Write},
-    sync::{Mutex, PoisonError},
 };
 
+use parking_lot::Mutex;
 use tracing_subscriber::{
     EnvFilter, Layer as _, fmt::MakeWriter, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
@@ -31,7 +31,7 @@ struct Kept {
 
 /// The lines kept after one number, oldest first, and the number of the last one.
 pub(crate) fn recent(after: u64) -> (Vec<String>, u64) {
-    let kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = KEPT.lock();
     let new = usize::try_from(kept.last.saturating_sub(after)).unwrap_or(usize::MAX);
     let skipped = kept.lines.len().saturating_sub(new);
     (kept.lines.iter().skip(skipped).cloned().collect(), kept.last)
@@ -106,10 +106,8 @@ impl Write for Terminal {
             if nth > 0 {
                 stderr.write_all(&[COLOUR as u8])?;
             }
-            let shown = match text.starts_with('{') {
-                true => escape_in_json(part),
-                false => escape_controls(part),
-            };
+            let shown =
+                if text.starts_with('{') { escape_in_json(part) } else { escape_controls(part) };
             stderr.write_all(shown.as_bytes())?;
         }
         Ok(bytes.len())
@@ -134,7 +132,7 @@ impl Write for Keeper {
     /// The layer writes a line at a time, whole.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let shown = &bytes[..bytes.len().min(MAX_LINE_BYTES)];
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = KEPT.lock();
         if kept.lines.len() == MAX_LINES {
             kept.lines.pop_front();
         }

@@ -25,6 +25,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "code",
             "clock",
             "source_id",
+            "changes",
             "state_file",
             "status",
             "content",

@@ -24,7 +24,7 @@ mod writer;
 use std::{
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
         mpsc::{SyncSender, sync_channel},
     },
@@ -32,6 +32,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::{caller::Via, failure::Class, source_id::SourceId};
@@ -313,7 +314,7 @@ impl Audit {
         if let Some(thread) = &open.thread {
             thread.unpark();
         }
-        let ended = open.ended.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let ended = open.ended.lock().take();
         if let Some(ended) = ended {
             // A disk that does not answer must not keep the program.
             let _ = tokio::time::timeout(MAX_CLOSING, ended).await;

@@ -4,15 +4,13 @@
 //! others, and when all have left the fetch is dropped, which cancels it. No task is
 //! spawned, so none needs an owner.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use parking_lot::{Mutex, MutexGuard};
 
 use super::{freshness::Key, store::Entry};
 use crate::source::SourceError;
@@ -109,7 +107,7 @@ impl Flights {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 }
 

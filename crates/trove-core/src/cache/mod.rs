@@ -30,6 +30,7 @@ pub use freshness::{Audience, Key, MAX_TTL, Policy};
 pub use stats::Stats;
 
 use crate::{
+    changes::Reader,
     content::shown_uri,
     source::{Reply, SourceError},
     source_id::SourceId,
@@ -87,12 +88,22 @@ struct Inner {
 }
 
 impl Cache {
-    /// An empty cache.
+    /// An empty cache that no change is told to.
     pub fn new(config: Config) -> Cache {
+        Cache::with(Floors::default(), config)
+    }
+
+    /// An empty cache that believes no answer which a change of this log makes doubtful. It reads
+    /// the log before each answer: a client that was told of a change gets no older one.
+    pub fn fed_by(changes: Reader, config: Config) -> Cache {
+        Cache::with(Floors::fed_by(changes), config)
+    }
+
+    fn with(floors: Floors, config: Config) -> Cache {
         let inner = Inner {
             store: Store::new(config.max_bytes, config.max_entry_bytes),
             flights: Flights::default(),
-            floors: Floors::default(),
+            floors,
             stale_for: config.stale_for.min(MAX_TTL),
             now: config.now,
             hits: AtomicU64::new(0),
@@ -164,13 +175,11 @@ impl Cache {
 
     /// One resource has changed: what is kept or on its way is not believed any more.
     pub fn invalidate(&self, source: &SourceId, uri: &LocalUri) {
-        debug!(%source, uri = %shown_uri(uri.as_str()), "a change is told to the cache");
         self.inner.floors.raise(source, uri);
     }
 
     /// Anything of a Source may have changed.
     pub fn invalidate_source(&self, source: &SourceId) {
-        debug!(%source, "a change of anything is told to the cache");
         self.inner.floors.raise_all(source);
     }
 

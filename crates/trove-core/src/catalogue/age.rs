@@ -3,11 +3,9 @@
 //! Nothing is listed again that nobody wants to see: it is looked at when somebody lists or
 //! searches. Whoever lists waits for it a moment, and hears of what is new if it comes later.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime},
-};
+use std::time::{Duration, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
 use crate::resource::Freshness;
@@ -111,7 +109,7 @@ impl Age {
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 }
 

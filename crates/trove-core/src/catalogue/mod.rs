@@ -18,7 +18,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::sync::{Notify, broadcast, mpsc, oneshot, watch};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 pub use age::Age;
@@ -26,49 +26,21 @@ pub use page::{BadCursor, PAGE_ENTRIES, Page};
 pub use route::{MAX_ATTEMPTS, MAX_MATCHED_BYTES, Route, RouteError, RoutedBy};
 pub use snapshot::{Member, NamedEntry, ResourceEntry, Snapshot, TemplateEntry};
 
+pub use crate::changes::Change;
 use crate::{
-    json::Json,
-    resource::{ListsChanged, OwnTools},
+    changes::Changes,
+    resource::OwnTools,
     source::{Source, SourceEvent, SourceId},
     status::StatusBoard,
-    uri::LocalUri,
 };
-use refresh::{Message, Writer};
+use refresh::{Ends, Message, Writer};
 use shelf::Shelf;
 
 /// How many events may wait for the writer; a Source that sends more waits.
 const MAX_WAITING_EVENTS: usize = 1024;
-/// How many changes a slow listener may fall behind before it must look for itself.
-const MAX_WAITING_CHANGES: usize = 1024;
 
 /// How long whoever lists waits for old listings to be renewed.
 const MAX_RENEWAL_WAIT: Duration = Duration::from_millis(250);
-
-/// A change our clients may want to hear of.
-#[derive(Debug, Clone)]
-pub enum Change {
-    /// Lists differ.
-    Lists(ListsChanged),
-    /// A watched resource changed.
-    Updated {
-        /// Its owner.
-        source: SourceId,
-        /// Its name there.
-        uri: LocalUri,
-    },
-    /// Other rules are in force on who sees what.
-    Rules,
-    /// A Source wrote a log message; an object.
-    Log {
-        /// Who wrote it.
-        source: SourceId,
-        /// What it wrote.
-        message: Json,
-    },
-}
-
-/// Hears of what happens at Sources.
-pub type Hear = Box<dyn Fn(&SourceId, &SourceEvent) + Send>;
 
 /// Tells which tools of our own are offered beside these servers.
 pub type NameOwn = Box<dyn Fn(&[&SourceId]) -> OwnTools + Send + Sync>;
@@ -82,14 +54,12 @@ struct Shared {
     own_changed: Notify,
     /// Somebody wants to see what there is.
     wanted: Notify,
-    /// How many listings have come.
-    listings: watch::Sender<u64>,
 }
 
 /// Holds the current Snapshot; readers copy a pointer.
 pub struct Catalogue {
     current: Arc<ArcSwap<Snapshot>>,
-    changes: broadcast::Sender<Change>,
+    changes: Arc<Changes>,
     loaded: watch::Receiver<bool>,
     shared: Arc<Shared>,
     feed: Feed,
@@ -131,21 +101,20 @@ impl Feed {
 }
 
 impl Catalogue {
-    /// Starts the writer, which ends with `stop`; the task is the caller's to await. `hear`
-    /// is told of every event before anybody else.
+    /// Starts the writer, which ends with `stop`; the task is the caller's to await.
     pub fn start(
         board: Arc<StatusBoard>,
         shelf: Option<Arc<dyn Shelf>>,
-        hear: Hear,
+        changes: Arc<Changes>,
         stop: CancellationToken,
     ) -> (Catalogue, tokio::task::JoinHandle<()>) {
         let current = Arc::new(ArcSwap::from_pointee(Snapshot::empty()));
-        let (changes, _) = broadcast::channel(MAX_WAITING_CHANGES);
         let (sender, inbox) = mpsc::channel(MAX_WAITING_EVENTS);
         let (loaded_sender, loaded) = watch::channel(false);
         let shared = Arc::new(Shared::default());
-        let ends = (changes.clone(), loaded_sender);
-        let writer = Writer::new(current.clone(), ends, shared.clone(), board, shelf, hear);
+        let ends =
+            Ends { current: current.clone(), changes: changes.clone(), loaded: loaded_sender };
+        let writer = Writer::new(ends, shared.clone(), board, shelf);
         let task = tokio::spawn(writer.run(inbox, sender.clone(), stop));
         (Catalogue { current, changes, loaded, shared, feed: Feed(sender) }, task)
     }
@@ -162,10 +131,9 @@ impl Catalogue {
         if !self.has_old() {
             return;
         }
-        let mut listings = self.shared.listings.subscribe();
+        let mut changes = self.changes.reader_of_all();
         self.shared.wanted.notify_one();
-        let renewed =
-            async { while !self.awaited().is_empty() && listings.changed().await.is_ok() {} };
+        let renewed = async { while !self.awaited().is_empty() && changes.recv().await.is_ok() {} };
         if tokio::time::timeout(MAX_RENEWAL_WAIT, renewed).await.is_err() {
             // What comes later is told as a change.
             for age in self.awaited() {
@@ -209,9 +177,9 @@ impl Catalogue {
         let _ = self.loaded.clone().wait_for(|loaded| *loaded).await;
     }
 
-    /// Changes from now on.
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
-        self.changes.subscribe()
+    /// The log of changes.
+    pub(crate) fn changes(&self) -> &Changes {
+        &self.changes
     }
 
     /// Says who tells which tools of our own are offered; once, when they are made.
@@ -227,8 +195,7 @@ impl Catalogue {
 
     /// Tells that other rules are in force.
     pub(crate) fn tell_of_rules(&self) {
-        // Nobody listening is no fault.
-        let _ = self.changes.send(Change::Rules);
+        self.changes.note(Change::Rules);
     }
 
     /// Where Sources report to.

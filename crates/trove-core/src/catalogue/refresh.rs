@@ -14,7 +14,7 @@ use std::{
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
 use tokio::{
-    sync::{broadcast, mpsc, oneshot, watch},
+    sync::{mpsc, oneshot, watch},
     task::{AbortHandle, JoinSet},
     time::Instant,
 };
@@ -22,12 +22,13 @@ use tokio_util::sync::CancellationToken;
 use tracing::{error, info, warn};
 
 use super::{
-    Change, Hear, Member, Shared, Snapshot,
+    Member, Shared, Snapshot,
     age::{self, Age},
     shelf::Shelf,
 };
 use crate::{
     aside::aside,
+    changes::{Change, Changes},
     resource::{Listing, ListsChanged, OwnTools},
     source::{Source, SourceError, SourceEvent, SourceId},
     status::{Counts, State, StatusBoard},
@@ -73,18 +74,26 @@ pub(super) enum Message {
     Due(SourceId, u64),
 }
 
+/// Where the writer puts what it makes.
+pub(super) struct Ends {
+    pub(super) current: Arc<ArcSwap<Snapshot>>,
+    pub(super) changes: Arc<Changes>,
+    pub(super) loaded: watch::Sender<bool>,
+}
+
 pub(super) struct Writer {
     current: Arc<ArcSwap<Snapshot>>,
-    changes: broadcast::Sender<Change>,
+    changes: Arc<Changes>,
     board: Arc<StatusBoard>,
     shelf: Option<Arc<dyn Shelf>>,
-    hear: Hear,
     loaded: watch::Sender<bool>,
     shared: Arc<Shared>,
     slots: BTreeMap<SourceId, Slot>,
     revision: u64,
     generation: u64,
     is_dirty: bool,
+    /// A Source was listed since the last word of that.
+    has_looked: bool,
     /// Memories that are still being read.
     loading: usize,
     is_complete: bool,
@@ -154,25 +163,24 @@ impl Slot {
 
 impl Writer {
     pub(super) fn new(
-        current: Arc<ArcSwap<Snapshot>>,
-        (changes, loaded): (broadcast::Sender<Change>, watch::Sender<bool>),
+        ends: Ends,
         shared: Arc<Shared>,
         board: Arc<StatusBoard>,
         shelf: Option<Arc<dyn Shelf>>,
-        hear: Hear,
     ) -> Writer {
+        let Ends { current, changes, loaded } = ends;
         Writer {
             current,
             changes,
             board,
             shelf,
-            hear,
             loaded,
             shared,
             slots: BTreeMap::new(),
             revision: 0,
             generation: 0,
             is_dirty: false,
+            has_looked: false,
             loading: 0,
             is_complete: false,
             all_attached: None,
@@ -213,7 +221,6 @@ impl Writer {
             }
             self.publish().await;
             tokio::task::yield_now().await;
-            self.shared.listings.send_modify(|listings| *listings += 1);
             if let Some(done) = self.all_attached.take() {
                 let _ = done.send(());
             }
@@ -258,7 +265,7 @@ impl Writer {
         self.board.update(&id, |status| status.stale_since = Some(Instant::now()));
         if self.slots.contains_key(&id) {
             // Behind another entry is another server: nothing that was kept is its word.
-            (self.hear)(&id, &SourceEvent::Ready);
+            self.changes.note(Change::Doubted(id.clone()));
         }
         self.generation += 1;
         let generation = self.generation;
@@ -323,26 +330,26 @@ impl Writer {
     }
 
     fn on_event(&mut self, id: SourceId, event: SourceEvent, own: &mpsc::Sender<Message>) {
-        (self.hear)(&id, &event);
         match event {
             SourceEvent::Ready => {
+                self.changes.note(Change::Doubted(id.clone()));
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.retries = 0;
                 }
                 self.start_listing(&id, own);
             }
             SourceEvent::ListsChanged(lists) => {
+                self.changes.note(Change::Doubted(id.clone()));
                 if let Some(slot) = self.slots.get_mut(&id) {
                     slot.announced = slot.announced.or(lists);
                 }
                 self.start_listing(&id, own);
             }
             SourceEvent::Updated(uri) => {
-                // Nobody listening is no fault.
-                let _ = self.changes.send(Change::Updated { source: id, uri });
+                self.changes.note(Change::Updated { source: id, uri });
             }
             SourceEvent::Log(message) => {
-                let _ = self.changes.send(Change::Log { source: id, message });
+                self.changes.note(Change::Log { source: id, message });
             }
             SourceEvent::Down => self.mark_stale(&id),
         }
@@ -434,6 +441,7 @@ impl Writer {
             return;
         };
         slot.is_listing = false;
+        self.has_looked = true;
         let again = std::mem::take(&mut slot.changed_meanwhile);
         let is_whole = match result {
             Ok(listing) => {
@@ -527,9 +535,16 @@ impl Writer {
     }
 
     async fn publish(&mut self) {
-        if !std::mem::take(&mut self.is_dirty) {
-            return;
+        if std::mem::take(&mut self.is_dirty) {
+            self.publish_anew().await;
+            self.has_looked = true;
         }
+        if std::mem::take(&mut self.has_looked) {
+            self.changes.note(Change::Listed);
+        }
+    }
+
+    async fn publish_anew(&mut self) {
         self.revision += 1;
         let members: Vec<Member> = self.slots.values().map(Slot::as_member).collect();
         let entries: usize = members.iter().map(|m| m.listing.resources.len()).sum();
@@ -541,9 +556,10 @@ impl Writer {
             (Arc::new(new), changed)
         };
         // A large one takes long enough for requests to notice.
-        let built = match entries > BUILD_ASIDE_FROM {
-            true => tokio::task::spawn_blocking(build).await,
-            false => Ok(build()),
+        let built = if entries > BUILD_ASIDE_FROM {
+            tokio::task::spawn_blocking(build).await
+        } else {
+            Ok(build())
         };
         let Ok((new, changed)) = built else {
             return error!("the catalogue could not be put together; the last one stands");
@@ -555,7 +571,7 @@ impl Writer {
         }
         let changed = changed.or(std::mem::take(&mut self.announced));
         if changed.any() {
-            let _ = self.changes.send(Change::Lists(changed));
+            self.changes.note(Change::Lists(changed));
         }
     }
 }

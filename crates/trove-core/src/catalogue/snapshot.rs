@@ -56,9 +56,10 @@ pub struct Member {
 impl Member {
     /// How long its listing may still be believed.
     fn freshness(&self) -> Freshness {
-        match self.source.is_builtin() {
-            true => self.listing.freshness,
-            false => self.age.remaining(self.listing.freshness),
+        if self.source.is_builtin() {
+            self.listing.freshness
+        } else {
+            self.age.remaining(self.listing.freshness)
         }
     }
 

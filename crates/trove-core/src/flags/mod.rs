@@ -16,10 +16,11 @@ mod view;
 mod writer;
 
 use std::{
-    sync::{Arc, Mutex, PoisonError, mpsc},
+    sync::{Arc, mpsc},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot, watch};
 
@@ -135,7 +136,7 @@ impl Flags {
 
     /// The trouble of the store, as far as is known. It answers at once.
     pub fn trouble(&self) -> Option<StoreError> {
-        let condition = self.condition.lock().unwrap_or_else(PoisonError::into_inner);
+        let condition = self.condition.lock();
         condition.unread.clone().or_else(|| condition.unwritten.clone())
     }
 
@@ -221,7 +222,7 @@ impl Flags {
             // A disk that does not answer must not keep the program.
             let _ = tokio::time::timeout(MAX_LOOKING, stopped).await;
         }
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         if let Some(thread) = thread.filter(std::thread::JoinHandle::is_finished) {
             let _ = thread.join();
         }

@@ -6,12 +6,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         mpsc::{Receiver, RecvTimeoutError},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, oneshot, watch};
 use tracing::{info, warn};
 
@@ -217,8 +218,8 @@ impl Writer {
         self.store.as_mut().ok_or(StoreError::Closed)?.write(changes)
     }
 
-    fn condition(&self) -> std::sync::MutexGuard<'_, Condition> {
-        self.condition.lock().unwrap_or_else(PoisonError::into_inner)
+    fn condition(&self) -> parking_lot::MutexGuard<'_, Condition> {
+        self.condition.lock()
     }
 
     fn give_up(&mut self, error: &StoreError) {

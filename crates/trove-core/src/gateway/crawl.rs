@@ -21,10 +21,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::{
-    sync::broadcast::error::{RecvError, TryRecvError},
-    time::Instant,
-};
+use tokio::{sync::broadcast::error::TryRecvError, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use self::pace::{READS_A_SECOND, REVISITS_A_SECOND};
@@ -182,7 +179,7 @@ struct Crawler {
 
 impl Crawler {
     async fn run(&mut self) {
-        let mut changes = self.gateway.changes();
+        let mut changes = self.gateway.catalogue.changes().reader_of_all();
         let mut events = self.search.events();
         self.feed().await;
         loop {
@@ -198,16 +195,24 @@ impl Crawler {
             let rest = self.start_reading();
             tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(Change::Lists(_)) | Err(RecvError::Lagged(_)) => self.feed().await,
                     Ok(Change::Updated { source, uri }) => {
                         self.search.content_changed(Key { source, local: uri }).await;
                     }
-                    Ok(Change::Log { .. } | Change::Rules) => {}
-                    Err(RecvError::Closed) => return,
+                    Ok(Change::Missed) => self.doubt_all(),
+                    // Whether the index is behind is seen before the next wait.
+                    Ok(_) => {}
+                    Err(_) => return,
                 },
                 Some((read, outcome)) = self.reading.next() => self.take(read, outcome).await,
                 () = tokio::time::sleep(rest) => {}
             }
+        }
+    }
+
+    /// Changes were missed: a text without a date may be another one.
+    fn doubt_all(&self) {
+        for id in self.fed.keys() {
+            self.search.cast_doubt(id, Doubt::Undated);
         }
     }
 

@@ -19,9 +19,7 @@ use crate::{
     json::{Object, items},
     metrics::{Ending, Metrics},
     search,
-    source::{
-        Ask, Operation, Reply, Source, SourceError, SourceEvent, SourceId, meaning::says_not_found,
-    },
+    source::{Ask, Operation, Reply, Source, SourceError, SourceId, meaning::says_not_found},
     uri::{LocalUri, PublicUri},
 };
 
@@ -214,8 +212,6 @@ pub(super) async fn perform(
 /// The most bytes of answers kept, of all Sources together and of one, unless configured.
 pub const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
 pub const MAX_CACHED_ANSWER: usize = 4 * 1024 * 1024;
-/// How many of the names that hold a changed resource are looked at.
-const MAX_HOLDERS: usize = 16;
 /// How long an answer may stand in for a Source that fails.
 const STALE_FOR: Duration = Duration::from_secs(3600);
 
@@ -315,29 +311,6 @@ impl Gateway {
         if reply.freshness.is_some_and(|freshness| freshness.ttl_ms > 0) {
             self.keepers.add(id);
         }
-    }
-}
-
-/// The names that hold what `uri` names, the nearest first: with and without their last slash.
-fn holders(uri: &str) -> impl Iterator<Item = &str> {
-    let path = uri.find("://").map_or(0, |at| at + "://".len());
-    let slashes = uri.bytes().enumerate().skip(path).filter(|(_, byte)| *byte == b'/');
-    let mut slashes: Vec<usize> = slashes.map(|(at, _)| at).collect();
-    slashes.reverse();
-    slashes.into_iter().take(MAX_HOLDERS).flat_map(|at| [&uri[..=at], &uri[..at]])
-}
-
-/// Forgets what an event makes doubtful. Called before anybody else hears of it, so that
-/// whoever is told of a change and asks gets the new answer.
-pub(super) fn forget(cache: &crate::cache::Cache, id: &SourceId, event: &SourceEvent) {
-    match event {
-        SourceEvent::Updated(uri) => {
-            cache.invalidate(id, uri);
-            // What holds it may have changed with it.
-            holders(uri.as_str()).for_each(|holder| cache.invalidate(id, &LocalUri::new(holder)));
-        }
-        SourceEvent::Ready | SourceEvent::ListsChanged(_) => cache.invalidate_source(id),
-        SourceEvent::Down | SourceEvent::Log(_) => {}
     }
 }
 

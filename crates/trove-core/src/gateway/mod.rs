@@ -36,7 +36,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use tokio::{sync::broadcast, task::JoinHandle, time::Instant};
+use tokio::{task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub use actions::Action;
@@ -59,7 +59,8 @@ use crate::{
     access::{Access, audit::Audit},
     cache::{Cache, Stats},
     caller::Caller,
-    catalogue::{Catalogue, Change, Feed, Hear, Snapshot, shelf::Shelf},
+    catalogue::{Catalogue, Feed, Snapshot, shelf::Shelf},
+    changes::{Changes, Reader},
     flags::Flags,
     knowledge::Knowledge,
     metrics::Metrics,
@@ -154,10 +155,9 @@ impl Gateway {
         let Parts { version, limits, shelf, flags, audit, knowledge, index, programs } = parts;
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
-        let cache = Cache::new(fetch::config(&limits));
-        let heard = cache.clone();
-        let hear: Hear = Box::new(move |id, event| fetch::forget(&heard, id, event));
-        let (catalogue, writer) = Catalogue::start(board.clone(), shelf, hear, stop.clone());
+        let changes = Arc::new(Changes::default());
+        let cache = Cache::fed_by(changes.reader_of_all(), fetch::config(&limits));
+        let (catalogue, writer) = Catalogue::start(board.clone(), shelf, changes, stop.clone());
         let gateway = Arc::new(Gateway {
             version,
             started: Instant::now(),
@@ -223,8 +223,8 @@ impl Gateway {
     }
 
     /// Changes from now on.
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
-        self.catalogue.changes()
+    pub fn changes(&self) -> Reader {
+        self.catalogue.changes().reader()
     }
 
     /// The Snapshot of this moment, whatever is in it by now.

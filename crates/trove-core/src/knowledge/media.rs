@@ -118,11 +118,10 @@ pub(super) fn text(bytes: Vec<u8>) -> (String, Option<String>) {
     detector.feed(&bytes, true);
     let encoding = detector.guess(None, chardetng::Utf8Detection::Allow);
     let (text, _, has_errors): (Cow<'_, str>, _, _) = encoding.decode(&bytes);
-    let note = match has_errors {
-        true => {
-            format!("decoded from {}; what could not be read shows as \u{fffd}", encoding.name())
-        }
-        false => format!("decoded from {}", encoding.name()),
+    let note = if has_errors {
+        format!("decoded from {}; what could not be read shows as \u{fffd}", encoding.name())
+    } else {
+        format!("decoded from {}", encoding.name())
     };
     (text.into_owned(), Some(note))
 }

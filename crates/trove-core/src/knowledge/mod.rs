@@ -38,11 +38,12 @@ mod write;
 use std::{
     collections::{HashMap, HashSet},
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use arc_swap::ArcSwap;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use time::OffsetDateTime;
 use tokio::sync::{Notify, Semaphore, mpsc};
@@ -361,7 +362,7 @@ impl Knowledge {
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<LocalUri, u64>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock()
     }
 
     async fn tell(&self, event: SourceEvent) {

@@ -238,9 +238,12 @@ impl Plan {
         let all = self.groups.collections.iter();
         let by: Vec<String> = all
             .filter(|(_, collection)| names(collection))
-            .map(|(name, _)| match self.shows_collection(name) {
-                true => format!("the collection `{name}`"),
-                false => "something else".to_owned(),
+            .map(|(name, _)| {
+                if self.shows_collection(name) {
+                    format!("the collection `{name}`")
+                } else {
+                    "something else".to_owned()
+                }
             })
             .collect();
         if by.is_empty() {

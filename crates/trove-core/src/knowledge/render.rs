@@ -109,10 +109,7 @@ impl Object for FlagValues {
 /// `header.md` and `_partials/header.md` are the partial of the category, else of the guide.
 fn partial(store: &Store, dir: &str, name: &str) -> Result<Option<String>, Error> {
     let refuse = |why: String| Error::new(ErrorKind::InvalidOperation, why);
-    let below = match name.contains('/') {
-        true => name.to_owned(),
-        false => format!("{PARTIALS}/{name}"),
-    };
+    let below = if name.contains('/') { name.to_owned() } else { format!("{PARTIALS}/{name}") };
     if !below.split('/').any(|part| part == PARTIALS) {
         return Err(refuse(format!("`{name}` is not in a folder called {PARTIALS}")));
     }

@@ -115,9 +115,8 @@ impl Knowledge {
     async fn read(&self, uri: &str, ask: Ask) -> Result<Json, SourceError> {
         let asked = uri.to_owned();
         let is_for_index = ask.caller.via == Via::Search;
-        let done = self.work(sight(ask), move |task| match is_for_index {
-            true => answer_for_index(task, &asked),
-            false => answer(task, &asked),
+        let done = self.work(sight(ask), move |task| {
+            if is_for_index { answer_for_index(task, &asked) } else { answer(task, &asked) }
         });
         let done = done.await;
         done.map_err(|error| error.for_uri())

@@ -6,11 +6,12 @@
 use std::{
     collections::HashSet,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use parking_lot::{Mutex, MutexGuard};
 use rustix::fs::{AtFlags, CWD};
 use tokio::{
     sync::Notify,
@@ -43,7 +44,7 @@ struct Told {
 
 impl Told {
     fn touched(&self) -> MutexGuard<'_, HashSet<String>> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.touched.lock()
     }
 }
 

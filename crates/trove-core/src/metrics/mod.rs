@@ -9,12 +9,13 @@ mod page;
 use std::{
     collections::BTreeMap,
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::RwLock;
 use tokio::time::Instant;
 
 use crate::failure::{CLASSES, Class};
@@ -155,19 +156,19 @@ impl Family {
     }
 
     fn series_of(&self, name: &str) -> Arc<Series> {
-        let known = self.series.read().unwrap_or_else(PoisonError::into_inner);
+        let known = self.series.read();
         if let Some(series) = known.get(name) {
             return series.clone();
         }
         drop(known);
-        let mut all = self.series.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.series.write();
         let has_room = all.len() < MAX_SERIES || all.contains_key(name);
         let name = if has_room { name } else { OTHER };
         all.entry(name.into()).or_default().clone()
     }
 
     fn write(&self, page: &mut Page) {
-        let all = self.series.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let all = self.series.read().clone();
         if all.is_empty() {
             return;
         }

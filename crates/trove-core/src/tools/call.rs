@@ -147,14 +147,14 @@ pub struct Call<'a> {
     pub now: SystemTime,
     /// The same by a clock that does not jump.
     pub(super) began: Instant,
-    ask: &'a std::sync::Mutex<Ask>,
+    ask: &'a parking_lot::Mutex<Ask>,
 }
 
 /// A call before the tool is known.
 pub(super) struct Begun {
     offered: Arc<Offered>,
     caller: Caller,
-    ask: std::sync::Mutex<Ask>,
+    ask: parking_lot::Mutex<Ask>,
 }
 
 impl Begun {
@@ -185,14 +185,14 @@ impl<'a> Call<'a> {
 
     /// Whether a question of a Source can go back to the client, as long as nothing was asked.
     pub(super) fn passes_questions_on(&self) -> bool {
-        let ask = self.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let ask = self.ask.lock();
         ask.capabilities.is_some()
     }
 
     /// What travels to a Source beside the operation; the first time all there is, then
     /// nothing.
     pub(super) fn ask(&self) -> Ask {
-        std::mem::take(&mut *self.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner))
+        std::mem::take(&mut *self.ask.lock())
     }
 }
 
@@ -254,9 +254,10 @@ impl Tools {
 
     /// The entries of the tools that read one server each, where those are offered.
     fn of_servers(&self) -> Vec<Json> {
-        match self.offered.load().settings.toolsets.contains(&Toolset::PerServer) {
-            true => per_server::entries(&self.gateway.current()),
-            false => Vec::new(),
+        if self.offered.load().settings.toolsets.contains(&Toolset::PerServer) {
+            per_server::entries(&self.gateway.current())
+        } else {
+            Vec::new()
         }
     }
 
@@ -320,7 +321,7 @@ impl Tools {
         let via = if caller.via == Via::Native { Via::Bridge } else { caller.via };
         let project = self.gateway.project_of(caller);
         let caller = Caller { via, project, trail: Trail::begin(), ..caller.clone() };
-        Begun { offered: self.offered.load_full(), caller, ask: std::sync::Mutex::new(ask) }
+        Begun { offered: self.offered.load_full(), caller, ask: parking_lot::Mutex::new(ask) }
     }
 
     /// Calls the tool of that name; `None` if there is none. A failure becomes a result of the call.
@@ -460,7 +461,7 @@ async fn run(
 ) -> Result<Outcome, Failure> {
     let arguments = tool.parse(arguments)?;
     let asked = {
-        let ask = call.ask.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let ask = call.ask.lock();
         consent::ask(tool.spec, &arguments, &ask)
     };
     if let Some(outcome) = asked {

@@ -14,10 +14,10 @@ use std::{
 
 use bytes::Bytes;
 use futures_util::{StreamExt as _, stream};
-use tokio::sync::{broadcast, mpsc};
+use tokio::sync::mpsc;
 use trove_core::{
     Caller, Gateway, Json, LocalUri, PublicUri, SourceId,
-    catalogue::Change,
+    changes::{Change, Reader},
     gateway::{Answer, AskError, Call, News, Watched},
     json::{Object, items, quote, string},
     resource::ListsChanged,
@@ -177,21 +177,21 @@ impl Interest {
     pub(crate) async fn pump(
         &self,
         gateway: &Gateway,
-        mut changes: broadcast::Receiver<Change>,
+        mut changes: Reader,
         out: &mpsc::Sender<Bytes>,
     ) {
         let mut early = Early::default();
         loop {
             let messages = tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(change) => self.told(gateway, change, &mut early),
-                    Err(broadcast::error::RecvError::Lagged(_)) => {
+                    Ok(Change::Missed) => {
                         if self.wishes.are_under_way() {
                             early.lose();
                         }
                         self.everything_seen(gateway)
                     }
-                    Err(broadcast::error::RecvError::Closed) => return,
+                    Ok(change) => self.told(gateway, change, &mut early),
+                    Err(_) => return,
                 },
                 () = self.wishes.settled(), if !early.is_empty() => match early.take(self.wishes.are_under_way()) {
                     Some(kept) => kept
@@ -250,6 +250,7 @@ impl Interest {
                 is_news.then_some(Change::Updated { source: watched.0, uri: watched.1 })
             }
             log @ Change::Log { .. } => Some(log),
+            Change::Doubted(_) | Change::Listed | Change::Missed => None,
         }
     }
 
@@ -280,7 +281,7 @@ impl Interest {
             Change::Updated { source, uri } => {
                 self.names_of(source, uri).iter().map(|name| self.updated(name)).collect()
             }
-            Change::Rules => Vec::new(),
+            Change::Rules | Change::Doubted(_) | Change::Listed | Change::Missed => Vec::new(),
             Change::Log { message, .. } => {
                 let wanted = self.log_level.load(Ordering::Relaxed);
                 let rank = message.get_str("level").and_then(|l| level(&l)).unwrap_or(0);

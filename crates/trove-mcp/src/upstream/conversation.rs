@@ -1,11 +1,8 @@
 //! Talking with one connected server: what was agreed on, and how each request is dressed.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use trove_core::{
     SourceError, SourceId,
@@ -149,7 +146,7 @@ impl Conversation {
     /// Learns from a list of tools which arguments they want repeated in headers; from one that
     /// broke off only of those in it.
     pub(crate) fn learn(&self, tools: &[Named], is_whole: bool) {
-        let mut known = self.repeated.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.repeated.write();
         if is_whole || known.len() > MAX_MARKED {
             known.clear();
         }
@@ -162,7 +159,7 @@ impl Conversation {
     }
 
     fn repeated_by(&self, tool: Option<&str>) -> Vec<Repeated> {
-        let all = self.repeated.read().unwrap_or_else(PoisonError::into_inner);
+        let all = self.repeated.read();
         tool.and_then(|tool| all.get(tool)).cloned().unwrap_or_default()
     }
 

@@ -1,11 +1,8 @@
 //! Remembers which era each server speaks, so that it is asked only once.
 
-use std::{
-    collections::BTreeMap,
-    path::Path,
-    sync::{Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, path::Path};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tracing::debug;
 use trove_core::{
@@ -84,7 +81,7 @@ impl Eras {
         }
     }
 
-    fn known(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> parking_lot::MutexGuard<'_, BTreeMap<String, Known>> {
+        self.known.lock()
     }
 }

@@ -1,9 +1,6 @@
 //! Meeting a server: find out which era it speaks, and agree on a version.
 
-use std::{
-    sync::{Arc, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use trove_core::{
     SourceId,
@@ -43,7 +40,7 @@ pub(crate) async fn meet(
         link.notify("notifications/initialized", None).await?;
     }
     let (kin, source) = (kin.clone(), source.clone());
-    Ok(Conversation { link, tickets, hello, repeated: RwLock::default(), kin, source })
+    Ok(Conversation { link, tickets, hello, repeated: parking_lot::RwLock::default(), kin, source })
 }
 
 /// What a server said of itself, and all of its answer.

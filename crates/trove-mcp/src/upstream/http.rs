@@ -7,7 +7,7 @@ mod unasked;
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock,
+        Arc, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -15,6 +15,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use futures_util::{Stream, StreamExt, future::BoxFuture};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION},
@@ -239,7 +240,7 @@ impl Drop for HttpLink {
 
 impl Shared {
     fn session(&self) -> Option<HeaderValue> {
-        self.session.read().ok().and_then(|session| session.clone())
+        self.session.read().clone()
     }
 
     fn is_modern(&self) -> bool {
@@ -301,10 +302,8 @@ impl Shared {
         if response.status() == StatusCode::UNAUTHORIZED {
             return Err(unauthorized(&self.source, self.headers.contains_key(AUTHORIZATION)));
         }
-        if let Some(session) = response.headers().get(SESSION)
-            && let Ok(mut slot) = self.session.write()
-        {
-            *slot = Some(session.clone());
+        if let Some(session) = response.headers().get(SESSION) {
+            *self.session.write() = Some(session.clone());
         }
         Ok(response)
     }
@@ -507,7 +506,7 @@ impl Shared {
     }
 
     fn notices(&self) -> MutexGuard<'_, HashMap<u64, mpsc::Sender<Notice>>> {
-        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
+        self.notices.lock()
     }
 }
 

@@ -32,7 +32,7 @@ mod watching;
 
 use std::{
     collections::{BTreeMap, btree_map},
-    sync::{Arc, PoisonError},
+    sync::Arc,
 };
 
 use tokio::{
@@ -67,7 +67,7 @@ pub struct Upstreams {
     shared: Arc<Shared>,
     running: tokio::sync::Mutex<BTreeMap<SourceId, Running>>,
     /// What is watched of each, kept while its entry changes or is away.
-    wanted: std::sync::Mutex<BTreeMap<SourceId, Arc<watch::Sender<Wanted>>>>,
+    wanted: parking_lot::Mutex<BTreeMap<SourceId, Arc<watch::Sender<Wanted>>>>,
 }
 
 struct Running {
@@ -194,7 +194,7 @@ impl Upstreams {
         let id = config.id.clone();
         self.shared.board.add(&id, config.reach.word());
         let wanted = {
-            let mut all = self.wanted.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut all = self.wanted.lock();
             all.entry(id.clone()).or_insert_with(|| Arc::new(watch::Sender::default())).clone()
         };
         let upstream = Arc::new(Upstream::new(config, self.shared.clone(), wanted));

@@ -6,13 +6,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use bytes::Bytes;
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -214,8 +212,8 @@ impl Mux {
         Given::Wanted
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Pending>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    fn pending(&self) -> parking_lot::MutexGuard<'_, HashMap<u64, Pending>> {
+        self.pending.lock()
     }
 }
 

@@ -6,10 +6,11 @@ use std::{
     io,
     path::{Path, PathBuf},
     process::Stdio,
-    sync::{Arc, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use rustix::{
     pipe::fcntl_setpipe_size,
     process::{Pid, Signal, kill_process_group},
@@ -258,7 +259,7 @@ impl StderrRing {
 
     /// The last lines, oldest first.
     pub(crate) fn lines(&self) -> Vec<String> {
-        self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.lines.lock().iter().cloned().collect()
     }
 
     /// Reads to the end, keeping the last lines. A child within its budget never blocks.
@@ -296,7 +297,7 @@ impl StderrRing {
     fn push(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line.trim_ascii_end());
         let text = self.secrets.hide(&text).into_owned();
-        let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lines = self.lines.lock();
         if lines.len() == MAX_STDERR_LINES {
             lines.pop_front();
         }

@@ -10,14 +10,11 @@ mod forms;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    borrow::Cow,
-    collections::BTreeSet,
-    sync::{PoisonError, RwLock},
-};
+use std::{borrow::Cow, collections::BTreeSet};
 
 use entry::Found;
 use forms::{Needles, OVERLAP_BYTES};
+use parking_lot::RwLock;
 use trove_core::Json;
 
 use super::{config::Reach, variables::Scope};
@@ -63,7 +60,7 @@ impl Secrets {
     /// Learns those of an entry, as they are now.
     pub(crate) fn learn(&self, reach: &Reach, scope: &dyn Scope) {
         let Found { all, sure } = entry::secrets(reach, scope);
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         known.written = Found { all: bounded(all), sure: bounded(sure) };
         known.seek();
     }
@@ -71,7 +68,7 @@ impl Secrets {
     /// Learns tokens that were granted for the server, in the place of those before.
     pub(crate) fn learn_granted<'a>(&self, tokens: impl IntoIterator<Item = &'a str>) {
         let granted = bounded(tokens.into_iter().map(str::to_owned).collect());
-        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.write();
         if known.granted != granted {
             known.granted = granted;
             known.seek();
@@ -80,17 +77,17 @@ impl Secrets {
 
     /// The text without them.
     pub fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide(text)
+        self.0.read().needles.hide(text)
     }
 
     /// A value without them, if it has any.
     pub(crate) fn hide_in_json(&self, json: &Json) -> Option<Json> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).needles.hide_in_json(json)
+        self.0.read().needles.hide_in_json(json)
     }
 
     /// An entry of a list without what is surely secret, if it has any of that.
     pub(crate) fn hide_in_entry(&self, entry: &Json) -> Option<Json> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).sure.hide_in_json(entry)
+        self.0.read().sure.hide_in_json(entry)
     }
 
     /// The beginning of the text without them, so many bytes at the most. Only that is looked at.

@@ -3,13 +3,14 @@
 use std::{
     borrow::Cow,
     sync::{
-        Arc, Mutex, OnceLock, PoisonError,
+        Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
 
 use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use tokio::{
     sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     time::Instant,
@@ -276,7 +277,7 @@ impl Upstream {
 
     /// Tells the server how much it is to log, if anybody has said so.
     pub(crate) async fn tell_level(&self, conversation: &Conversation) {
-        let level = self.log_level.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let level = self.log_level.lock().clone();
         let hello = &conversation.hello;
         let Some(level) = level.filter(|_| hello.offers.logging && !hello.version.is_modern())
         else {
@@ -403,7 +404,7 @@ impl Source for Upstream {
 
     fn set_log_level<'a>(&'a self, level: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            *self.log_level.lock().unwrap_or_else(PoisonError::into_inner) = Some(level.to_owned());
+            *self.log_level.lock() = Some(level.to_owned());
             if let Some(conversation) = self.conversation() {
                 self.tell_level(&conversation).await;
             }

@@ -222,10 +222,13 @@ impl Watching {
             let left_out = self.note_opening(opening, &wanted, revision);
             let is_whole = opened && left_out.is_empty();
             in_vain = if is_whole { 0 } else { in_vain + 1 };
-            let again = (!is_whole).then(|| match opened {
-                // What a server does not report on is no emergency.
-                true => Instant::now() + backoff::delay(in_vain + QUICK_ATTEMPTS),
-                false => Instant::now() + backoff::delay(in_vain),
+            let again = (!is_whole).then(|| {
+                if opened {
+                    // What a server does not report on is no emergency.
+                    Instant::now() + backoff::delay(in_vain + QUICK_ATTEMPTS)
+                } else {
+                    Instant::now() + backoff::delay(in_vain)
+                }
             });
             if opened {
                 if current.replace(fresh) {

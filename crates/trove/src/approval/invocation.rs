@@ -153,9 +153,8 @@ impl Invocation {
             }
         };
         let (what, part) = if now.is_remote() { ("url", "header") } else { ("command", "env") };
-        let shown = |one: &Invocation| match one.is_remote() {
-            true => masked_url(&one.command),
-            false => one.command.clone(),
+        let shown = |one: &Invocation| {
+            if one.is_remote() { masked_url(&one.command) } else { one.command.clone() }
         };
         compare(what, shown(self), shown(now));
         compare("args", listed(&self.args), listed(&now.args));

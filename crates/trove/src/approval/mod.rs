@@ -20,9 +20,10 @@ mod words;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::Mutex;
 use tracing::warn;
 use trove_core::{
     SourceId,
@@ -215,7 +216,7 @@ impl Admission {
 
     /// The servers that wait for approval.
     pub(crate) fn waiting(&self) -> Vec<SourceId> {
-        self.waiting.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.waiting.lock().iter().cloned().collect()
     }
 
     /// Makes the running servers those of the configuration that may run.
@@ -249,7 +250,7 @@ impl Admission {
 
     /// Gives those who waited before.
     fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut waiting = self.waiting.lock();
         std::mem::replace(&mut *waiting, now)
     }
 }

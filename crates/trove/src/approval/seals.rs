@@ -6,9 +6,10 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use trove_core::{SourceId, source::Outage, status::StatusBoard};
 use trove_mcp::upstream::{Gate, Scope, UpstreamConfig};
 
@@ -64,7 +65,7 @@ impl Seals {
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<SourceId, Arc<Sealed>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
+        self.all.lock()
     }
 }
 

@@ -11,13 +11,14 @@
 use std::{
     collections::{BTreeMap, HashMap},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use tokio::sync::{Notify, broadcast::error::RecvError};
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
 use trove_core::{
@@ -243,8 +244,8 @@ impl Listener {
     /// compared again.
     pub(crate) fn set_running(&self, run: &[UpstreamConfig]) {
         let running = run.iter().map(|one| (one.id.clone(), reached(one))).collect();
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = running;
-        self.compared.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.running.lock() = running;
+        self.compared.lock().clear();
         self.again.notify_one();
     }
 
@@ -264,7 +265,7 @@ impl Listener {
                 () = stop.cancelled() => return,
                 () = self.again.notified() => {}
                 change = more => {
-                    if matches!(change, Err(RecvError::Closed)) {
+                    if change.is_err() {
                         return;
                     }
                 }
@@ -274,8 +275,8 @@ impl Listener {
 
     /// Compares those listings that are new.
     pub(crate) fn hear(&self, snapshot: &Snapshot) {
-        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut compared = self.compared.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = self.running.lock().clone();
+        let mut compared = self.compared.lock();
         for member in snapshot.members().iter().filter(|member| !member.is_stale) {
             let id = member.source.id();
             let Some(reached) = running.get(id) else { continue };

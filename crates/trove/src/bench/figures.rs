@@ -97,10 +97,7 @@ impl Tally {
     }
 
     fn per_second(&self) -> f64 {
-        match self.took.is_zero() {
-            true => 0.0,
-            false => self.times.len() as f64 / self.took.as_secs_f64(),
-        }
+        if self.took.is_zero() { 0.0 } else { self.times.len() as f64 / self.took.as_secs_f64() }
     }
 }
 

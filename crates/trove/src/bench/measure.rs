@@ -234,8 +234,9 @@ async fn stretch(
 async fn read(source: &dyn Source, uri: &LocalUri) -> Result<u64, SourceError> {
     let operation = Operation::Read { uri: uri.clone() };
     let reply = source.perform(operation, Ask::default()).await?;
-    match reply.needs_input {
-        true => Err(SourceError::NotOffered { what: "a read without questions" }),
-        false => Ok(reply.body.as_str().len() as u64),
+    if reply.needs_input {
+        Err(SourceError::NotOffered { what: "a read without questions" })
+    } else {
+        Ok(reply.body.as_str().len() as u64)
     }
 }

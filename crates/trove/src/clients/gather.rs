@@ -178,9 +178,10 @@ impl State<'_> {
         let Some(known) = self.seen.iter().find(|seen| seen.identity == identity) else {
             return Ok(());
         };
-        let differs = match known.extras == extras {
-            true => "",
-            false => ", though with other variables or headers; add it by hand if you need both",
+        let differs = if known.extras == extras {
+            ""
+        } else {
+            ", though with other variables or headers; add it by hand if you need both"
         };
         Err(format!("it is the same as {}{differs}", known.name))
     }

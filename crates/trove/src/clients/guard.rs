@@ -54,10 +54,7 @@ fn header(name: &str, text: &str) -> Vec<Part> {
         }
         return vec![plain(&format!("{scheme} ")), secret(rest, hint)];
     }
-    match is_secret(name, text) {
-        true => vec![secret(text, hint)],
-        false => vec![plain(text)],
-    }
+    if is_secret(name, text) { vec![secret(text, hint)] } else { vec![plain(text)] }
 }
 
 fn argument(after: Option<&str>, text: &str) -> Vec<Part> {
@@ -87,10 +84,7 @@ fn argument(after: Option<&str>, text: &str) -> Vec<Part> {
         });
         return parts;
     }
-    match looks_secret(text) {
-        true => vec![secret(text, "secret")],
-        false => vec![plain(text)],
-    }
+    if looks_secret(text) { vec![secret(text, "secret")] } else { vec![plain(text)] }
 }
 
 /// The password, parts of the path that nobody could guess, and secret parameters.
@@ -152,9 +146,10 @@ pub(super) fn snake(text: &str) -> String {
         }
     }
     let name = name.trim_end_matches('_');
-    match name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
-        true => format!("V_{name}"),
-        false => name.to_owned(),
+    if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() {
+        format!("V_{name}")
+    } else {
+        name.to_owned()
     }
 }
 

@@ -22,9 +22,10 @@ pub(crate) fn toml_with(text: &str, servers: &[Imported]) -> Result<String, toml
             let mut table = table(server);
             let gap = if has_text || index > 0 { "\n" } else { "" };
             table.decor_mut().set_prefix(format!("{gap}{}", comment(server)));
-            let item = match is_inline {
-                true => Item::Value(Value::InlineTable(table.into_inline_table())),
-                false => Item::Table(table),
+            let item = if is_inline {
+                Item::Value(Value::InlineTable(table.into_inline_table()))
+            } else {
+                Item::Table(table)
             };
             all.insert(server.id.as_str(), item);
         }

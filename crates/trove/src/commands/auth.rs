@@ -58,18 +58,20 @@ pub(super) fn auth(global: &Global, command: &AuthCommand) -> Result<(), Failed>
             let mut told = shown(&grant);
             told["success"] = json!(true);
             credentials.keep(grant).map_err(not_kept)?;
-            match output.json {
-                true => say(&format!("{told}\n")),
-                false => say(&format!("Logged in to {server} by {}\n", escape_line(&issuer))),
+            if output.json {
+                say(&format!("{told}\n"))
+            } else {
+                say(&format!("Logged in to {server} by {}\n", escape_line(&issuer)))
             }
             Ok(())
         }
         AuthCommand::Status(output) => {
             let all = credentials.all().map_err(not_kept)?;
             let rows = rows(&loaded, &all);
-            match output.json {
-                true => say(&format!("{:#}\n", json!({ "servers": rows }))),
-                false => say(&for_people(&rows)),
+            if output.json {
+                say(&format!("{:#}\n", json!({ "servers": rows })))
+            } else {
+                say(&for_people(&rows))
             }
             Ok(())
         }
@@ -110,9 +112,10 @@ async fn login(mut wish: Wish, as_json: bool) -> Result<Grant, OauthError> {
     wish.redirect = format!("http://{}{CALLBACK}", listener.local_addr()?);
     let server = wish.server.clone();
     let login = Login::begin(wish).await?;
-    match as_json {
-        true => say(&format!("{}\n", json!({ "server": server, "open": login.address }))),
-        false => say(&format!("Open this address to log in:\n{}\n", login.address)),
+    if as_json {
+        say(&format!("{}\n", json!({ "server": server, "open": login.address })))
+    } else {
+        say(&format!("Open this address to log in:\n{}\n", login.address))
     }
     let answered = async {
         loop {

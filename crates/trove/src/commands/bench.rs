@@ -40,9 +40,10 @@ pub(super) fn bench(global: &Global, command: &Bench) -> Result<(), Failed> {
     if report.servers.iter().all(|server| server.list_ms.is_none()) {
         return Err(nothing_measured(&report));
     }
-    say(&match command.wait.output.json {
-        true => format!("{}\n", serde_json::to_string(&report).unwrap_or_default()),
-        false => as_text(&report, Paint::of(&io::stdout())),
+    say(&if command.wait.output.json {
+        format!("{}\n", serde_json::to_string(&report).unwrap_or_default())
+    } else {
+        as_text(&report, Paint::of(&io::stdout()))
     });
     Ok(())
 }

@@ -8,12 +8,11 @@ use crate::cli::Completions;
 
 pub(super) fn completions(completions: &Completions) -> Result<(), Failed> {
     let script = script(&completions.shell)?;
-    match completions.output.json {
-        true => {
-            let told = json!({ "success": true, "shell": completions.shell, "script": script });
-            say(&format!("{told}\n"));
-        }
-        false => say(&script),
+    if completions.output.json {
+        let told = json!({ "success": true, "shell": completions.shell, "script": script });
+        say(&format!("{told}\n"));
+    } else {
+        say(&script)
     }
     Ok(())
 }

@@ -47,13 +47,12 @@ pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     findings.extend(check_clients(&host));
     findings.sort_by_key(|finding| finding.level);
     let has_errors = findings.iter().any(|finding| finding.level == Level::Error);
-    say(&match wait.output.json {
-        true => {
-            let servers = config.server_ids().count();
-            let report = json!({ "ok": !has_errors, "servers": servers, "findings": findings });
-            format!("{report}\n")
-        }
-        false => text(&loaded, &findings),
+    say(&if wait.output.json {
+        let servers = config.server_ids().count();
+        let report = json!({ "ok": !has_errors, "servers": servers, "findings": findings });
+        format!("{report}\n")
+    } else {
+        text(&loaded, &findings)
     });
     if has_errors {
         // Everything has been said; only the exit code is left.

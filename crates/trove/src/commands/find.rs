@@ -103,9 +103,10 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
         let snippets = list(&hit["highlights"]).into_iter().map(|one| one["snippet"].clone());
         let pieces = snippets.chain([hit["contentPreview"].clone()]);
         let pieces = pieces.filter(Value::is_string).map(|piece| one_line(&word(&piece)));
-        let shown: Vec<String> = match with_preview {
-            true => pieces.collect(),
-            false => pieces.take(1).map(|piece| around(&piece, asked)).collect(),
+        let shown: Vec<String> = if with_preview {
+            pieces.collect()
+        } else {
+            pieces.take(1).map(|piece| around(&piece, asked)).collect()
         };
         for piece in shown {
             let _ = writeln!(text, "      {}", marked(&piece, asked, paint));
@@ -168,9 +169,10 @@ fn marked(text: &str, words: &[String], paint: Paint) -> String {
     for part in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
         let bare = part.trim_end_matches(|c: char| !c.is_alphanumeric());
         let is_match = !bare.is_empty() && words.iter().any(|word| word.eq_ignore_ascii_case(bare));
-        match is_match {
-            true => out.push_str(&format!("{}{}", paint.strong(bare), &part[bare.len()..])),
-            false => out.push_str(part),
+        if is_match {
+            out.push_str(&format!("{}{}", paint.strong(bare), &part[bare.len()..]))
+        } else {
+            out.push_str(part)
         }
     }
     out

@@ -33,9 +33,10 @@ pub(super) fn guide(global: &Global, command: &GuideCommand) -> Result<(), Faile
         }
         GuideCommand::Documents { category, output } => {
             let answer = call(global, "category_list_files", json!({ "name": category }))?;
-            say(&match output.json {
-                true => format!("{answer}\n"),
-                false => lines("", &answer["value"]["documents"]),
+            say(&if output.json {
+                format!("{answer}\n")
+            } else {
+                lines("", &answer["value"]["documents"])
             });
         }
         GuideCommand::Show { expression, output } => {

@@ -36,10 +36,8 @@ pub(super) fn import(global: &Global, import: &Import) -> Result<(), Failed> {
     );
     refuse_what_is_no_client(import, &gathered)?;
     let change = Change::of(&target, &gathered)?;
-    let backup = match import.dry_run || !change.is_one() {
-        true => None,
-        false => change.write(&host, &gathered)?,
-    };
+    let backup =
+        if import.dry_run || !change.is_one() { None } else { change.write(&host, &gathered)? };
     let next = next_step(global, &target.path, &host.cwd)?;
     let report = Report { import, gathered: &gathered, change: &change, backup, next };
     say(&if import.output.json { format!("{}\n", report.json()) } else { report.text() });
@@ -53,9 +51,10 @@ fn next_step(global: &Global, path: &Path, cwd: &Path) -> Result<String, Failed>
         return Ok(format!("`trove status --config {}` starts them", path.display()));
     }
     let waiting = unapproved(&loaded, cwd)?;
-    let next = match waiting.is_empty() {
-        true => "`trove status` starts them",
-        false => "`trove approve --all` lets them run",
+    let next = if waiting.is_empty() {
+        "`trove status` starts them"
+    } else {
+        "`trove approve --all` lets them run"
     };
     Ok(next.to_owned())
 }
@@ -131,12 +130,13 @@ impl Change {
         let bytes = original.bytes.as_deref().unwrap_or_default();
         let dressed = Dressed::of(bytes)
             .ok_or_else(|| ClientError::NotText { path: original.path.clone() })?;
-        let after = match gathered.servers.is_empty() {
-            true => dressed.text.clone(),
-            false => toml_with(&dressed.text, &gathered.servers).map_err(|error| {
+        let after = if gathered.servers.is_empty() {
+            dressed.text.clone()
+        } else {
+            toml_with(&dressed.text, &gathered.servers).map_err(|error| {
                 let path = target.path.display();
                 Failed::new(Class::Config, format!("{path}: {}", error.message()))
-            })?,
+            })?
         };
         Ok(Change { original, dressed, after })
     }

@@ -23,12 +23,11 @@ pub(super) fn install(global: &Global, install: &Install) -> Result<(), Failed> 
         return list(&host, &loaded, install);
     };
     let wish = wish(client, &install.entry)?;
-    let launch = match install.http {
-        true => by_url(&loaded, install.entry.dry_run)?,
-        false => {
-            refuse_unapproved(&loaded, &host)?;
-            by_command(&host, &loaded, wish.row, wish.scope)
-        }
+    let launch = if install.http {
+        by_url(&loaded, install.entry.dry_run)?
+    } else {
+        refuse_unapproved(&loaded, &host)?;
+        by_command(&host, &loaded, wish.row, wish.scope)
     };
     let mut plan = plan_install(&host, &wish, &launch)?;
     plan.notes.extend(about_config(&loaded));

@@ -35,9 +35,10 @@ pub(super) fn logs(global: &Global, logs: &Logs) -> Result<(), Failed> {
         // A server's lines have no numbers; what was seen is what stands before the new.
         let new = if logs.server.is_some() { behind(&seen, &lines) } else { lines.as_slice() };
         for line in new {
-            say(&match logs.output.json {
-                true => format!("{}\n", Value::from(line.as_str())),
-                false => format!("{}\n", plain(line)),
+            say(&if logs.output.json {
+                format!("{}\n", Value::from(line.as_str()))
+            } else {
+                format!("{}\n", plain(line))
             });
         }
         if !logs.follow {

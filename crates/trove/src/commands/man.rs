@@ -21,9 +21,12 @@ pub(super) fn man(man: &Man) -> Result<(), Failed> {
     let mut command = Cli::command();
     command.build();
     let as_json = man.output.json;
-    let print = |key: &str, page: String| match as_json {
-        true => say(&format!("{}\n", json!({ "success": true, key: page }))),
-        false => say(&page),
+    let print = |key: &str, page: String| {
+        if as_json {
+            say(&format!("{}\n", json!({ "success": true, key: page })))
+        } else {
+            say(&page)
+        }
     };
     match &man.to {
         _ if man.markdown => print("markdown", markdown(&command)),
@@ -36,9 +39,10 @@ pub(super) fn man(man: &Man) -> Result<(), Failed> {
                 Failed::new(Class::InvalidArguments, message)
             })?;
             let told = json!({ "success": true, "files": files });
-            match as_json {
-                true => say(&format!("{told}\n")),
-                false => say(&format!("{} pages in {}\n", files.len(), folder.display())),
+            if as_json {
+                say(&format!("{told}\n"))
+            } else {
+                say(&format!("{} pages in {}\n", files.len(), folder.display()))
             }
         }
         None => {
@@ -150,9 +154,10 @@ fn spelled(arg: &Arg) -> String {
         arg.get_long().map(|long| format!("--{long}")),
     ];
     let names: Vec<String> = names.into_iter().flatten().collect();
-    match arg.get_action().takes_values() {
-        true => format!("{} {value}", names.join(", ")),
-        false => names.join(", "),
+    if arg.get_action().takes_values() {
+        format!("{} {value}", names.join(", "))
+    } else {
+        names.join(", ")
     }
 }
 

@@ -242,9 +242,10 @@ fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Faile
             notes.push(format!("{id} is waiting for approval: run `{command}`"));
         }
         let work = errand::perform(app.live(), &errand, Whose::Started);
-        let outcome = match draws(global) {
-            true => progress::during(&app.gateway, Paint::of(&io::stderr()), work).await,
-            false => work.await,
+        let outcome = if draws(global) {
+            progress::during(&app.gateway, Paint::of(&io::stderr()), work).await
+        } else {
+            work.await
         };
         app.shutdown().await;
         told(global, Answer { notes, body: Vec::new() });

@@ -15,13 +15,14 @@ pub(super) fn read(global: &Global, read: &Read) -> Result<(), Failed> {
     let uri = read.uri.trim().to_owned();
     let is_json = read.wait.output.json;
     let is_raw = !is_json && is_raw(read);
-    let what = match is_raw {
-        true => What::Read { uri },
-        false => What::Call {
+    let what = if is_raw {
+        What::Read { uri }
+    } else {
+        What::Call {
             tool: "get_resource".to_owned(),
             arguments: arguments(read).into(),
             until: Until::Owner(uri),
-        },
+        }
     };
     let mut bytes = errand_bytes(global, what, read.wait.wait)?;
     if is_json {

@@ -37,10 +37,11 @@ fn source(file: &Path) -> Result<String, Failed> {
         Failed::new(Class::InvalidArguments, message)
     };
     let mut bytes = Vec::new();
-    let read = match file.as_os_str() == "-" {
-        true => io::stdin().lock().take(MAX_READ + 1).read_to_end(&mut bytes),
-        false => trove_core::files::open(file)
-            .and_then(|file| file.take(MAX_READ + 1).read_to_end(&mut bytes)),
+    let read = if file.as_os_str() == "-" {
+        io::stdin().lock().take(MAX_READ + 1).read_to_end(&mut bytes)
+    } else {
+        trove_core::files::open(file)
+            .and_then(|file| file.take(MAX_READ + 1).read_to_end(&mut bytes))
     };
     read.map_err(|error| refused(error.to_string()))?;
     if bytes.len() as u64 > MAX_READ {

@@ -19,10 +19,7 @@ static UNSAID: OnceLock<io::Error> = OnceLock::new();
 pub(super) fn say(text: &str) {
     let is_json = text.lines().all(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
         || serde_json::from_str::<IgnoredAny>(text).is_ok();
-    match is_json {
-        true => say_bytes(escape_in_json(text).as_bytes()),
-        false => say_bytes(text.as_bytes()),
-    }
+    if is_json { say_bytes(escape_in_json(text).as_bytes()) } else { say_bytes(text.as_bytes()) }
 }
 
 /// Prints bytes as they are. A reader that has seen enough, such as `head`, is no fault.

@@ -242,9 +242,10 @@ impl Change {
         }
         if is_dry_run {
             let diff = unified(self.path(), &self.dressed.text, &after);
-            say(&match output.json {
-                true => format!("{}\n", json!({ "success": true, "dry_run": true, "diff": diff })),
-                false => diff,
+            say(&if output.json {
+                format!("{}\n", json!({ "success": true, "dry_run": true, "diff": diff }))
+            } else {
+                diff
             });
             return Ok(());
         }

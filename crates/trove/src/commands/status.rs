@@ -19,9 +19,10 @@ pub(super) fn status(global: &Global, wait: Wait) -> Result<(), Failed> {
     let body = errand(global, What::Status, wait.wait)?;
     let both: Value = serde_json::from_str(&body).unwrap_or_default();
     let health = both["health"].as_str().unwrap_or_default();
-    say(&match wait.output.json {
-        true => format!("{health}\n"),
-        false => table(health, &both["stderr"], Paint::of(&stdout())),
+    say(&if wait.output.json {
+        format!("{health}\n")
+    } else {
+        table(health, &both["stderr"], Paint::of(&stdout()))
     });
     Ok(())
 }

@@ -19,9 +19,10 @@ pub(super) fn summary(global: &Global, command: &Summary) -> Result<(), Failed> 
     let until = if command.stats { Until::Indexed } else { Until::Listed };
     let tool = "resource_summary".to_owned();
     let body = errand(global, What::Call { tool, arguments, until }, command.wait.wait)?;
-    say(&match command.wait.output.json {
-        true => format!("{body}\n"),
-        false => as_text(&serde_json::from_str(&body).unwrap_or_default()),
+    say(&if command.wait.output.json {
+        format!("{body}\n")
+    } else {
+        as_text(&serde_json::from_str(&body).unwrap_or_default())
     });
     Ok(())
 }

@@ -16,10 +16,7 @@ pub(super) fn tools(tools: &Tools) -> Result<(), Failed> {
         }
         Some(ToolsCommand::Show { name, output }) => {
             let tool = find(name)?;
-            say(&match output.json {
-                true => format!("{}\n", listed(tool).as_str()),
-                false => document(tool),
-            });
+            say(&if output.json { format!("{}\n", listed(tool).as_str()) } else { document(tool) });
             Ok(())
         }
     }

@@ -263,9 +263,10 @@ pub(crate) fn masked_args(args: &[Text]) -> Vec<String> {
     for arg in args {
         let written = arg.written();
         let is_flag = written.starts_with('-');
-        shown.push(match follows_secret && !is_flag {
-            true => arg.masked().into(),
-            false => masked_arg(written),
+        shown.push(if follows_secret && !is_flag {
+            arg.masked().into()
+        } else {
+            masked_arg(written)
         });
         follows_secret = is_flag && !written.contains(['=', ':']) && is_secretive(written);
     }
@@ -278,9 +279,10 @@ fn masked_arg(written: &str) -> String {
     }
     if let Some((name, value)) = written.split_once('=') {
         // `--env=API_KEY=VALUE` has its secret behind the second name.
-        return match is_secretive(name) && !value.is_empty() {
-            true => format!("{name}={MASK}"),
-            false => format!("{name}={}", masked_arg(value)),
+        return if is_secretive(name) && !value.is_empty() {
+            format!("{name}={MASK}")
+        } else {
+            format!("{name}={}", masked_arg(value))
         };
     }
     match written.split_once(':') {

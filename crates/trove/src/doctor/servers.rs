@@ -84,9 +84,10 @@ fn program(
         Ok(command) => command,
         Err(error) => return Some(of(server, Level::Error, error.to_string(), error.hint())),
     };
-    let candidates: Vec<PathBuf> = match command.contains('/') {
-        true => vec![here.join(&command)],
-        false => std::env::split_paths(path).map(|folder| folder.join(&command)).collect(),
+    let candidates: Vec<PathBuf> = if command.contains('/') {
+        vec![here.join(&command)]
+    } else {
+        std::env::split_paths(path).map(|folder| folder.join(&command)).collect()
     };
     if let Some(file) = candidates.iter().find(|file| is_program(file)) {
         let interpreter = missing_interpreter(file)?;

@@ -162,9 +162,10 @@ async fn reads(app: &App, server: &UpstreamConfig, names: &[PublicUri]) -> Vec<F
 fn how_to_read(error: &SourceError, server: &UpstreamConfig) -> String {
     let id = &server.id;
     let is_ours = matches!(server.reach, Reach::Stdio { .. });
-    let log = match is_ours {
-        true => format!("`trove logs {id}` shows what it writes"),
-        false => "its log, where it runs, says more".to_owned(),
+    let log = if is_ours {
+        format!("`trove logs {id}` shows what it writes")
+    } else {
+        "its log, where it runs, says more".to_owned()
     };
     match error {
         SourceError::TimedOut { .. } => {

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -77,7 +77,7 @@ fn order(rows: &Rows, asked: &str, query: &Query) -> Arc<Order> {
     let is_place = |pair: &&str| pair.starts_with("offset=") || pair.starts_with("limit=");
     let key: Vec<&str> = asked.split('&').filter(|pair| !is_place(pair)).collect();
     let key = key.join("&");
-    let kept = || rows.orders.lock().unwrap_or_else(PoisonError::into_inner);
+    let kept = || rows.orders.lock();
     if let Some((_, order)) = kept().iter().find(|(own, _)| *own == key) {
         return order.clone();
     }

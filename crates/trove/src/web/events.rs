@@ -10,10 +10,10 @@ use axum::{
 };
 use futures_util::stream;
 use serde_json::{Value, json};
-use tokio::sync::{OwnedSemaphorePermit, broadcast, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
 use trove_core::{
     Caller, PublicUri,
-    catalogue::Change,
+    changes::{Change, NoChange, Reader},
     content::escape_controls,
     gateway::{Call, Watched},
 };
@@ -90,7 +90,7 @@ struct Listener<'a> {
 }
 
 impl Listener<'_> {
-    async fn run(&self, mut changes: broadcast::Receiver<Change>) {
+    async fn run(&self, mut changes: Reader) {
         // So that the first search need not wait for the rows.
         let (web, caller) = (self.web.clone(), self.caller.clone());
         tokio::spawn(async move { web.rows.rows(&web.gateway, &caller).await });
@@ -127,7 +127,7 @@ impl Listener<'_> {
 
     fn of_change(
         &self,
-        change: Result<Change, broadcast::error::RecvError>,
+        change: Result<Change, NoChange>,
         seen: &mut Option<u64>,
     ) -> Option<(&'static str, Value)> {
         let revision = || self.web.gateway.current().revision();
@@ -157,8 +157,11 @@ impl Listener<'_> {
                 let text = &text[..text.floor_char_boundary(MAX_LOG)];
                 Some(("log", json!({ "server": source.as_str(), "message": text })))
             }
+            Ok(Change::Doubted(_) | Change::Listed) => None,
             // The lists may be among the missed events.
-            Err(_) => Some(("lists", json!({ "revision": revision(), "resources": true }))),
+            Ok(Change::Missed) | Err(_) => {
+                Some(("lists", json!({ "revision": revision(), "resources": true })))
+            }
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use trove_core::Gateway;
 
@@ -31,7 +31,7 @@ impl Latency {
 
     fn sample(&self, gateway: &Gateway) {
         let board = gateway.board().all();
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.0.lock();
         all.retain(|id, _| board.keys().any(|known| known.as_str() == id));
         for (id, status) in board {
             let Some(us) = status.latency_us else { continue };
@@ -45,6 +45,6 @@ impl Latency {
 
     /// The values of every server.
     pub(super) fn all(&self) -> BTreeMap<String, VecDeque<f64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().clone()
     }
 }

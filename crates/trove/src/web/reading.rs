@@ -3,12 +3,7 @@
 //! The contents are held for a while under a name that cannot be guessed, so that looking at them
 //! as a tree, as text and as bytes asks their server only once.
 
-use std::{
-    borrow::Cow,
-    collections::VecDeque,
-    sync::{Arc, Mutex, PoisonError},
-    time::UNIX_EPOCH,
-};
+use std::{borrow::Cow, collections::VecDeque, sync::Arc, time::UNIX_EPOCH};
 
 use axum::{
     body::Body,
@@ -16,6 +11,7 @@ use axum::{
     http::{HeaderValue, StatusCode, header},
     response::Response,
 };
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use trove_core::{
     Json, PublicUri,
@@ -54,7 +50,7 @@ impl Held {
     fn keep(&self, parts: Vec<Part>) -> (String, Arc<Vec<Part>>) {
         let ticket = trove_core::hex(&rand::random::<[u8; 16]>());
         let parts = Arc::new(parts);
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.0.lock();
         held.push_back((ticket.clone(), parts.clone()));
         let size = |parts: &[Part]| parts.iter().map(|part| part.bytes.len()).sum::<usize>();
         // The newest stays at any size: the page is about to show it.
@@ -83,7 +79,7 @@ impl Held {
     }
 
     fn find(&self, ticket: &str) -> Option<Arc<Vec<Part>>> {
-        let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let held = self.0.lock();
         held.iter().find(|(own, _)| own == ticket).map(|(_, parts)| parts.clone())
     }
 }

@@ -109,10 +109,8 @@ async fn file(uri: Uri, headers: HeaderMap) -> Response {
 
 fn embedded(asset: &'static Asset, headers: &HeaderMap) -> Response {
     let is_known = headers.get(header::IF_NONE_MATCH).is_some_and(|tag| *tag == *asset.tag);
-    let mut response = Response::new(match is_known {
-        true => Body::empty(),
-        false => Body::from(asset.bytes),
-    });
+    let mut response =
+        Response::new(if is_known { Body::empty() } else { Body::from(asset.bytes) });
     if is_known {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
     }

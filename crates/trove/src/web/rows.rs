@@ -25,7 +25,7 @@ pub(super) struct Rows {
     /// The words of all rows, in lower case.
     text: String,
     /// The orders that were asked for last; see `browse`.
-    pub(super) orders: std::sync::Mutex<Vec<(String, Arc<super::browse::Order>)>>,
+    pub(super) orders: parking_lot::Mutex<Vec<(String, Arc<super::browse::Order>)>>,
 }
 
 /// One resource.
@@ -77,7 +77,7 @@ impl Rows {
                 words,
             });
         }
-        Rows { view, all, types, text, orders: std::sync::Mutex::default() }
+        Rows { view, all, types, text, orders: parking_lot::Mutex::default() }
     }
 
     /// The words of a row in lower case: name, URI, description.
@@ -187,7 +187,7 @@ mod tests {
         let all = all.iter().map(row).collect();
         let gateway = Gateway::new(trove_core::gateway::Parts::new("0")).await;
         let view = gateway.view(&Caller::local()).await;
-        Rows { view, all, types: vec![String::new()], text, orders: std::sync::Mutex::default() }
+        Rows { view, all, types: vec![String::new()], text, orders: parking_lot::Mutex::default() }
     }
 
     async fn holding(all: &[[&str; 3]], word: &str) -> Vec<u32> {

@@ -8,9 +8,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
+
+use parking_lot::Mutex;
 
 use super::{Entry, Outcome};
 use crate::{
@@ -59,7 +61,7 @@ struct Counted {
 impl Knocks {
     /// Counts one; what it gives is to be written at once.
     pub(super) fn note(&self, knock: Knock<'_>, now: Instant, at: SystemTime) -> Option<Entry> {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let door = knock.caller.door.as_str();
         let mut kind = Kind { class: knock.class, door, principal: knock.caller.principal.clone() };
         if kinds.len() >= MAX_KINDS && !kinds.contains_key(&kind) {
@@ -86,7 +88,7 @@ impl Knocks {
     }
 
     fn take(&self, is_over: impl Fn(&Counted) -> bool) -> Vec<Entry> {
-        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kinds = self.0.lock();
         let over = kinds.extract_if(.., |_, counted| is_over(counted));
         let more = over.filter(|(_, counted)| counted.count > 0);
         more.map(|(kind, counted)| Entry { times: counted.count, ..kind.entry(counted.last) })

@@ -8,9 +8,11 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
+
+use parking_lot::Mutex;
 
 use super::{Entry, MAX_WAITING, Outcome};
 use crate::caller::Via;
@@ -84,7 +86,7 @@ impl Shares {
 
     /// Gives an entry back that may be written as it is; counts any other.
     pub(super) fn admit(&self, entry: Entry, queue: Queue, now: Instant) -> Option<Entry> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         inner.free(self.room, now);
         let taken: f64 = inner.callers.values().map(|share| share.bytes).sum();
         let bytes = bytes_of(&entry);
@@ -115,7 +117,7 @@ impl Shares {
     }
 
     fn take(&self, is_over: impl Fn(&Counted) -> bool) -> Vec<Entry> {
-        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inner = self.inner.lock();
         let over = inner.counted.extract_if(.., |_, counted| is_over(counted));
         over.map(|(_, counted)| Entry { times: counted.count, ..counted.last }).collect()
     }
@@ -258,7 +260,7 @@ mod tests {
             let entry = by(&format!("p{n}"), &"x".repeat(3000));
             written += u64::from(shares.admit(entry, EMPTY, now).is_some());
         }
-        let inner = shares.inner.lock().unwrap();
+        let inner = shares.inner.lock();
         assert!(inner.callers.len() <= MAX_CALLERS + 1 && inner.counted.len() <= MAX_KINDS + 1);
         let counted: u64 = inner.counted.values().map(|counted| counted.count).sum();
         assert_eq!(counted + written, 20_000, "none is lost");

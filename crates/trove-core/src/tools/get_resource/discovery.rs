@@ -3,10 +3,11 @@
 use std::{
     collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash as _, Hasher as _},
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
     time::{Duration, SystemTime},
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 
 use super::{
@@ -207,7 +208,7 @@ impl Discoveries {
             let is_new = |kept: &&Kept| now.saturating_duration_since(kept.made) < KEPT_FOR;
             all.iter().filter(is_new).find(is_it).map(|kept| kept.discovery.clone())
         };
-        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lock = || self.0.lock();
         if let Some(found) = find(&lock()) {
             return found;
         }

@@ -92,10 +92,11 @@ async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
     match misfits::explain(call, view, uri.as_str()).await {
         Some(failure) => failure,
         None => {
-            let alike = match total(view) > MAX_VALID {
-                true => call.gateway.alike(call.caller, uri.as_str(), nearest::SHOWN / 2).await,
+            let alike = if total(view) > MAX_VALID {
+                call.gateway.alike(call.caller, uri.as_str(), nearest::SHOWN / 2).await
+            } else {
                 // All of them are told anyway.
-                false => Vec::new(),
+                Vec::new()
             };
             hopeful(call, invalid_uri(view, uri, &alike))
         }
@@ -105,11 +106,12 @@ async fn unknown(call: &Call<'_>, view: &View, uri: &PublicUri) -> Failure {
 fn invalid_uri(view: &View, uri: &PublicUri, alike: &[PublicUri]) -> Failure {
     let near = nearest::joined(nearest::nearest(view, uri.as_str()), alike);
     let name = shown(uri.as_str());
-    let message = match uri.as_str().len() > MAX_MATCHED_BYTES {
-        true => format!(
+    let message = if uri.as_str().len() > MAX_MATCHED_BYTES {
+        format!(
             "No resource is {name}, and no template takes a URI of more than {MAX_MATCHED_BYTES} bytes."
-        ),
-        false => format!("No resource and no template fits {name}."),
+        )
+    } else {
+        format!("No resource and no template fits {name}.")
     };
     wrong(view, uri.as_str(), message, near)
 }

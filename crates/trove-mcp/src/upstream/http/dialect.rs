@@ -5,13 +5,11 @@
 //! suspicion and no more: the server is asked, now and then at most, before it is given up.
 
 use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::info;
 use trove_core::Json;
@@ -46,7 +44,7 @@ impl Dialect {
 
     /// Whether the server may be asked now; whoever is told so asks.
     fn is_due(&self) -> bool {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut asked = self.asked.lock();
         let is_due = asked.is_none_or(|asked| asked.elapsed() >= LEAST_PAUSE);
         if is_due {
             *asked = Some(Instant::now());
@@ -62,9 +60,10 @@ impl Shared {
         if !is_agreed || !is_about_dialect(method, error) || !self.dialect.is_due() {
             return false;
         }
-        let has_changed = match self.is_modern() {
-            true => is_refusal(&self.ask_anew(DISCOVER, handshake::discover_params()).await),
-            false => self.is_modern_by_now().await,
+        let has_changed = if self.is_modern() {
+            is_refusal(&self.ask_anew(DISCOVER, handshake::discover_params()).await)
+        } else {
+            self.is_modern_by_now().await
         };
         if has_changed {
             info!(source = %self.source, "the server speaks another era than it did");

@@ -3,11 +3,9 @@
 //! Whoever finds it too old renews it; the others wait for that one renewal. A token that
 //! the server refuses is renewed once, and then a person must log in again.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
+use parking_lot::Mutex;
 use reqwest::{Client, header::HeaderValue};
 use tokio::time::Instant;
 use tracing::{debug, warn};
@@ -80,17 +78,17 @@ impl Bearer {
     }
 
     fn held(&self) -> Option<Grant> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.held.lock().clone()
     }
 
     fn hold(&self, grant: Grant) -> Grant {
         self.secrets.learn_granted(grant.secrets());
-        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = Some(grant.clone());
+        *self.held.lock() = Some(grant.clone());
         grant
     }
 
     fn has_just_missed(&self) -> bool {
-        let missed = *self.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        let missed = *self.missed.lock();
         missed.is_some_and(|missed| missed.elapsed() < LOOK_AGAIN)
     }
 
@@ -105,7 +103,7 @@ impl Bearer {
                 warn!(source = %self.server, %error, "the credentials cannot be read");
             }
         }
-        *self.missed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        *self.missed.lock() = Some(Instant::now());
         None
     }
 

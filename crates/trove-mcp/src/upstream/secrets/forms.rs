@@ -416,9 +416,8 @@ mod tests {
     }
 
     fn percent(text: &str, is_plain: impl Fn(u8) -> bool) -> String {
-        let one = |byte: u8| match is_plain(byte) {
-            true => char::from(byte).to_string(),
-            false => format!("%{byte:02X}"),
+        let one = |byte: u8| {
+            if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }
         };
         text.bytes().map(one).collect()
     }
