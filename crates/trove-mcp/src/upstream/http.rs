@@ -485,6 +485,8 @@ impl Shared {
         params: Option<&Json>,
         call: Option<&Call>,
     ) -> Noise {
+        let params = params.map(|params| self.inbox.masked(method, params));
+        let params = params.as_ref();
         let notice = params.and_then(|params| notice_of(method, params));
         let Some((id, notice)) = notice else {
             self.inbox.take(method, params).await;

@@ -22,9 +22,10 @@ use super::{
     meter::CutOff,
     mux::{Mux, MuxLink},
     oauth::Bearer,
+    secrets::beginning,
 };
 use crate::{
-    bounds::Bounds,
+    bounds::{Bounds, MAX_STATUS_LETTERS},
     sse::Parser,
     wire::{self, Message},
 };
@@ -60,7 +61,8 @@ pub(crate) async fn connect(
     }
     if !status.is_success() || !is_event_stream(&response) {
         let body = read_body(response, 4096, &inbox.meter).await.unwrap_or_default();
-        let text = String::from_utf8_lossy(&body).chars().take(200).collect();
+        let text = String::from_utf8_lossy(&body);
+        let text = beginning(&text, MAX_STATUS_LETTERS).to_owned();
         return Err(LinkError::Status(status.as_u16(), text));
     }
     let base = response.url().clone();

@@ -29,7 +29,7 @@ use super::{
     variables::{Scope, Text},
     watching::Watching,
 };
-use crate::era::Version;
+use crate::{bounds::MAX_SERVER_NAME_BYTES, era::Version};
 
 /// How long connecting to a URL may take.
 const MAX_CONNECT: Duration = Duration::from_secs(10);
@@ -49,7 +49,9 @@ pub(crate) async fn live(upstream: Arc<Upstream>, stop: CancellationToken) {
     loop {
         board.update(id, |status| status.state = State::Connecting);
         upstream.meter.begin();
-        let inbox = Inbox::new(id.clone(), upstream.shared.feed.clone(), upstream.meter.clone());
+        let (secrets, meter) = (upstream.secrets.clone(), upstream.meter.clone());
+        let feed = upstream.shared.feed.clone();
+        let inbox = Inbox::without(secrets, id.clone(), feed, meter);
         let place = upstream.child_place();
         let met = match &place {
             Err(full) => Err(full.clone()),
@@ -203,8 +205,9 @@ async fn serve(
     shared.board.update(id, |status| {
         status.state = State::Ready;
         status.protocol = Some(hello.version.as_str().to_owned());
+        let name = hello.server.as_deref();
         status.server =
-            hello.server.as_deref().map(|name| upstream.secrets.hide(name).into_owned());
+            name.map(|name| upstream.secrets.hide_in_beginning(name, MAX_SERVER_NAME_BYTES));
         status.last_error = None;
         status.failures = 0;
         status.connects += 1;

@@ -23,7 +23,7 @@ use trove_core::{
     uri::LocalUri,
 };
 
-use super::meter::Meter;
+use super::{meter::Meter, secrets::Secrets};
 use crate::{bounds::MAX_LOG_BYTES, era::meta, repeated::Repeated, wire::RpcError};
 
 /// A connection to one server, whatever the transport.
@@ -153,10 +153,7 @@ impl LinkError {
 impl fmt::Display for LinkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LinkError::Rpc(error) => {
-                let message: String = error.message.chars().take(500).collect();
-                write!(f, "{message} (code {})", error.code)
-            }
+            LinkError::Rpc(error) => write!(f, "{} (code {})", error.message, error.code),
             LinkError::Lost => f.write_str("the connection was lost"),
             LinkError::Forgotten => f.write_str("it does not know us any more; ask again"),
             LinkError::Status(status, text) if text.is_empty() => write!(f, "HTTP status {status}"),
@@ -193,6 +190,7 @@ impl From<LinkError> for SourceError {
 pub(crate) struct Inbox {
     source: SourceId,
     feed: Feed,
+    secrets: Arc<Secrets>,
     /// Pays for all that comes.
     pub(crate) meter: Arc<Meter>,
     acknowledged: watch::Sender<Acknowledged>,
@@ -225,9 +223,29 @@ impl Acknowledged {
 }
 
 impl Inbox {
+    #[cfg(test)]
     pub(crate) fn new(source: SourceId, feed: Feed, meter: Arc<Meter>) -> Arc<Inbox> {
+        Inbox::without(Arc::default(), source, feed, meter)
+    }
+
+    /// One that lets no secret of the server in.
+    pub(crate) fn without(
+        secrets: Arc<Secrets>,
+        source: SourceId,
+        feed: Feed,
+        meter: Arc<Meter>,
+    ) -> Arc<Inbox> {
         let (acknowledged, gaps) = <_>::default();
-        Arc::new(Inbox { source, feed, meter, acknowledged, gaps })
+        Arc::new(Inbox { source, feed, secrets, meter, acknowledged, gaps })
+    }
+
+    /// The params of a notification. In those that people read, secrets are masked.
+    pub(crate) fn masked(&self, method: &str, params: &Json) -> Json {
+        let is_read = ["notifications/message", "notifications/progress"].contains(&method);
+        if !is_read || params.as_bytes().len() > MAX_LOG_BYTES {
+            return params.clone();
+        }
+        self.secrets.hide_in_json(params).unwrap_or_else(|| params.clone())
     }
 
     pub(crate) fn gaps(&self) -> watch::Receiver<u64> {
@@ -296,6 +314,10 @@ fn subscription_id(params: &Json) -> Option<u64> {
 
 /// A notice about one request: the id it belongs to, and what it says.
 pub(crate) fn notice_of(method: &str, params: &Json) -> Option<(Option<u64>, Notice)> {
+    // A longer one is nothing that a person reads.
+    if params.as_bytes().len() > MAX_LOG_BYTES {
+        return None;
+    }
     match method {
         "notifications/progress" => {
             let mut object = params.object()?;

@@ -15,6 +15,7 @@ mod legacy_sse;
 mod life;
 mod link;
 mod listing;
+mod masked;
 mod mend;
 mod meter;
 mod mux;

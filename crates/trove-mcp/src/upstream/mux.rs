@@ -149,6 +149,8 @@ impl Mux {
     }
 
     async fn take_notification(&self, method: &str, params: Option<&Json>) -> Noise {
+        let params = params.map(|params| self.inbox.masked(method, params));
+        let params = params.as_ref();
         let notice = params.and_then(|params| notice_of(method, params));
         let given = match notice {
             Some((id, notice)) => self.give_notice(id, notice),

@@ -29,7 +29,7 @@ use super::{
     guardian::{MARKER, end_marked},
     interpreter::{missing_interpreter, places},
     meter::{CutOff, Meter},
-    secrets::Secrets,
+    secrets::{Secrets, without_first_word, without_last_word},
     source::Shared,
 };
 use crate::{
@@ -288,7 +288,9 @@ impl StderrRing {
                 text.len()
             }
             Line::TooLong { head, tail } => {
-                self.push(&[&head[..], b" ... ", &tail[..]].concat());
+                let (head, tail) = (String::from_utf8_lossy(&head), String::from_utf8_lossy(&tail));
+                let (head, tail) = (without_last_word(&head), without_first_word(&tail));
+                self.push(format!("{head} ... {tail}").as_bytes());
                 0
             }
         }

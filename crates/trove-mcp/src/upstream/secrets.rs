@@ -13,7 +13,7 @@ mod tests;
 use std::{borrow::Cow, collections::BTreeSet};
 
 use entry::Found;
-use forms::{Needles, OVERLAP_BYTES};
+use forms::Needles;
 use parking_lot::RwLock;
 use trove_core::Json;
 
@@ -92,17 +92,32 @@ impl Secrets {
 
     /// The beginning of the text without them, so many bytes at the most. Only that is looked at.
     pub(crate) fn hide_in_beginning(&self, text: &str, most: usize) -> String {
-        // The cut may halve a secret. So more is searched than is shown.
-        let end = text.floor_char_boundary(most + OVERLAP_BYTES);
-        let is_cut = end < text.len();
-        let hidden = self.hide(&text[..end]);
-        let sure = if is_cut { hidden.len().saturating_sub(OVERLAP_BYTES) } else { hidden.len() };
-        if sure == hidden.len() && sure <= most {
-            return hidden.into_owned();
-        }
-        let end = hidden.floor_char_boundary(sure.min(most));
-        format!("{}…", &hidden[..end])
+        let known = self.0.read();
+        let hidden = known.needles.hide_in_beginning(text, most);
+        if text.len() <= most { hidden.into_owned() } else { format!("{hidden}…") }
     }
+}
+
+/// The beginning of a text, so many letters at the most.
+pub(super) fn beginning(text: &str, most: usize) -> &str {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => without_last_word(&text[..at]),
+        None => text,
+    }
+}
+
+/// A text that was cut at its end, without its last word: that may be half a secret.
+pub(super) fn without_last_word(cut: &str) -> &str {
+    cut.rfind(is_between_words).map_or("", |at| &cut[..at])
+}
+
+/// A text that was cut at its beginning, without its first word.
+pub(super) fn without_first_word(cut: &str) -> &str {
+    cut.find(is_between_words).map_or("", |at| &cut[at..])
+}
+
+fn is_between_words(letter: char) -> bool {
+    letter.is_whitespace() || "\"'<>()[]{},;".contains(letter)
 }
 
 /// A text without these secrets.

@@ -1,7 +1,6 @@
 //! One configured server as a [`Source`].
 
 use std::{
-    borrow::Cow,
     sync::{
         Arc, OnceLock,
         atomic::{AtomicU32, Ordering},
@@ -20,6 +19,7 @@ use tracing::warn;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     catalogue::Feed,
+    content::escape_controls,
     json::Object,
     resource::Listing,
     source::{Abilities, Ask, Indexing, Operation, Outage, Reply, Told, Why},
@@ -35,6 +35,7 @@ use super::{
     guardian::{Guardian, GuardianCommand},
     link::LinkError,
     listing::{self, Listed},
+    masked,
     meter::Meter,
     oauth::Credentials,
     process::StderrRing,
@@ -43,7 +44,7 @@ use super::{
     watching::{InForce, MAX_WAIT_FOR_ACKNOWLEDGEMENT, Wanted},
 };
 use crate::{
-    bounds::{Bounds, MAX_WAIT_FOR_READY},
+    bounds::{Bounds, MAX_ERROR_BYTES, MAX_ERROR_DATA_BYTES, MAX_STATE_BYTES, MAX_WAIT_FOR_READY},
     kin::Kin,
     recipe::Shipped,
 };
@@ -207,21 +208,21 @@ impl Upstream {
         let command = |remedy| self.shared.board.command(remedy, &self.config.id);
         Outage {
             why: outage.why,
-            told: self.secrets.hide(&outage.told).into_owned(),
+            told: self.secrets.hide_in_beginning(&outage.told, MAX_STATE_BYTES),
             command: outage.why.remedy().map(command),
         }
     }
 
-    /// An error may quote what we sent.
+    /// An error may quote what we sent, and may be as long as a message.
     pub(super) fn without_secrets(&self, error: SourceError) -> SourceError {
-        let hide = |text: String| self.secrets.hide(&text).into_owned();
+        let hide = |text: String| {
+            let hidden = self.secrets.hide_in_beginning(&text, MAX_ERROR_BYTES);
+            escape_controls(&hidden).into_owned()
+        };
         match error {
             SourceError::Refused { code, message, data } => {
-                let data = data.map(|data| match self.secrets.hide(data.as_str()) {
-                    Cow::Borrowed(_) => data.clone(),
-                    // Three stars in a string leave it a string; elsewhere nothing is told.
-                    Cow::Owned(text) => Json::parse(text).unwrap_or_else(|_| Json::empty_object()),
-                });
+                let data = data.filter(|data| data.as_bytes().len() <= MAX_ERROR_DATA_BYTES);
+                let data = data.map(|data| masked::data(data, &self.secrets));
                 SourceError::Refused { code, message: hide(message), data }
             }
             SourceError::Unavailable(outage) => SourceError::Unavailable(self.shown(outage)),
@@ -360,6 +361,10 @@ impl Source for Upstream {
             let Listed { mut listing, is_cut } =
                 listed.map_err(|error| self.without_secrets(error))?;
             self.shared.board.update(&config.id, |status| status.is_cut = is_cut);
+            for omission in &mut listing.omissions {
+                *omission = self.secrets.hide_in_beginning(omission, MAX_STATE_BYTES);
+            }
+            masked::mask(&mut listing, &self.secrets);
             if config.has_flat_schemas {
                 flat::flatten(&mut listing.tools).await;
             }
@@ -373,13 +378,18 @@ impl Source for Upstream {
         ask: Ask,
     ) -> BoxFuture<'a, Result<Reply, SourceError>> {
         Box::pin(async {
+            let is_call = matches!(operation, Operation::CallTool { .. });
             let asked = self.ask(operation, ask).await;
-            asked.map_err(|error| self.without_secrets(error))
+            let reply = asked.map_err(|error| self.without_secrets(error))?;
+            Ok(if is_call { masked::failure(reply, &self.secrets) } else { reply })
         })
     }
 
     fn watch<'a>(&'a self, uri: &'a LocalUri) -> BoxFuture<'a, Result<(), SourceError>> {
-        Box::pin(self.watch_one(uri))
+        Box::pin(async {
+            let watched = self.watch_one(uri).await;
+            watched.map_err(|error| self.without_secrets(error))
+        })
     }
 
     fn told(&self, uri: &LocalUri) -> Option<Told> {

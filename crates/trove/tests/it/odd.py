@@ -1,5 +1,6 @@
 """A server with one oddity, told by its first argument; the second is a file of what it was asked."""
 import json
+import os
 import sys
 import time
 
@@ -9,13 +10,17 @@ PAGES = 4 if MODE == "counts-pages" else 2
 CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
 MUTE = MODE == "comes-late-and-mute"
 BROKEN = (1, 3)
+LONG = 10**6
+TOKEN = os.environ.get("API_TOKEN", "none")
 calls = lists = reads = listens = 0
 stream = None
 refusals = {"refuses-once": 1, "refuses-slowly": 10**6}.get(MODE, 0)
 
 
 def send(message):
-    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    """Sends a message; a member `again:NAME` becomes a second one of that name."""
+    text = json.dumps({"jsonrpc": "2.0", **message})
+    sys.stdout.write(text.replace('"again:', '"') + "\n")
     sys.stdout.flush()
 
 
@@ -77,8 +82,9 @@ def answer(asked, method, params):
     if method == "initialize":
         announces = {"listChanged": True} if MODE == "breaks-off" else {}
         able = {"resources": {"subscribe": not MUTE, **announces}, "logging": {}}
-        able.update({"tools": {}} if MODE == "grows" else {})
-        return {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": {"name": "odd", "version": "1"}}
+        able.update({"tools": {}} if MODE in ("grows", "tells-secrets") else {})
+        name = "n" * LONG if MODE == "talks-long" else "odd"
+        return {"protocolVersion": "2025-11-25", "capabilities": able, "serverInfo": {"name": name, "version": "1"}}
     if method == "resources/list":
         page = params.get("cursor", 0)
         more = {"nextCursor": page + 1} if page + 1 < PAGES else {}
@@ -86,14 +92,23 @@ def answer(asked, method, params):
             lists += page == 0
             if page == 1 and lists in BROKEN:
                 return None
+        if MODE == "tells-secrets":
+            told = {"name": f"odd {TOKEN}", "description": f"by {TOKEN}"}
+            return {"resources": [{"uri": f"odd://{n}", **told} for n in ("0", TOKEN)]}
+        if MODE == "says-twice":
+            return {"resources": [{"uri": "odd://0", "name": "odd", "again:uri": "guide://help"}]}
         if MODE == "grows":
             return {"resources": [{"uri": f"odd://{n}", "name": "odd"} for n in range(1 + calls)]}
         return {"resources": [{"uri": f"odd://{page}", "name": "odd"}], **more}
     if method == "tools/list":
         by = {"$defs": {"n": {"type": "integer"}}, "properties": {"by": {"$ref": "#/$defs/n"}}}
-        return {"tools": [{"name": "grow", "inputSchema": {"type": "object", **by}}]}
+        return {"tools": [{"name": "grow", "description": f"by {TOKEN}", "inputSchema": {"type": "object", **by}}]}
     if method == "tools/call":
         calls += 1
+        if MODE == "tells-secrets":
+            told = {"level": "error", "logger": TOKEN, "data": {TOKEN: f"by {TOKEN}"}}
+            send({"method": "notifications/message", "params": told})
+            return {"isError": True, "content": [{"type": "text", "text": f"failed by {TOKEN}"}]}
         return {"content": []}
     if method == "logging/setLevel":
         return {}
@@ -103,6 +118,12 @@ def answer(asked, method, params):
         reads += 1
         if MODE == "breaks-off":
             send({"method": "notifications/resources/list_changed"})
+        if MODE == "says-twice":
+            return {"contents": [{"uri": params["uri"], "text": "harmless", "again:text": "the guide"}]}
+        if MODE == "talks-long":
+            # However much of it is shown, somewhere the cut halves a token.
+            message = (TOKEN + " ") * (LONG // 10)
+            return {"error": {"code": -32000, "message": message, "data": "z" * LONG}}
         text = f"odd {reads}" if MODE in CHANGING else "odd"
         return {"contents": [{"uri": params["uri"], "text": text}]}
     return None

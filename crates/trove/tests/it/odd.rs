@@ -202,6 +202,60 @@ async fn a_list_that_breaks_off_is_read_again_and_costs_nothing_that_is_known() 
 }
 
 #[tokio::test]
+async fn t08_of_members_that_are_there_twice_every_client_gets_the_same() {
+    let (_folder, trove) = odd("says-twice").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let listed = client.ask("resources/list", json!({})).await.expect("a list");
+    let entries = listed["resources"].as_array().expect("a list");
+    let uris: Vec<&Value> = entries.iter().map(|entry| &entry["uri"]).collect();
+    let guides = uris.iter().filter(|uri| **uri == "guide://help").count();
+    assert!(guides <= 1 && uris.contains(&&json!("odd://0")), "{listed}");
+    assert_eq!(client.text("odd://0").await, "harmless");
+    let call = json!({ "name": "get_resource", "arguments": { "uri": "odd://0" } });
+    let bridged = client.ask("tools/call", call).await.expect("an answer").to_string();
+    assert!(bridged.contains("harmless") && !bridged.contains("the guide"), "{bridged}");
+}
+
+#[tokio::test]
+async fn of_a_server_that_talks_without_end_a_beginning_without_secrets_is_shown() {
+    let token = "canary-0f31-token";
+    let entry = format!("env = {{ API_TOKEN = \"{token}\" }}\n");
+    let (_folder, trove) = odd_as("talks-long", &entry).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    let error = client.ask("resources/read", json!({ "uri": "odd://0" })).await;
+    let error = error.expect_err("it refuses").to_string();
+    assert!(error.len() < 20_000, "{} bytes", error.len());
+    assert!(error.contains("***") && !error.contains("canary"), "{error}");
+    let health = trove.health().await.to_string();
+    assert!(health.contains("nnnn") && health.len() < 20_000, "{} bytes", health.len());
+}
+
+#[tokio::test]
+async fn t62_no_secret_is_told_in_lists_log_messages_or_failures_of_tools() {
+    let token = "canary-0f31-token";
+    let entry = format!("env = {{ API_TOKEN = \"{token}\" }}\n");
+    let (_folder, trove) = odd_as("tells-secrets", &entry).await;
+    let client = trove.client(Kind::STDIO_LEGACY).await;
+    client.ask("logging/setLevel", json!({ "level": "debug" })).await.expect("a level");
+    let call = json!({ "name": "odd_grow", "arguments": {} });
+    let failed = client.ask("tools/call", call).await.expect("an answer").to_string();
+    assert!(failed.contains("failed by ***"), "{failed}");
+    let logged = client.hear("notifications/message").await.to_string();
+    assert!(logged.contains("by ***"), "{logged}");
+    let mut told = vec![failed, logged, trove.health().await.to_string()];
+    for list in ["resources/list", "tools/list"] {
+        let listed = client.ask(list, json!({})).await.expect("a list").to_string();
+        assert!(listed.contains("by ***"), "{listed}");
+        told.push(listed);
+    }
+    let call = json!({ "name": "get_resource", "arguments": {} });
+    told.push(client.ask("tools/call", call).await.expect("a list").to_string());
+    assert!(told.iter().all(|text| !text.contains("canary")), "{told:?}");
+    let left_out = "1 entries left out: a secret";
+    assert!(told[2].contains(left_out), "what cannot be named is said to be left out: {}", told[2]);
+}
+
+#[tokio::test]
 async fn the_schema_of_a_tool_is_as_its_server_wrote_it_or_flat_where_asked_for() {
     let schema = async |more: &str| {
         let (_folder, trove) = odd_as("grows", more).await;

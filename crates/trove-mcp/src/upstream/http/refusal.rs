@@ -4,7 +4,11 @@ use bytes::Bytes;
 use reqwest::{StatusCode, Url, header::HeaderValue};
 
 use crate::{
-    upstream::link::{LinkError, own_id},
+    bounds::MAX_STATUS_LETTERS,
+    upstream::{
+        link::{LinkError, own_id},
+        secrets::beginning,
+    },
     wire::{self, Message},
 };
 
@@ -26,7 +30,7 @@ pub(super) fn refusal(
     moved_to: Option<&HeaderValue>,
     body: &[u8],
 ) -> LinkError {
-    let text: String = String::from_utf8_lossy(body).trim().chars().take(200).collect();
+    let text = beginning(String::from_utf8_lossy(body).trim(), MAX_STATUS_LETTERS).to_owned();
     let moved_to = moved_to.and_then(|place| place.to_str().ok());
     let text = match (status, moved_to) {
         (status, Some(place)) if status.is_redirection() => elsewhere(place),

@@ -176,11 +176,12 @@ fn of_arg(arg: &str, found: &mut Found) {
     if looks_secret(arg) {
         found.sure(arg);
     }
-    if arg.contains(';') || arg.starts_with(['{', '[']) {
+    if arg.contains([';', ' ']) || arg.starts_with(['{', '[']) {
         of_parts(arg, MAX_NESTING, found);
     }
     let named = arg.split_once('=').or_else(|| arg.split_once(':'));
-    let Some((name, value)) = named else { return };
+    // Of a command for a shell, or of a text, only the parts have names.
+    let Some((name, value)) = named.filter(|(name, _)| !name.contains(' ')) else { return };
     let value = value.trim();
     if is_secret(name.trim_start_matches('-'), value) {
         of_value(value, found);

@@ -27,7 +27,7 @@ const MAX_STEPS: usize = 3;
 /// So much of a text is unescaped at a time.
 const WINDOW_BYTES: usize = 64 * 1024;
 /// So much of a window is looked at again with the next: more than an escaped piece takes.
-pub(super) const OVERLAP_BYTES: usize = 8 * 1024;
+const OVERLAP_BYTES: usize = 8 * 1024;
 
 /// What is sought for one or more secrets.
 #[derive(Debug, Default)]
@@ -57,18 +57,35 @@ impl Needles {
 
     /// The text with three stars in the place of every secret.
     pub(super) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
-        let Some(automaton) = &self.automaton else { return Cow::Borrowed(text) };
-        let mut found: Vec<Range<usize>> = Vec::new();
+        masked(text, self.places(text))
+    }
+
+    /// The first `most` bytes of a text with three stars in the place of every secret.
+    pub(super) fn hide_in_beginning<'a>(&self, text: &'a str, most: usize) -> Cow<'a, str> {
+        let shown = &text[..text.floor_char_boundary(most)];
+        // The cut may halve a secret. So more is searched than is shown.
+        let searched = &text[..text.floor_char_boundary(most + OVERLAP_BYTES)];
+        let mut found = self.places(searched);
+        found.retain(|place| place.start < shown.len());
+        for place in &mut found {
+            place.end = place.end.min(shown.len());
+        }
+        masked(shown, found)
+    }
+
+    /// Where secrets stand in a text.
+    fn places(&self, text: &str) -> Vec<Range<usize>> {
+        let mut found = Vec::new();
+        let Some(automaton) = &self.automaton else { return found };
         let mut from = 0;
         loop {
             let end = text.len().min(from + WINDOW_BYTES);
             self.search_window(automaton, &text.as_bytes()[from..end], from, &mut found);
             if end == text.len() {
-                break;
+                return found;
             }
             from = end - OVERLAP_BYTES;
         }
-        masked(text, found)
     }
 
     /// A value without secrets, if it has any.

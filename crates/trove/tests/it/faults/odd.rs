@@ -147,7 +147,9 @@ async fn t08_odd_json_is_read_or_refused_and_never_mixed_up() {
             let number = call.id;
             let is_answer = move |heard: &Value| heard["id"] == number || heard.is_null();
             let (_, heard) = client.transcript.first(from, is_answer, "an answer").await;
-            let is_served = heard.text.contains(&format!("{id}|{uri}|"));
+            // Of a text that is there twice every client gets the first.
+            let text = if way == 2 { "the first of two" } else { &format!("{id}|{uri}|") };
+            let is_served = heard.text.contains(text);
             let is_refused = heard.json["error"]["data"]["source"] == id;
             assert!(is_served != is_refused, "{uri}: {}", heard.text);
             assert_eq!(is_served, way < 4, "{uri}: {}", heard.text);
