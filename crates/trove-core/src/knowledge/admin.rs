@@ -238,8 +238,9 @@ impl Knowledge {
         let document = self.find_document(visible, category, path).await?;
         let store = Store::new(&self.settings.load().root);
         let file = document.file.path.clone();
-        let done = blocking(move || store.remove(&file)).await;
-        done.map_err(|error| not_written(error, &document.path))?;
+        let target = file.clone();
+        let done = blocking(move || store.remove(&target)).await;
+        done.map_err(|error| not_written(error, &document.path, &file))?;
         self.look(HashSet::from([document.file.path.to_string()])).await;
         Ok(())
     }
@@ -284,7 +285,7 @@ impl Knowledge {
         let store = Store::new(&self.settings.load().root);
         let (target, bytes) = (file.clone(), text.to_owned());
         let done = blocking(move || store.write(&target, bytes.as_bytes(), place)).await;
-        let kept = done.map_err(|error| not_written(error, path))?;
+        let kept = done.map_err(|error| not_written(error, path, &file))?;
         self.look(HashSet::from([file])).await;
         Ok((self.find_document(visible, &found.name, path).await?, kept))
     }
@@ -309,10 +310,12 @@ impl Knowledge {
         let store = Store::new(&settings.root);
         let kept = tokio::task::spawn_blocking(move || {
             if let Some(folder) = folder {
-                store.make_folder(&folder).map_err(|error| match error {
+                let why = |error| match error {
                     WriteError::System(why) => why,
-                    WriteError::Exists | WriteError::Missing => "the folder cannot be made".into(),
-                })?;
+                    WriteError::Exists | WriteError::Missing => "it cannot be made".into(),
+                };
+                let made = store.make_folder(&folder).map_err(why);
+                made.map_err(|why| format!("{folder} in the folder of the guide: {why}"))?;
             }
             ledger.keep(&edits)
         });
@@ -347,13 +350,16 @@ impl CategoryChange {
     }
 }
 
-fn not_written(error: WriteError, path: &str) -> KnowledgeError {
+/// The error of a document that could not be written; `file` is where it lies in the guide.
+fn not_written(error: WriteError, path: &str, file: &str) -> KnowledgeError {
     match error {
         WriteError::Exists => exists(format!("the document `{path}`")),
         WriteError::Missing => {
             KnowledgeError::not_found(format!("the document `{path}`"), Vec::new())
         }
-        WriteError::System(why) => KnowledgeError::NotKept { why },
+        WriteError::System(why) => {
+            KnowledgeError::NotKept { why: format!("{file} in the folder of the guide: {why}") }
+        }
     }
 }
 

@@ -52,7 +52,8 @@ impl Store {
         std::fs::create_dir_all(self.root())?;
         let root = self.open_root()?;
         let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
-        let folder = make_folders(&root, folder)?;
+        let made = make_folders(&root, folder);
+        let folder = if place == Place::New { made.map_err(in_the_way)? } else { made? };
         let is_there = rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW).is_ok();
         match (place, is_there) {
             (Place::New, true) => return Err(WriteError::Exists),
@@ -120,6 +121,16 @@ fn draft(folder: &OwnedFd) -> Result<(String, std::fs::File), WriteError> {
         }
     }
     Err(WriteError::System("too many unfinished drafts lie there; remove `.trove-draft-*`".into()))
+}
+
+/// The error of folders that cannot be made: they are missing because a file has their name.
+fn in_the_way(error: WriteError) -> WriteError {
+    match error {
+        WriteError::Missing | WriteError::Exists => WriteError::System(
+            "a file or a link lies where its folder is to be; move it away".into(),
+        ),
+        WriteError::System(why) => WriteError::System(why),
+    }
 }
 
 /// Keeps the file that is about to be replaced, and gives its place from the root.

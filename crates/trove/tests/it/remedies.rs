@@ -6,11 +6,12 @@ use clap::Parser as _;
 use serde_json::{Value, json};
 use trove::cli::Cli;
 use trove_core::{
-    Caller, Json, SourceError, SourceId,
+    Caller, Class, Json, SourceError, SourceId,
     access::{Access, Policy, Rule},
     caller::Door,
+    search::{Config, Search},
     source::{Ask, Outage, Why},
-    tools::{Settings, Tools},
+    tools::{Settings, Tools, Toolset},
 };
 use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
@@ -45,34 +46,58 @@ fn failing() -> Vec<Arc<FakeSource>> {
     vec![Arc::new(srv), Arc::new(twin)]
 }
 
-/// Questions to `get_resource`, and the class of their failures.
-fn questions() -> Vec<(Value, &'static str)> {
-    let read = |uri: &str| json!({ "uri": uri });
-    vec![
-        (read("docs://intr"), "InvalidURI"),
-        (read("zzz"), "InvalidURI"),
-        (read("docs://a\u{1}"), "InvalidURI"),
-        (read("note://"), "MissingTemplateVariable"),
-        (read("other://"), "MissingTemplateVariable"),
-        (read("note://{id}"), "InvalidTemplateVariable"),
-        (read("note://a b"), "InvalidTemplateVariable"),
-        (read("rule://keys"), "Unauthorized"),
-        (read("docs://refused"), "Unauthorized"),
-        (read("docs://login"), "Unauthorized"),
-        (read("docs://broken"), "ResourceExecutionError"),
-        (read("docs://slow"), "ResourceExecutionError"),
-        (read("docs://program"), "ResourceExecutionError"),
-        (read("waiting+docs://a"), "ResourceExecutionError"),
-        (json!({ "server": "waiting" }), "ResourceExecutionError"),
-        (read("note://none"), "NotFound"),
-        (read("twin://1"), "AmbiguousURI"),
-        (read("docs://huge"), "TooLarge"),
-        (read("docs://busy"), "Busy"),
-        (read("docs://back"), "Cancelled"),
-        (json!({ "uri": "docs://intro", "grep": "(" }), "InvalidArguments"),
-        (json!({ "grep": "x" }), "InvalidArguments"),
-        (json!({ "no_such": 1 }), "InvalidArguments"),
-    ]
+/// A question that fails: the tool and its arguments.
+type Question = (&'static str, Value);
+
+/// Questions that fail in a class. The compiler asks for those of a class that is new.
+fn questions(class: Class) -> Vec<Question> {
+    let read = |uri: &str| ("get_resource", json!({ "uri": uri }));
+    match class {
+        Class::InvalidUri => vec![read("docs://intr"), read("zzz"), read("docs://a\u{1}")],
+        Class::MissingTemplateVariable => vec![read("note://"), read("other://")],
+        Class::InvalidTemplateVariable => vec![read("note://{id}"), read("note://a b")],
+        Class::Unauthorized => {
+            vec![read("rule://keys"), read("docs://refused"), read("docs://login")]
+        }
+        Class::ResourceExecutionError => vec![
+            read("docs://broken"),
+            read("docs://slow"),
+            read("docs://program"),
+            read("waiting+docs://a"),
+            ("get_resource", json!({ "server": "waiting", "uri": "docs://a" })),
+        ],
+        Class::NotFound => vec![read("note://none")],
+        Class::AmbiguousUri => vec![read("twin://1")],
+        Class::TooLarge => vec![read("docs://huge")],
+        Class::Busy => vec![read("docs://busy")],
+        Class::Cancelled => vec![read("docs://back")],
+        Class::InvalidArguments => vec![
+            ("get_resource", json!({ "uri": "docs://intro", "grep": "(" })),
+            ("get_resource", json!({ "grep": "x" })),
+            ("get_resource", json!({ "no_such": 1 })),
+        ],
+        // This Trove has no interpreter.
+        Class::InternalError => vec![("run_code", json!({ "code": "1" }))],
+        // These take a guide, and an interpreter; see `changes`.
+        Class::ConsentRequired | Class::Conflict | Class::StorageError | Class::CodeError => {
+            Vec::new()
+        }
+        Class::TooManyWatches
+        | Class::Unauthenticated
+        | Class::Forbidden
+        | Class::TooManyRequests
+        | Class::Config
+        | Class::Approvals
+        | Class::Client
+        | Class::Store
+        | Class::Unreachable
+        | Class::Lost
+        | Class::Output
+        | Class::Runtime => {
+            assert!(!class.is_of_tools(), "{class:?}");
+            Vec::new()
+        }
+    }
 }
 
 struct World {
@@ -138,6 +163,8 @@ impl World {
 async fn what_a_failure_suggests_works_when_it_is_done_literally() {
     let sources = failing();
     let gateway = GatewayBox::with(&sources.iter().collect::<Vec<_>>()).await;
+    let search = Search::open(None, Config::default(), None).expect("an index in memory");
+    gateway.gateway.adopt_search(Arc::new(search));
     let board = gateway.gateway.board();
     let waiting = SourceId::new("waiting").expect("an id");
     board.name_configuration(std::path::Path::new("/srv/trove.toml"));
@@ -146,15 +173,17 @@ async fn what_a_failure_suggests_works_when_it_is_done_literally() {
         status.last_error = Some(Outage::new(Why::Unapproved, "waiting for approval"));
     });
     let rule = Rule::new("rule://*", vec!["admin".to_owned()], true).expect("a pattern");
-    let world = World { tools: Tools::new(gateway.gateway.clone(), Settings::default()) };
-    let mut classes = BTreeSet::new();
+    let world = World { tools: Tools::new(gateway.gateway.clone(), settings()) };
+    let mut seen = BTreeSet::new();
     for withholds_causes in [false, true] {
         let policy = Policy::new(vec![rule.clone()]);
         gateway.gateway.set_access(Access { policy, withholds_causes, ..Access::default() });
-        for (question, class) in questions() {
-            let failure = world.call("get_resource", &question).await;
-            assert_eq!(failure["error"], class, "{question}: {failure}");
-            classes.insert(class);
+        let asked = Class::all()
+            .flat_map(|class| questions(class).into_iter().map(move |question| (class, question)));
+        for (class, (tool, question)) in asked {
+            let failure = world.call(tool, &question).await;
+            assert_eq!(failure["error"], class.as_str(), "{question}: {failure}");
+            seen.insert(class);
             let actions = failure["suggested_actions"].as_array().expect("actions").clone();
             assert!(!actions.is_empty(), "{failure}");
             for action in actions {
@@ -166,7 +195,107 @@ async fn what_a_failure_suggests_works_when_it_is_done_literally() {
             }
         }
     }
-    assert_eq!(classes.len(), 11, "{classes:?}");
+    seen.extend(changes().await);
+    let all: BTreeSet<Class> = Class::all().filter(|class| class.is_of_tools()).collect();
+    assert_eq!(seen, all);
+}
+
+fn settings() -> Settings {
+    let toolsets = vec![Toolset::Resources, Toolset::Health, Toolset::Code];
+    Settings { toolsets, ..Settings::default() }
+}
+
+/// Something that fails, what its advice says, and the call of somebody who followed it.
+struct Change {
+    class: Class,
+    asks: Question,
+    advises: &'static str,
+    /// What is done first, by hand.
+    mend: fn(&Folder),
+    then: Question,
+}
+
+/// What changes a guide, and programs: how they fail, and what helps.
+fn failing_changes() -> Vec<Change> {
+    let nothing = |_: &Folder| {};
+    let remove = json!({ "category": "lang", "path": "rust" });
+    let word = json!({ "category": "lang", "path": "rust", "explicit_action": "REMOVE_DOCUMENT" });
+    let document = json!({ "category": "lang", "path": "deep/go", "text": "# Go" });
+    let change = |advises, tool, asks: Value, then: Value| Change {
+        class: Class::Conflict,
+        asks: (tool, asks),
+        advises,
+        mend: nothing,
+        then: (tool, then),
+    };
+    vec![
+        change(
+            "choose another name",
+            "guide_category_add",
+            json!({ "name": "lang", "description": "x" }),
+            json!({ "name": "other", "description": "x" }),
+        ),
+        change(
+            "choose another name",
+            "guide_document_add",
+            json!({ "category": "lang", "path": "rust", "text": "x" }),
+            json!({ "category": "lang", "path": "rust2", "text": "x" }),
+        ),
+        Change {
+            class: Class::ConsentRequired,
+            asks: ("guide_document_remove", remove),
+            advises: "call again with explicit_action \"REMOVE_DOCUMENT\"",
+            mend: nothing,
+            then: ("guide_document_remove", word),
+        },
+        Change {
+            class: Class::StorageError,
+            asks: ("guide_document_add", document.clone()),
+            advises: "Mend what the message names, then try again.",
+            mend: |folder| {
+                let file = folder.path().join("guide/lang/deep");
+                std::fs::remove_file(file).expect("it is in the way");
+            },
+            then: ("guide_document_add", document),
+        },
+        Change {
+            class: Class::CodeError,
+            asks: ("run_code", json!({ "code": "x = 1\ny = x / 0" })),
+            advises: "Correct the program at that line and run it again.",
+            mend: nothing,
+            then: ("run_code", json!({ "code": "x = 1\ny = x / 1" })),
+        },
+    ]
+}
+
+/// Carries out the advice on failures of what changes a guide, and of programs; gives their classes.
+async fn changes() -> BTreeSet<Class> {
+    let folder = Folder::with(
+        "[code]\nenabled = true\n[guide.categories.lang]\n\
+         [tools]\ntoolsets = [\"resources\", \"guide\", \"guide_admin\", \"code\"]\n",
+    );
+    folder.put("guide/lang/rust.md", "# Rust\n");
+    folder.put("guide/lang/deep", "no folder");
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.any_client().await;
+    let mut seen = BTreeSet::new();
+    for Change { class, asks: (tool, asks), advises, mend, then: (then, arguments) } in
+        failing_changes()
+    {
+        let failure = client.call(tool, asks).await["structuredContent"].clone();
+        assert_eq!(failure["error"], class.as_str(), "{failure}");
+        let mut actions = failure["suggested_actions"].as_array().into_iter().flatten();
+        let is_advised = actions.any(|one| one.as_str().is_some_and(|it| it.contains(advises)));
+        assert!(is_advised, "{failure}");
+        if class == Class::StorageError {
+            assert!(failure["message"].to_string().contains("lang/deep"), "{failure}");
+        }
+        mend(&folder);
+        let done = client.call(then, arguments).await;
+        assert_eq!(done["structuredContent"]["success"], true, "{done}");
+        seen.insert(class);
+    }
+    seen
 }
 
 /// The words between backticks that are a command of ours.
