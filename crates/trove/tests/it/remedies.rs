@@ -9,6 +9,7 @@ use trove_core::{
     Caller, Class, Json, SourceError, SourceId,
     access::{Access, Policy, Rule},
     caller::Door,
+    gateway::Parts,
     search::{Config, Search},
     source::{Ask, Outage, Why},
     tools::{Settings, Tools, Toolset},
@@ -162,9 +163,9 @@ impl World {
 #[tokio::test]
 async fn what_a_failure_suggests_works_when_it_is_done_literally() {
     let sources = failing();
-    let gateway = GatewayBox::with(&sources.iter().collect::<Vec<_>>()).await;
     let search = Search::open(None, Config::default(), None).expect("an index in memory");
-    gateway.gateway.adopt_search(Arc::new(search));
+    let parts = Parts { index: Arc::new(search).into(), ..Parts::new("test") };
+    let gateway = GatewayBox::of(parts, &sources.iter().collect::<Vec<_>>()).await;
     let board = gateway.gateway.board();
     let waiting = SourceId::new("waiting").expect("an id");
     board.name_configuration(std::path::Path::new("/srv/trove.toml"));
