@@ -637,3 +637,17 @@ async fn a_name_that_is_empty_or_holds_what_no_uri_may_reaches_no_server() {
         assert!(bridge.gateway.read(uri).await.is_ok(), "{uri}");
     }
 }
+
+#[tokio::test]
+async fn a_hidden_name_that_passes_through_another_gateway_is_told_like_an_absent_one() {
+    let up = source("up", &["docs://l/open"]);
+    let bridge = Bridge::over(&[&up]).await;
+    bridge.allow(&[("docs://l/vault/*", "admin", false)]);
+    let told = async |name: &str| {
+        let failure = bridge.failure(json!({ "uri": format!("up+s+docs://l/vault/{name}") })).await;
+        failure.to_string().replace(name, "NAME")
+    };
+    assert_eq!(told("key").await, told("nope").await);
+    assert_eq!(up.reads.load(Ordering::Relaxed), 0);
+    assert_eq!(bridge.data(json!({ "uri": "up+s+docs://l/open" })).await, "up|s+docs://l/open");
+}
