@@ -1,10 +1,16 @@
 //! Finding resources: by word, by meaning, or all of them by rank.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use tokio::time::Instant;
 
-use super::{Gateway, Named, Rules};
+use super::{
+    Gateway, Named, Rules,
+    live::{Asking, MAX_LIVE_WAIT},
+};
 use crate::{
     access::{Standing, audit::Outcome},
     caller::{Caller, Via},
@@ -17,6 +23,7 @@ use crate::{
 };
 
 /// What was found, and what may be missing.
+#[derive(Default)]
 pub struct Found {
     /// The results.
     pub hits: Hits,
@@ -27,6 +34,8 @@ pub struct Found {
     pub down: Vec<(SourceId, String)>,
     /// Those of them that are still being started or listed for the first time.
     pub starting: Vec<SourceId>,
+    /// The Sources whose own search gave no answer, with the reason.
+    pub silent: Vec<(SourceId, String)>,
 }
 
 /// Why nothing could be looked for.
@@ -58,9 +67,26 @@ impl FindError {
 impl Gateway {
     /// Looks for resources, among those the caller may read.
     pub async fn find(&self, caller: &Caller, query: Query) -> Result<Found, FindError> {
+        self.find_live(caller, query, Duration::ZERO).await
+    }
+
+    /// Looks for resources, and has servers look that can search by themselves. Those are waited
+    /// for so long once our own answer is there; where that is no time they are not asked.
+    pub async fn find_live(
+        &self,
+        caller: &Caller,
+        query: Query,
+        wait: Duration,
+    ) -> Result<Found, FindError> {
         let caller = Caller { via: searching(caller.via), ..caller.clone() };
         let began = Instant::now();
-        let found = self.look_for(&caller, query).await;
+        let is_asked = !wait.is_zero();
+        let asking = if is_asked { self.ask_live(&caller, &query) } else { Asking::default() };
+        let mut found = self.look_for(&caller, query.clone()).await;
+        if let Ok(found) = &mut found {
+            let heard = asking.end(wait.min(MAX_LIVE_WAIT)).await;
+            self.join_live(&caller, &query, heard, found).await;
+        }
         let outcome = match &found {
             Ok(_) => Outcome::Done,
             Err(error) => Outcome::Failed(error.class()),
@@ -87,7 +113,7 @@ impl Gateway {
         let searched: Vec<SourceId> = members.filter(|id| is_wanted(id)).collect();
         let down = self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();
         let starting = self.starting().into_iter().filter(is_wanted).collect();
-        Ok(Found { hits, searched, down, starting })
+        Ok(Found { hits, searched, down, starting, silent: Vec::new() })
     }
 
     /// The Sources that tell of the gateway itself: nobody looks for them first.

@@ -18,6 +18,7 @@ mod find;
 mod hearers;
 mod index;
 mod limits;
+mod live;
 mod progress;
 mod resources;
 mod rights;
@@ -50,6 +51,7 @@ pub use fetch::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER};
 pub use find::{FindError, Found};
 pub use index::Opening;
 pub use limits::Limits;
+pub use live::{LIVE_WAIT, MAX_LIVE_WAIT};
 pub use resources::{ListAnswer, Reading, Watched};
 pub use rules::{Named, Rules};
 pub use views::View;
@@ -97,6 +99,8 @@ pub struct Gateway {
     audit: OnceLock<Audit>,
     knowledge: OnceLock<Arc<Knowledge>>,
     index: index::Index,
+    /// How many questions servers may still be asked.
+    live: live::Budget,
     programs: OnceLock<Arc<dyn Programs>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
@@ -147,6 +151,7 @@ impl Gateway {
             audit: OnceLock::new(),
             knowledge: OnceLock::new(),
             index: index::Index::default(),
+            live: live::Budget::default(),
             programs: OnceLock::new(),
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),

@@ -32,6 +32,7 @@ mod shown;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::future::Future;
 

@@ -7,7 +7,7 @@ use trove_core::resource::Named;
 
 use super::{Recipe, Shipped, ToolCall, words};
 
-/// What a recipe may do by what a person said of it.
+/// The leave that a person gave a recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Nothing: it is one that waits for a person.
@@ -172,6 +172,11 @@ impl Tool {
     /// The types that an argument may have.
     pub(super) fn types(&self, argument: &str) -> Option<&Vec<String>> {
         self.arguments.get(argument)
+    }
+
+    /// The arguments it cannot do without.
+    pub(super) fn needs(&self) -> &[String] {
+        &self.required
     }
 
     /// The argument that takes the question, if the tool is plainly a search and needs no other.
