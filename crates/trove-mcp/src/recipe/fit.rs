@@ -59,7 +59,7 @@ fn tool(named: &Named) -> Option<Tool> {
     let only_reads = match (hints["readOnlyHint"].as_bool(), hints["destructiveHint"].as_bool()) {
         (Some(true), Some(true)) => Some(false),
         (Some(says), _) => Some(says),
-        (None, Some(true)) => Some(false),
+        // Some say of every POST that it destroys, searches among them.
         (None, _) => None,
     };
     let takes_others = match &schema["additionalProperties"] {

@@ -298,8 +298,13 @@ impl<T: Toolbox> Made<T> {
             return Err(SourceError::NotFound);
         }
         let values = Values::of(&fit.given).and(&values);
-        let answer = self.call(&fit, &step.call, &values, None, ask, step.is_plain).await?;
-        Ok(Some(Reply::plain(answer.contents(uri.as_str(), step)?)))
+        let answer = self.call(&fit, &step.call, &values, None, ask, step.is_plain).await;
+        match answer.and_then(|answer| answer.contents(uri.as_str(), step)) {
+            Ok(body) => Ok(Some(Reply::plain(body))),
+            // Tools have no number for it, so that their words must do.
+            Err(error) if error.means_absence_of(uri.as_str()) => Err(SourceError::NotFound),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the recipe lists a URI. A list that was never read is read now.

@@ -279,7 +279,9 @@ async fn the_tables_of_server_sqlite_are_resources_once_the_recipe_is_named() {
     let fill = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('create table cranes(id int, colour text)'); c.execute(\"insert into cranes values (1, 'blue')\"); c.commit()";
     let filled = std::process::Command::new(&interpreter).args(["-c", fill, &database]).output();
     assert!(filled.expect("python").status.success());
-    let args = ["-m", "mcp_server_sqlite", "--db-path", &database];
+    // The package has no module to run; its program is not where it was installed.
+    let start = "from mcp_server_sqlite import main; main()";
+    let args = ["-c", start, "--db-path", &database];
     // Its tools say nothing of whether they read, so that a person must have named the recipe.
     let (folder, trove) = before("data", &interpreter, &args, "").await;
     until("the offer", async || {
@@ -360,12 +362,14 @@ async fn servers_that_search_are_asked_and_their_hits_stand_among_ours() {
 
     // One that fails costs its own hits, and is named.
     folder.put("mood", "deaf");
-    let found = client
-        .call("discover_resources", json!({ "query": "Account 3", "liveWaitMs": 10000 }))
-        .await;
-    let found = &found["structuredContent"];
-    assert_eq!(found["liveErrors"][0]["server"], "crm", "{found}");
-    assert!(found["resources"].to_string().contains("crm://accounts/a3"), "{found}");
+    let ask = json!({ "query": "Account 3", "liveWaitMs": 10000 });
+    until("our own answer", async || {
+        let found = client.call("discover_resources", ask.clone()).await;
+        let found = &found["structuredContent"];
+        assert_eq!(found["liveErrors"][0]["server"], "crm", "{found}");
+        found["resources"].to_string().contains("crm://accounts/a3")
+    })
+    .await;
 }
 
 #[tokio::test]
