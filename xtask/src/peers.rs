@@ -34,10 +34,11 @@ struct Part {
     is_optional: bool,
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
     Part { name: "npm", install: install_npm, is_optional: false },
     Part { name: "python", install: install_venv, is_optional: false },
     Part { name: "guide", install: install_venv, is_optional: false },
+    Part { name: "recipes", install: install_venv, is_optional: false },
     Part { name: "spelling", install: install_venv, is_optional: false },
     Part { name: "quilt", install: install_venv, is_optional: true },
 ];

@@ -87,7 +87,7 @@ pub struct Counts {
     pub prompts: usize,
 }
 
-/// What a recipe makes of the tools of a Source.
+/// The recipe that makes resources of the tools of a Source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recipe {
     /// Its name, e.g. `filesystem`.

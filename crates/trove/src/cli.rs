@@ -3,6 +3,7 @@
 
 mod asking;
 mod clients;
+mod recipe;
 mod servers;
 mod serving;
 mod settings;
@@ -15,6 +16,7 @@ use clap_complete::engine::ArgValueCompleter;
 
 pub use asking::{Bench, Find, Grouping, Hits, Logs, Read, Run, Search, SearchIn, Summary, Wait};
 pub use clients::{EntryOf, Import, Install, Uninstall};
+pub use recipe::{DraftRecipe, RecipeCommand, TryRecipe};
 pub use servers::{Add, Approve, AuthCommand, Remove};
 pub use serving::{Http, Serve, ToolFlags, Up};
 pub use settings::{
@@ -102,6 +104,9 @@ pub enum Command {
     Remove(Remove),
     /// Show which commands a project's or another client's file would run, and let them
     Approve(Approve),
+    /// Make resources of what a server's tools answer: list recipes, try one, draft one
+    #[command(subcommand)]
+    Recipe(RecipeCommand),
     /// Look at local knowledge: categories, collections, documents
     #[command(subcommand)]
     Guide(GuideCommand),

@@ -29,6 +29,8 @@ const MAX_SHOWN: Duration = Duration::from_secs(600);
 const MAX_LINES: usize = 20;
 /// The longest name, error or count on a line.
 const MAX_WIDTH: usize = 60;
+/// The longest sentence on what is made of a server's tools.
+const MAX_SENTENCE: usize = 90;
 /// How many letters the bar has.
 const BAR: usize = 24;
 
@@ -112,7 +114,10 @@ fn line(status: &SourceStatus, paint: Paint) -> (String, String) {
     match (status.state, &status.last_error) {
         (State::Ready, _) if status.is_settled() => {
             let counts = &status.counts;
-            let words = format!("{} resources, {} templates", counts.resources, counts.templates);
+            let words = match status.from_tools() {
+                Some(said) => cut(&said, MAX_SENTENCE),
+                None => format!("{} resources, {} templates", counts.resources, counts.templates),
+            };
             (paint.good("✓"), words)
         }
         (State::Ready, _) => ("…".to_owned(), "listing".to_owned()),
@@ -123,11 +128,15 @@ fn line(status: &SourceStatus, paint: Paint) -> (String, String) {
 }
 
 fn shortened(text: &str) -> String {
+    cut(text, MAX_WIDTH)
+}
+
+fn cut(text: &str, most: usize) -> String {
     let text = plain(text);
-    if text.chars().count() <= MAX_WIDTH {
+    if text.chars().count() <= most {
         return text;
     }
-    text.chars().take(MAX_WIDTH).chain(['…']).collect()
+    text.chars().take(most).chain(['…']).collect()
 }
 
 /// A bar with counts, rate and the time that remains.
@@ -162,6 +171,21 @@ mod tests {
             index_line(&coverage, Duration::from_secs(5), true),
             "indexed 50 of 200 in 5.0 s"
         );
+    }
+
+    #[test]
+    fn a_server_of_tools_alone_says_what_is_made_of_them() {
+        let mut status = SourceStatus::new("stdio");
+        (status.state, status.tools) = (State::Ready, Some(12));
+        let words = |status: &SourceStatus| line(status, Paint::none()).1;
+        assert_eq!(words(&status), "12 tools, no resources, and no recipe for them");
+        let (name, why) = ("filesystem".to_owned(), Vec::new());
+        status.recipe = Some(trove_core::status::Recipe { name, why, made: 3420 });
+        status.counts.resources = 3420;
+        let said = "12 tools, no resources of its own: recipe filesystem makes 3,420";
+        assert_eq!(words(&status), said);
+        status.counts.resources = 3421;
+        assert_eq!(words(&status), "12 tools: recipe filesystem makes 3,420");
     }
 
     #[test]

@@ -178,7 +178,7 @@ pub struct SourceHealth {
     /// The recipe that makes resources of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recipe: Option<RecipeHealth>,
-    /// What is made of the tools, in a sentence.
+    /// A sentence on what is made of the tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_tools: Option<String>,
 }

@@ -1,8 +1,14 @@
 //! Finding resources: by word, by meaning, or all of them by rank.
 
-use std::{sync::Arc, time::SystemTime};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
-use super::{Gateway, Named, Rules};
+use super::{
+    Gateway, Named, Rules,
+    live::{Asking, MAX_LIVE_WAIT},
+};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -16,6 +22,7 @@ use crate::{
 };
 
 /// What was found, and what may be missing.
+#[derive(Default)]
 pub struct Found {
     /// The results.
     pub hits: Hits,
@@ -26,6 +33,8 @@ pub struct Found {
     pub down: Vec<(SourceId, String)>,
     /// Those of them that are still being started or listed for the first time.
     pub starting: Vec<SourceId>,
+    /// The Sources whose own search gave no answer, with the reason.
+    pub silent: Vec<(SourceId, String)>,
 }
 
 /// Why nothing could be looked for.
@@ -56,6 +65,22 @@ impl FindError {
 
 impl Gateway {
     /// Looks for resources, among those the caller may read.
+    /// Looks for resources, and has servers look that can search by themselves. Those are waited
+    /// for so long once our own answer is there; where that is no time they are not asked.
+    pub async fn find_live(
+        &self,
+        caller: &Caller,
+        query: Query,
+        wait: Duration,
+    ) -> Result<Found, FindError> {
+        let is_asked = !wait.is_zero();
+        let asking = if is_asked { self.ask_live(caller, &query) } else { Asking::default() };
+        let mut found = self.find(caller, query.clone()).await?;
+        let heard = asking.end(wait.min(MAX_LIVE_WAIT)).await;
+        self.join_live(caller, &query, heard, &mut found).await;
+        Ok(found)
+    }
+
     pub(super) async fn look_for(
         &self,
         caller: &Caller,
@@ -87,7 +112,7 @@ impl Gateway {
                 searched.push(id.clone());
             }
         }
-        Ok(Found { hits, searched, down, starting })
+        Ok(Found { hits, searched, down, starting, silent: Vec::new() })
     }
 
     /// The names of resources that a name nobody has may have meant, by its words and their

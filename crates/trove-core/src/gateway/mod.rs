@@ -17,6 +17,7 @@ mod find;
 mod hearers;
 mod index;
 mod limits;
+mod live;
 mod progress;
 mod rights;
 mod road;
@@ -49,6 +50,7 @@ pub use fetch::{ListAnswer, MAX_CACHE_BYTES, MAX_CACHED_ANSWER, Reading};
 pub use find::{FindError, Found};
 pub use index::{Index, Opening};
 pub use limits::Limits;
+pub use live::{LIVE_WAIT, MAX_LIVE_WAIT};
 pub use road::{Answer, Call, Purpose, Read};
 pub use rules::{Named, Rules};
 pub use views::View;
@@ -100,6 +102,8 @@ pub struct Gateway {
     audit: Audit,
     knowledge: Option<Arc<Knowledge>>,
     index: Index,
+    /// How many questions servers may still be asked.
+    live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
@@ -178,6 +182,7 @@ impl Gateway {
             audit,
             knowledge: knowledge.clone(),
             index,
+            live: live::Budget::default(),
             programs,
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),

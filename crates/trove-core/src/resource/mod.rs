@@ -148,6 +148,8 @@ pub struct Listing {
     pub omissions: Vec<String>,
     /// Lists that could not be read this time, so that the last ones stand.
     pub unread: Unread,
+    /// How many resources at the end of their list are made by a recipe, of data that changes.
+    pub made: usize,
 }
 
 /// Which lists could not be read, or not to their end.
@@ -213,7 +215,11 @@ impl Listing {
             now.truncate(most);
         }
         let Unread { resources, templates, tools, prompts, skills } = self.unread;
+        let read = self.resources.len();
         keep(resources, &mut self.resources, &before.resources, |one| one.uri.as_str());
+        if before.made > 0 {
+            self.made += self.resources.len() - read;
+        }
         keep(templates, &mut self.templates, &before.templates, |one| one.text.as_str());
         keep(tools, &mut self.tools, &before.tools, |one| &one.name);
         keep(prompts, &mut self.prompts, &before.prompts, |one| &one.name);

@@ -60,6 +60,8 @@ pub struct Hit {
     pub score: f32,
     /// It is among the best, but less relevant than was asked for.
     pub is_near_miss: bool,
+    /// The Source itself found it just now; the index may not know it.
+    pub is_live: bool,
     /// Why it was found, the best reason first.
     pub why: Vec<Why>,
     /// Where the words were found.

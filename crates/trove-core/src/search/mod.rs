@@ -22,6 +22,7 @@ mod hits;
 mod interval;
 mod letters;
 mod lexical;
+mod live;
 mod load;
 mod looks;
 mod near_miss;
@@ -72,11 +73,13 @@ pub use extract::{Extracted, MAX_BODY_BYTES, extract};
 pub use hits::{Highlight, Hit, Hits, Why};
 pub use interval::{Believed, FIRST_DATED_INTERVAL, FIRST_INTERVAL, MAX_INTERVAL, MIN_INTERVAL};
 pub use letters::common_words;
+pub use live::{Foreign, Weighed};
 pub use query::{
     MAX_FILTER, MAX_QUERY_BYTES, MAX_REACH, MAX_RESULTS, MAX_TERMS, MAX_WORDS, Query, QueryError,
     Scope, Wanted,
 };
 pub use recommend::usefulness;
+pub use relevance::{Evidence, NEAR_MISS_SCORE};
 pub use roster::MAX_ENTRIES;
 pub use shared::{Config, Event, MAX_INDEX_BYTES, MAX_VECTORS, Status};
 pub use store::{Opened, Place};

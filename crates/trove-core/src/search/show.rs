@@ -140,6 +140,7 @@ fn plain(roster: &Roster, record: &Record, read: Read) -> Hit {
         is_text_old: false,
         score: 0.0,
         is_near_miss: false,
+        is_live: false,
         why: Vec::new(),
         highlights: Vec::new(),
         matched_terms: Vec::new(),

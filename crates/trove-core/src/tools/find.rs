@@ -1,6 +1,6 @@
 //! Finding resources: `discover_resources` and `search_resources`.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, time::Duration};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -8,12 +8,15 @@ use serde_json::{Map, Value, json};
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 
 use super::{
-    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset, dates::Between,
-    hint, shown::tidy,
+    Answers, Call, Class, Effect, Example, Failure, Outcome, Prefix, Tool, Toolset,
+    dates::Between,
+    hint,
+    shown::tidy,
+    unread::{still_starting, without_resources},
 };
 use crate::{
     content::{escape_line, one_line},
-    gateway::{FindError, Found},
+    gateway::{FindError, Found, LIVE_WAIT},
     json::{Json, Object},
     search::{Coverage, Hit, Hits, MAX_RESULTS, MAX_TERMS, Query, Scope, Wanted, common_words},
     source::SourceId,
@@ -21,9 +24,6 @@ use crate::{
 
 /// From this share of indexable resources on an answer calls itself complete, in percent.
 pub const COVERAGE_THRESHOLD: u8 = 95;
-
-/// How many servers a message names.
-const MAX_NAMED: usize = 5;
 
 /// So many of the best are given whatever their relevance, so that a model that asked in
 /// other words than a resource's own has it in one call.
@@ -72,6 +72,12 @@ pub(super) struct DiscoverResources {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     relevance_threshold: Option<f32>,
+    /// Default 300; 0: do not ask them
+    ///
+    /// How many milliseconds to wait for servers that search by themselves.
+    #[serde(default = "live_wait")]
+    #[schemars(range(min = 0, max = 10000))]
+    live_wait_ms: u64,
     /// Default: start
     ///
     /// The cursor of the answer before.
@@ -134,6 +140,12 @@ pub(super) struct SearchResources {
     /// Whether meaning counts beside words.
     #[serde(default = "yes")]
     semantic: bool,
+    /// Default 300; 0: do not ask them
+    ///
+    /// How many milliseconds to wait for servers that search by themselves.
+    #[serde(default = "live_wait")]
+    #[schemars(range(min = 0, max = 10000))]
+    live_wait_ms: u64,
     /// Default: start
     ///
     /// The cursor of the answer before.
@@ -149,6 +161,10 @@ enum SearchScope {
     Content,
     #[default]
     All,
+}
+
+fn live_wait() -> u64 {
+    u64::try_from(LIVE_WAIT.as_millis()).unwrap_or(u64::MAX)
 }
 
 fn default_results() -> usize {
@@ -201,7 +217,8 @@ impl Tool for DiscoverResources {
             ..Query::everything()
         };
         let with_content = self.include_content && call.settings.has_previews;
-        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        let wait = Duration::from_millis(self.live_wait_ms);
+        let found = call.gateway.find_live(call.caller, asked, wait).await.map_err(failure)?;
         log(call, query.unwrap_or_default(), &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found
@@ -257,7 +274,8 @@ impl Tool for SearchResources {
             with_coverage: true,
             ..Query::terms(self.search_terms)
         };
-        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
+        let wait = Duration::from_millis(self.live_wait_ms);
+        let found = call.gateway.find_live(call.caller, asked, wait).await.map_err(failure)?;
         log(call, &text, &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found
@@ -336,37 +354,6 @@ fn undated(hits: &Hits) -> Option<String> {
     };
     Some(format!(
         "{count} without a date {verb} the terms too and were left out: ask without dates to see {them}."
-    ))
-}
-
-/// The servers with tools and no resources, where nothing relevant was found.
-fn without_resources(call: &Call<'_>, found: &Found) -> Option<String> {
-    if found.hits.hits.iter().any(|hit| !hit.is_near_miss) {
-        return None;
-    }
-    let all = call.gateway.board().all();
-    let mut named = all.iter().filter(|(_, status)| {
-        let is_empty = status.counts.resources == 0 && status.counts.templates == 0;
-        is_empty && status.tools.is_some_and(|count| count > 0)
-    });
-    let names: Vec<&str> = named.by_ref().take(MAX_NAMED).map(|(id, _)| id.as_str()).collect();
-    if names.is_empty() {
-        return None;
-    }
-    let more = if named.next().is_some() { " and others" } else { "" };
-    let names = names.join(", ");
-    Some(format!("Not looked through, because they offer tools and no resources: {names}{more}."))
-}
-
-/// That servers are still being started or listed, and when to ask again.
-pub(super) fn still_starting(starting: &[SourceId]) -> Option<String> {
-    let names: Vec<&str> = starting.iter().map(SourceId::as_str).collect();
-    if names.is_empty() {
-        return None;
-    }
-    let names = some_of(&names);
-    Some(format!(
-        "Not looked through yet, because still starting: {names}. Ask again in a few seconds."
     ))
 }
 
@@ -476,6 +463,9 @@ fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
     if !found.down.is_empty() {
         out.set("errors", down_as_told(&found.down));
     }
+    if !found.silent.is_empty() {
+        out.set("liveErrors", down_as_told(&found.silent));
+    }
     if let Some(next) = hits.next_offset {
         out.set_str("cursor", &next.to_string());
     }
@@ -506,6 +496,9 @@ fn shown(hit: &Hit, is_stale: bool, with_content: bool) -> Value {
     }
     if with_content {
         put(&mut one, "contentPreview", hit.preview.as_deref());
+    }
+    if hit.is_live {
+        one["live"] = json!(true);
     }
     if hit.is_near_miss {
         one["nearMiss"] = json!(true);

@@ -31,6 +31,7 @@ mod shown;
 mod summary;
 #[cfg(test)]
 mod tests;
+mod unread;
 
 use std::future::Future;
 

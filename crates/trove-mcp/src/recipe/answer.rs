@@ -75,7 +75,7 @@ impl Answer {
     }
 
     /// Its data: a text that is JSON, else what it says beside the text.
-    fn data(&self, text: &str) -> Result<Option<Value>, SourceError> {
+    pub(super) fn data(&self, text: &str) -> Result<Option<Value>, SourceError> {
         let is_json = text.trim_start().starts_with(['{', '[']);
         if is_json && let Some(value) = parsed(text)? {
             return Ok(Some(value));

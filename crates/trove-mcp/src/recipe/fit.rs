@@ -7,7 +7,7 @@ use trove_core::resource::Named;
 
 use super::{Recipe, Shipped, ToolCall, words};
 
-/// What a recipe may do by what a person said of it.
+/// The leave that a person gave a recipe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Leave {
     /// Nothing: it is one that waits for a person.
@@ -59,7 +59,7 @@ fn tool(named: &Named) -> Option<Tool> {
     let only_reads = match (hints["readOnlyHint"].as_bool(), hints["destructiveHint"].as_bool()) {
         (Some(true), Some(true)) => Some(false),
         (Some(says), _) => Some(says),
-        (None, Some(true)) => Some(false),
+        // Some say of every POST that it destroys, searches among them.
         (None, _) => None,
     };
     let takes_others = match &schema["additionalProperties"] {
@@ -172,6 +172,11 @@ impl Tool {
     /// The types that an argument may have.
     pub(super) fn types(&self, argument: &str) -> Option<&Vec<String>> {
         self.arguments.get(argument)
+    }
+
+    /// The arguments it cannot do without.
+    pub(super) fn needs(&self) -> &[String] {
+        &self.required
     }
 
     /// The argument that takes the question, if the tool is plainly a search and needs no other.

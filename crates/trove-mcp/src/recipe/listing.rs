@@ -65,6 +65,7 @@ impl<'a, T: Toolbox> Lister<'a, T> {
             }
         }
         let was_empty = listing.resources.is_empty();
+        listing.made = self.resources.len();
         listing.resources.append(&mut self.resources);
         listing.omissions.append(&mut self.omissions);
         listing.unread.resources |= self.broke_off;

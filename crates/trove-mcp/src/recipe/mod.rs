@@ -5,18 +5,22 @@
 //! say of itself that it only reads, or a person must have approved the recipe.
 
 mod answer;
+mod draft;
 mod fit;
 mod listing;
 mod path;
 mod search;
 mod source;
+#[cfg(test)]
+mod tests;
 mod words;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use trove_core::template::UriTemplate;
+use trove_core::{resource::Named, template::UriTemplate};
 
+pub use draft::Proposal;
 pub use path::Path;
 pub(crate) use source::{Made, Toolbox};
 pub use words::{Pattern, Words};
@@ -101,7 +105,7 @@ pub enum Items {
 /// A tool whose answer lists things.
 #[derive(Debug, Clone)]
 pub struct ListStep {
-    /// What is listed first; this list is then asked for each of those.
+    /// A list that is asked for first. This one is then asked for each of its things.
     pub each: Option<Each>,
     /// The call.
     pub call: ToolCall,
@@ -109,7 +113,7 @@ pub struct ListStep {
     pub items: Items,
     /// How the next page is asked for.
     pub next: Option<Next>,
-    /// What each of them becomes.
+    /// The entry that each of them becomes.
     pub entry: EntryForm,
 }
 
@@ -159,13 +163,13 @@ pub struct EntryForm {
 pub struct ReadStep {
     /// The URIs that are read so.
     pub template: UriTemplate,
-    /// What they are called in the list of templates.
+    /// Their name in the list of templates.
     pub name: Option<String>,
-    /// What is said of them there.
+    /// Their description there.
     pub description: Option<String>,
     /// The call.
     pub call: ToolCall,
-    /// What the answer must hold, or there is no such thing.
+    /// A value that the answer must hold, or there is no such thing.
     pub must: Option<Path>,
     /// The part of the answer that is the content; without it all of it is.
     pub take: Option<Path>,
@@ -187,7 +191,7 @@ pub struct SearchStep {
     pub call: ToolCall,
     /// The hits in its answer.
     pub items: Items,
-    /// What each of them becomes.
+    /// The entry that each of them becomes.
     pub entry: EntryForm,
     /// The text that shows why it was found.
     pub snippet: Option<Words>,
@@ -218,6 +222,19 @@ impl Recipe {
     }
 }
 
+/// The reasons why a recipe does not fit these tools, as `tools/list` gives them; none if it does.
+/// `is_approved`: a person let it call tools that do not say whether they only read.
+pub fn misfits(recipe: &Recipe, tools: &[Named], is_approved: bool) -> Vec<String> {
+    let leave = if is_approved { fit::Leave::ToCall } else { fit::Leave::ToRead };
+    fit::misfits(recipe, &fit::tools_of(tools), leave)
+}
+
+/// Whether a tool says of itself that it only reads.
+pub fn only_reads(tool: &Named) -> bool {
+    let tools = fit::tools_of(std::slice::from_ref(tool));
+    tools.values().all(|tool| tool.only_reads == Some(true)) && !tools.is_empty()
+}
+
 /// The variables in the texts of these arguments.
 pub fn variables(arguments: &Map<String, Value>) -> Vec<String> {
     let mut found = Vec::new();
@@ -230,7 +247,7 @@ pub fn variables(arguments: &Map<String, Value>) -> Vec<String> {
 pub struct Shipped {
     /// Its name, e.g. `github`.
     pub name: String,
-    /// What it makes, in a sentence.
+    /// A sentence on what it makes.
     pub about: String,
     /// Packages, modules, images and hosts by which such a server is recognised.
     pub packages: Vec<String>,

@@ -33,7 +33,7 @@ fn own_search(fit: &Fit) -> Option<(&str, &str)> {
     offered.first().copied()
 }
 
-/// What the server finds, at most `max` of each search it has.
+/// The hits of the server, at most `max` of each search it has.
 pub(super) async fn hits<T: Toolbox>(
     made: &Made<T>,
     fit: &Fit,

@@ -66,13 +66,13 @@ pub(crate) struct Made<T> {
 #[derive(Default)]
 struct Known {
     fit: Option<Arc<Fit>>,
-    /// What the recipe made.
+    /// The URIs that the recipe made.
     made: Arc<HashSet<LocalUri>>,
-    /// What the server lists itself.
+    /// The URIs that the server lists itself.
     own: Arc<HashSet<LocalUri>>,
 }
 
-/// What is known of a server's tools since it was last met.
+/// The tools of a server since it was last met, and the recipe that fits them.
 pub(super) struct Fit {
     meeting: u32,
     pub(super) tools: Tools,
@@ -152,7 +152,7 @@ impl<T: Toolbox> Made<T> {
         Fit { meeting, tools, recipe: None, given: Value::Null, misfit }
     }
 
-    /// What is known of the tools, found out anew if the server was met again since.
+    /// The tools and the recipe that fits, found out anew if the server was met again since.
     async fn fitted(&self) -> Result<Option<Arc<Fit>>, SourceError> {
         let meeting = self.inner.meetings();
         let known = self.known(|known| known.fit.clone());
@@ -212,10 +212,12 @@ impl<T: Toolbox> Made<T> {
 
     async fn listed(&self) -> Result<Listing, SourceError> {
         let mut listing = self.inner.list().await?;
-        let tools = match listing.tools.is_empty() {
-            false => Ok(Some(listing.tools.clone())),
-            true if self.wants_tools(&listing) => self.inner.tools().await,
-            true => return Ok(listing),
+        let tools = if !listing.tools.is_empty() {
+            Ok(Some(listing.tools.clone()))
+        } else if self.wants_tools(&listing) {
+            self.inner.tools().await
+        } else {
+            return Ok(listing);
         };
         let tools = match tools {
             Ok(Some(tools)) => tools,
@@ -296,8 +298,13 @@ impl<T: Toolbox> Made<T> {
             return Err(SourceError::NotFound);
         }
         let values = Values::of(&fit.given).and(&values);
-        let answer = self.call(&fit, &step.call, &values, None, ask, step.is_plain).await?;
-        Ok(Some(Reply::plain(answer.contents(uri.as_str(), step)?)))
+        let answer = self.call(&fit, &step.call, &values, None, ask, step.is_plain).await;
+        match answer.and_then(|answer| answer.contents(uri.as_str(), step)) {
+            Ok(body) => Ok(Some(Reply::plain(body))),
+            // Tools have no number for it, so that their words must do.
+            Err(error) if error.means_absence_of(uri.as_str()) => Err(SourceError::NotFound),
+            Err(error) => Err(error),
+        }
     }
 
     /// Whether the recipe lists a URI. A list that was never read is read now.
@@ -337,7 +344,7 @@ impl<T: Toolbox> Made<T> {
     }
 }
 
-/// What a recipe is called where people read.
+/// The name of a recipe where people read.
 fn name_of(recipe: &Recipe) -> String {
     recipe.name.clone().unwrap_or_else(|| "of the configuration".to_owned())
 }

@@ -38,7 +38,7 @@ pub struct UpstreamConfig {
     pub has_flat_schemas: bool,
     /// What stands before `_` in its tools' names; `None`: the id; empty: nothing.
     pub tool_prefix: Option<String>,
-    /// What makes resources of its tools.
+    /// The recipe that makes resources of its tools.
     pub recipe: Choice,
     /// Whether it is asked too when somebody searches.
     pub is_searched: bool,

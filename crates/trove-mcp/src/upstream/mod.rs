@@ -123,7 +123,7 @@ impl Upstreams {
         self
     }
 
-    /// The same with recipes for servers that are recognised; said before the first is started.
+    /// Sets the recipes for servers that are recognised. It is called before the first is started.
     pub fn with_recipes(mut self, recipes: Arc<[Shipped]>) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.recipes = recipes;
@@ -203,6 +203,10 @@ impl Upstreams {
         let stop = CancellationToken::new();
         let life = tokio::spawn(life::live(upstream.clone(), stop.clone()));
         Running { upstream, stop, life }
+    }
+
+    async fn upstream(&self, id: &SourceId) -> Option<Arc<Upstream>> {
+        self.running.lock().await.get(id).map(|one| one.upstream.clone())
     }
 
     /// The last lines a server wrote to stderr, oldest first.

@@ -3,10 +3,15 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use trove_core::{Source as _, SourceError, resource::Named, status::Recipe};
+use trove_core::{
+    Json, Source as _, SourceError, SourceId,
+    resource::Named,
+    source::{Ask, Operation},
+    status::Recipe,
+};
 
-use super::{Reach, listing, source::Upstream};
-use crate::recipe::{Made, Toolbox};
+use super::{Reach, Upstreams, listing, source::Upstream};
+use crate::recipe::{Made, Toolbox, only_reads};
 
 /// A server with what its recipe makes.
 pub(super) fn made(upstream: &Arc<Upstream>) -> Made<Upstream> {
@@ -14,6 +19,27 @@ pub(super) fn made(upstream: &Arc<Upstream>) -> Made<Upstream> {
     let (choice, may_search) = (config.recipe.clone(), config.is_searched);
     let (recipes, bounds) = (shared.recipes.clone(), shared.bounds.clone());
     Made::new(upstream.clone(), choice, may_search, recipes, bounds)
+}
+
+impl Upstreams {
+    /// The tools that a server lists now; none if it has none.
+    pub async fn tools(&self, id: &SourceId) -> Result<Vec<Named>, SourceError> {
+        let upstream = self.upstream(id).await.ok_or(SourceError::NotFound)?;
+        Ok(upstream.tools().await?.unwrap_or_default())
+    }
+
+    /// Calls a tool without arguments, if it says of itself that it only reads.
+    pub async fn call_reading(&self, id: &SourceId, name: &str) -> Result<Json, SourceError> {
+        let upstream = self.upstream(id).await.ok_or(SourceError::NotFound)?;
+        let tools = upstream.tools().await?.unwrap_or_default();
+        let is_it = |tool: &&Named| &*tool.name == name && only_reads(tool);
+        if !tools.iter().any(|tool| is_it(&tool)) {
+            return Err(SourceError::NotOffered { what: "such a tool that only reads" });
+        }
+        let arguments = Json::of(&serde_json::json!({ "name": name, "arguments": {} }));
+        let operation = Operation::CallTool { arguments };
+        Ok(upstream.perform(operation, Ask::default()).await?.body)
+    }
 }
 
 impl Toolbox for Upstream {

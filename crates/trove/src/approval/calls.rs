@@ -1,4 +1,4 @@
-//! What a recipe would call of a server: part of what a person sees and approves.
+//! The tools that a recipe would call: a person sees and approves them with the server.
 
 use aws_lc_rs::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
@@ -30,6 +30,12 @@ impl Calls {
             Choice::Auto { .. } => recognised(upstream).map(|recipes| Calls::by(&recipes)),
             Choice::Off => None,
         }
+    }
+
+    /// Of the recipe for a command line or URL.
+    pub(crate) fn for_words<'a>(words: impl Iterator<Item = &'a str>) -> Option<Calls> {
+        let words: Vec<&str> = words.collect();
+        shipped_for(&words).map(|recipes| Calls::by(&recipes))
     }
 
     /// Of the recipe that its entry asks for.
@@ -70,6 +76,10 @@ fn recognised(upstream: &UpstreamConfig) -> Option<Vec<&'static Recipe>> {
         }
         Reach::Http(remote) | Reach::Sse(remote) => vec![remote.url.written()],
     };
+    shipped_for(&words)
+}
+
+fn shipped_for(words: &[&str]) -> Option<Vec<&'static Recipe>> {
     let shipped = shipped_recipes().iter().find(|one| one.is_named_in(words.iter().copied()))?;
     Some(shipped.variants.iter().map(|one| &**one).collect())
 }

@@ -39,7 +39,7 @@ pub(crate) struct Invocation {
     /// same when they change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) from_files: Vec<String>,
-    /// What the recipe that its entry asks for would call.
+    /// The tools that the recipe of its entry would call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) calls: Option<Calls>,
 }

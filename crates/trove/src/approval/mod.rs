@@ -76,7 +76,7 @@ pub(crate) struct Candidate<'a> {
     /// What would be run; nothing for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
-    /// What a recipe would call to make resources of its tools.
+    /// The tools that a recipe would call.
     pub(crate) calls: Option<Calls>,
     /// Whether those calls were approved with the server.
     lets_call: bool,
@@ -168,7 +168,7 @@ fn verdict(approvals: &Approvals, (file, id): (&Path, &SourceId), now: &Invocati
     }
 }
 
-/// What a recipe would call of a server, and whether that was approved with it.
+/// The tools that a recipe would call, and whether they were approved with the server.
 fn calls(approvals: &Approvals, file: &Path, upstream: &UpstreamConfig) -> (Option<Calls>, bool) {
     let calls = Calls::of(upstream);
     let approved = approvals.of(file, &upstream.id).and_then(|approval| approval.calls.as_ref());

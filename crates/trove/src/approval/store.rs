@@ -44,7 +44,7 @@ pub(crate) struct Approval {
     pub(crate) sha256: String,
     /// The same in words, to show what changed.
     pub(crate) invocation: Invocation,
-    /// What a shipped recipe was shown to call.
+    /// The tools that a recipe was shown to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) calls: Option<Calls>,
 }

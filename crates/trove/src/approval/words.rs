@@ -188,8 +188,9 @@ fn said(listing: &Listing) -> Said {
         .templates
         .iter()
         .map(|one| (format!("template {}", one.text.as_str()), described(one.details())));
-    let resources = listing
-        .resources
+    // The descriptions that a recipe makes are data, and change as data does.
+    let own = listing.resources.len().saturating_sub(listing.made);
+    let resources = listing.resources[..own]
         .iter()
         .take(MAX_LOOKED)
         .map(|one| (format!("resource {}", one.uri.as_str()), described(one.details())));

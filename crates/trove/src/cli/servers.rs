@@ -25,6 +25,9 @@ pub struct Add {
     /// A header to send, as in 'KEY: VALUE'; may be given again
     #[arg(long, value_name = "KEY: VALUE", requires = "url")]
     pub header: Vec<String>,
+    /// Make no resources of its tools, even if a recipe is for it
+    #[arg(long)]
+    pub no_recipe: bool,
     /// Show the change, and make none
     #[arg(long)]
     pub dry_run: bool,

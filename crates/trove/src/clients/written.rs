@@ -3,6 +3,7 @@
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
 use super::convert::{Converted, Imported, Origin};
+use crate::approval::Calls;
 
 /// How long one request may take where `trove.toml` does not say.
 const DEFAULT_TIMEOUT_MS: u128 = 30_000;
@@ -72,6 +73,9 @@ fn table(server: &Imported) -> Table {
                 add("headers", Value::InlineTable(inline(headers)));
             }
         }
+    }
+    if let Some(name) = Calls::of(&server.as_found).and_then(|calls| calls.name) {
+        add("recipe", Value::from(name));
     }
     if server.timeout_ms != DEFAULT_TIMEOUT_MS
         && let Ok(timeout) = i64::try_from(server.timeout_ms)

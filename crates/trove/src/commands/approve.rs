@@ -274,7 +274,7 @@ fn describe_run(candidate: &Candidate<'_>, text: &mut String) {
     }
 }
 
-/// What a recipe would call of a server.
+/// Adds the tools that a recipe would call.
 fn describe_calls(candidate: &Candidate<'_>, text: &mut String) {
     if let Some(calls) = &candidate.calls {
         let _ = writeln!(text, "  recipe   {}", plain(&calls.shown()));

@@ -22,6 +22,7 @@ const MAX_NAMES: usize = 100;
 /// Adds the folder that a person was asked about, wherever it lies.
 pub(super) fn add_here(global: &Global, folder: &Path) -> Result<(), Failed> {
     let command = Add {
+        no_recipe: false,
         name: folder.display().to_string(),
         command: Vec::new(),
         named: None,

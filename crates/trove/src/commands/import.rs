@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Class, Failed, approve::unapproved, host, load_as_is, ls::plain, say};
 use crate::{
+    approval::Calls,
     cli::{Global, Import},
     clients::{
         ClientError, Converted, Dressed, GatherRequest, Gathered, Host, Imported, LeftOut, Needed,
@@ -298,6 +299,9 @@ fn described(server: &Imported) -> String {
                 let _ = writeln!(text, "    with: {}", pairs(headers));
             }
         }
+    }
+    if let Some(calls) = Calls::of(&server.as_found) {
+        let _ = writeln!(text, "    recipe: {}", plain(&calls.shown()));
     }
     if !server.not_followed.is_empty() {
         let keys = plain(&server.not_followed.join(", "));

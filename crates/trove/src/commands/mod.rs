@@ -19,6 +19,7 @@ mod ls;
 mod man;
 mod noted;
 mod read;
+mod recipe;
 mod run;
 mod said;
 mod search;
@@ -87,6 +88,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Add(add) => servers::add(&cli.global, &add),
         Command::Remove(remove) => servers::remove(&cli.global, &remove),
         Command::Approve(approve) => approve::approve(&cli.global, &approve),
+        Command::Recipe(command) => recipe::recipe(&cli.global, &command),
         Command::Guide(command) => guide::guide(&cli.global, &command),
         Command::Tools(tools) => tools::tools(&tools),
         Command::Auth(command) => auth::auth(&cli.global, &command),
@@ -131,6 +133,7 @@ impl Command {
             Command::List(output) => output.json,
             Command::Add(add) => add.output.json,
             Command::Remove(remove) => remove.output.json,
+            Command::Recipe(command) => command.output().json,
             Command::Guide(command) => command.output().json,
             Command::Tools(tools) => tools.output().json,
             Command::Flag(command) => command.place().output.json,

@@ -13,7 +13,7 @@ use trove_mcp::upstream::Reach;
 
 use super::{Class, Failed, configure, folders, host, load_as_is, ls::plain, say};
 use crate::{
-    approval::{Approvals, judge},
+    approval::{Approvals, Calls, judge},
     borrow::borrow,
     cli::{Add, Global, Output, Remove},
     clients::{ClientError, Dressed, Original, replace, unified},
@@ -72,7 +72,11 @@ pub(super) fn add(global: &Global, add: &Add) -> Result<(), Failed> {
         return folders::add(global, add);
     }
     let id = SourceId::normalise(&add.name);
-    let server = server(add)?;
+    let mut server = server(add)?;
+    let calls = recipe_for(add);
+    if let Some(name) = calls.as_ref().and_then(|calls| calls.name.as_deref()) {
+        server.insert("recipe", Item::Value(Value::from(name)));
+    }
     let change = Change::of(global)?;
     let is_taken = change.ids.contains(&id);
     let after = change.edited("servers", |servers| {
@@ -85,9 +89,29 @@ pub(super) fn add(global: &Global, add: &Add) -> Result<(), Failed> {
     })?;
     change.finish(after, add.dry_run, add.output, &format!("`{id}` added"))?;
     if !add.dry_run && !global.quiet {
+        tell_of_recipe(calls.as_ref());
         tell_if_waiting(global, &id)?;
     }
     Ok(())
+}
+
+/// The recipe for what is added, unless none is wanted.
+fn recipe_for(add: &Add) -> Option<Calls> {
+    if add.no_recipe {
+        return None;
+    }
+    let words = add.command.iter().chain(&add.url).map(String::as_str);
+    Calls::for_words(words)
+}
+
+#[expect(clippy::print_stderr, reason = "a note for whoever sits at the terminal")]
+fn tell_of_recipe(calls: Option<&Calls>) {
+    if let Some(calls) = calls {
+        let calls = plain(&calls.shown());
+        eprintln!(
+            "note: resources are made of its tools by recipe {calls}; --no-recipe leaves it out"
+        );
+    }
 }
 
 /// A file that was only found came with the project, whoever wrote into it last.

@@ -72,7 +72,7 @@ section! {
         name: Key<String>,
         /// Its name for people.
         title: Key<String>,
-        /// What is said of it.
+        /// Its description.
         description: Key<String>,
         /// Its type.
         mime: Key<String>,
@@ -123,9 +123,9 @@ section! {
         tool: Key<String>,
         /// Its arguments.
         arguments: Key<Arguments>,
-        /// What such resources are called.
+        /// The name of such resources.
         name: Key<String>,
-        /// What is said of them.
+        /// Their description.
         description: Key<String>,
         /// A JSONPath to what the answer must hold, or there is no such thing.
         must: Key<String>,
@@ -166,7 +166,7 @@ section! {
         name: Key<String>,
         /// Its name for people.
         title: Key<String>,
-        /// What is said of it.
+        /// Its description.
         description: Key<String>,
         /// Its type.
         mime: Key<String>,

@@ -84,7 +84,7 @@ fn odd(server: &UpstreamConfig, status: &SourceStatus) -> Vec<Finding> {
     findings
 }
 
-/// What is made of the tools of a server that has no resources otherwise.
+/// A finding on the tools of a server that lists no resources itself.
 fn tools(server: &UpstreamConfig, status: &SourceStatus) -> Option<Finding> {
     let message = status.from_tools()?;
     let area = ("server", server.id.as_str());
@@ -96,20 +96,14 @@ fn tools(server: &UpstreamConfig, status: &SourceStatus) -> Option<Finding> {
         return None;
     }
     let waits = recipe.why.iter().all(|why| why.contains("nobody approved"));
-    let (level, fix) = match waits {
-        true => {
-            let fix = format!(
-                "add `recipe = \"{}\"` to its entry to let those tools be called for reading",
-                recipe.name
-            );
-            (Level::Note, fix)
-        }
-        false => {
-            let fix = "correct its `resources`, or set `recipe = \"off\"`; see docs/recipes.md";
-            (Level::Warning, fix.to_owned())
-        }
-    };
-    Some(Finding::new(level, area, message, fix))
+    if waits {
+        let name = &recipe.name;
+        let fix =
+            format!("add `recipe = \"{name}\"` to its entry to let it be read by those tools");
+        return Some(Finding::new(Level::Note, area, message, fix));
+    }
+    let fix = "correct its `resources`, or set `recipe = \"off\"`; see docs/recipes.md";
+    Some(Finding::new(Level::Warning, area, message, fix))
 }
 
 async fn contested(app: &App) -> Option<Finding> {

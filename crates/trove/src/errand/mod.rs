@@ -6,6 +6,7 @@
 
 mod ask;
 mod door;
+mod recipe;
 
 use std::{path::PathBuf, time::Duration};
 
@@ -68,6 +69,10 @@ pub(crate) enum What {
     Status,
     /// The log, and what servers wrote to theirs.
     Logs { server: Option<String>, after: u64 },
+    /// Ten resources, one read and one search of a server, or of the servers with this recipe.
+    Try { name: String },
+    /// A recipe to begin with. `calls`: the tool that lists may be called once.
+    Draft { server: String, calls: bool },
     /// Names that begin so: servers, or URIs.
     Names { of: Names, start: String },
 }
@@ -121,6 +126,8 @@ pub(crate) async fn perform(live: &Live, errand: &Errand, whose: Whose) -> Resul
         What::Call { tool, arguments, until } => work.call(tool, arguments, until).await,
         What::Status => work.status().await,
         What::Logs { server, after } => work.logs(server.as_deref(), *after).await,
+        What::Try { name } => work.try_recipe(name).await,
+        What::Draft { server, calls } => work.draft(server, *calls).await,
         What::Names { of, start } => work.names(*of, start).await,
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::kit::client::{Client, Kind};
 use crate::kit::{Folder, Trove, until};
-use crate::peers::drivers::{node, npm_script, python};
+use crate::peers::drivers::{environment, node, npm_script, python};
 
 const SERVER: &str = include_str!("recorder.py");
 const ENTRY: &str = r#"
@@ -49,6 +49,15 @@ async fn has(client: &Client, uri: &str) -> bool {
     client.uris().await.iter().any(|one| one == uri)
 }
 
+/// Waits until the index has what is found.
+async fn finds(client: &Client, query: &str, uri: &str) {
+    until(uri, async || {
+        let found = client.call("discover_resources", json!({ "query": query })).await;
+        found.to_string().contains(uri)
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn what_a_tool_lists_is_there_to_be_found_and_read_and_nothing_that_writes_is_called() {
     let folder = recorder("plain", &format!("{ENTRY}{RECIPE}"));
@@ -75,8 +84,7 @@ async fn what_a_tool_lists_is_there_to_be_found_and_read_and_nothing_that_writes
         .expect("completions");
     assert_eq!(completed["completion"]["values"][0], "a1", "{completed}");
 
-    let found = client.call("discover_resources", json!({ "query": "Account 5 in Bergen" })).await;
-    assert!(found.to_string().contains("crm://accounts/a5"), "{found}");
+    finds(&client, "Account 5 in Bergen", "crm://accounts/a5").await;
     client.call("search_resources", json!({ "searchTerms": ["Account"] })).await;
     client.call("get_resource", json!({ "uri": "crm://accounts/a1" })).await;
     client.call("resource_summary", json!({})).await;
@@ -220,10 +228,7 @@ async fn the_files_of_server_filesystem_are_resources() {
     assert!(picture["contents"][0]["blob"].is_string(), "{picture}");
     let gone = client.read(&format!("file://{path}/gone.md")).await.expect_err("it is not there");
     assert_eq!(gone["code"], -32002, "{gone}");
-    let found = client
-        .call("discover_resources", json!({ "query": "colour of the crane at the harbour" }))
-        .await;
-    assert!(found.to_string().contains("a.md"), "{found}");
+    finds(&client, "colour of the crane at the harbour", "a.md").await;
 }
 
 #[tokio::test]
@@ -269,4 +274,163 @@ async fn the_commits_before_server_git_are_resources() {
     let first = listed.iter().find(|one| one["name"] == "Paint the crane").expect("the commit");
     let text = client.text(first["uri"].as_str().expect("its URI")).await;
     assert!(text.contains("Blue, as was wished.") && text.contains("a.txt"), "{text}");
+}
+
+#[tokio::test]
+async fn the_tables_of_server_sqlite_are_resources_once_the_recipe_is_named() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let database = folder.path().join("a.db").display().to_string();
+    let interpreter = environment().join("recipes/bin/python");
+    let fill = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('create table cranes(id int, colour text)'); c.execute(\"insert into cranes values (1, 'blue')\"); c.commit()";
+    let filled = std::process::Command::new(&interpreter).args(["-c", fill, &database]).output();
+    assert!(filled.expect("python").status.success());
+    // The package has no module to run; its program is not where it was installed.
+    let start = "from mcp_server_sqlite import main; main()";
+    let args = ["-c", start, "--db-path", &database];
+    // Its tools say nothing of whether they read, so that a person must have named the recipe.
+    let (folder, trove) = before("data", &interpreter, &args, "").await;
+    until("the offer", async || {
+        folder.run(&["status"]).await.text().contains("recipe sqlite is off, since the tool")
+    })
+    .await;
+    drop(trove);
+    let (_folder, trove) = before("data", &interpreter, &args, "recipe = \"sqlite\"").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the table", async || has(&client, "sqlite://table/cranes").await).await;
+    assert!(client.text("sqlite://table/cranes").await.contains("blue"));
+    assert!(client.text("sqlite://schema/cranes").await.contains("colour"));
+    let wicked = "sqlite://table/cranes%22%20UNION%20SELECT%201%2C2%20--";
+    assert!(client.read(wicked).await.is_err());
+    // It has a resource of its own, which stays.
+    assert!(has(&client, "memo://insights").await);
+}
+
+#[tokio::test]
+async fn a_page_of_the_web_is_read_by_server_fetch_once_the_recipe_is_named() {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("its address");
+    let site = tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).await.unwrap_or_default();
+            let asked = String::from_utf8_lossy(&head[..read]).into_owned();
+            let is_page = asked.starts_with("GET /a%20b?x=1 ");
+            let (status, body) = if is_page {
+                ("200 OK", "<html><body><h1>Harbour</h1><p>The crane is blue.</p></body></html>")
+            } else {
+                ("404 Not Found", "")
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            // A reader that is gone needs no answer.
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    let uri = format!("http://{address}/a%20b?x=1");
+    let args = ["-m", "mcp_server_fetch", "--allow-private-ips"];
+    let (folder, trove) = before("web", &python(), &args, "").await;
+    until("the offer", async || {
+        folder.run(&["status"]).await.text().contains("recipe fetch is off, since nobody approved")
+    })
+    .await;
+    drop(trove);
+    let (_folder, trove) = before("web", &python(), &args, "recipe = \"fetch\"").await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the page", async || client.read(&uri).await.is_ok()).await;
+    let text = client.text(&uri).await;
+    assert!(text.contains("The crane is blue."), "{text}");
+    site.abort();
+}
+
+#[tokio::test]
+async fn servers_that_search_are_asked_and_their_hits_stand_among_ours() {
+    let folder = recorder("plain", &format!("{ENTRY}{RECIPE}"));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the accounts", async || has(&client, "crm://accounts/a7").await).await;
+    let ask = json!({ "query": "Zeppelin hangar", "liveWaitMs": 10000 });
+    let found = client.call("discover_resources", ask.clone()).await;
+    let found = &found["structuredContent"];
+    let hit = found["resources"].as_array().expect("results").iter();
+    let hit = hit.clone().find(|one| one["uri"] == "crm://accounts/far1").expect("the live hit");
+    assert_eq!((&hit["live"], &hit["server"]), (&json!(true), &json!("crm")), "{found}");
+    let quiet = client
+        .call("discover_resources", json!({ "query": "Zeppelin hangar", "liveWaitMs": 0 }))
+        .await;
+    assert!(!quiet.to_string().contains("far1"), "{quiet}");
+    let terms = json!({ "searchTerms": ["Zeppelin"], "liveWaitMs": 10000 });
+    let found = client.call("search_resources", terms).await;
+    assert!(found.to_string().contains("far1"), "{found}");
+
+    // One that fails costs its own hits, and is named.
+    folder.put("mood", "deaf");
+    let ask = json!({ "query": "Account 3", "liveWaitMs": 10000 });
+    until("our own answer", async || {
+        let found = client.call("discover_resources", ask.clone()).await;
+        let found = &found["structuredContent"];
+        assert_eq!(found["liveErrors"][0]["server"], "crm", "{found}");
+        found["resources"].to_string().contains("crm://accounts/a3")
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_is_not_asked_to_search_where_its_entry_says_so_nor_found_by_who_may_not_see() {
+    let quiet = ENTRY.replace("cwd", "live_search = false\ncwd");
+    let folder = recorder("plain", &format!("{quiet}{RECIPE}"));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the accounts", async || has(&client, "crm://accounts/a7").await).await;
+    client
+        .call("discover_resources", json!({ "query": "Zeppelin hangar", "liveWaitMs": 10000 }))
+        .await;
+    assert!(!called(&folder).contains(&"find_accounts".to_owned()));
+
+    let policy =
+        "[[policy]]\nmatch = \"crm://accounts/far*\"\nroles = [\"admin\"]\nvisible = false\n";
+    let folder = recorder("plain", &format!("{policy}{ENTRY}{RECIPE}"));
+    let trove = Trove::start_in(&folder).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    until("the accounts", async || has(&client, "crm://accounts/a7").await).await;
+    let found = client
+        .call("discover_resources", json!({ "query": "Zeppelin hangar", "liveWaitMs": 10000 }))
+        .await;
+    assert!(!found.to_string().contains("far1"), "{found}");
+}
+
+#[tokio::test]
+async fn a_recipe_is_listed_tried_and_drafted_on_the_command_line() {
+    let folder = recorder("plain", &format!("{ENTRY}{RECIPE}"));
+    let listed = folder.run(&["recipe", "list"]).await;
+    assert!(listed.text().contains("filesystem") && listed.text().contains("calls"), "{listed:?}");
+    let tried = folder.run(&["recipe", "try", "crm"]).await;
+    for words in ["lists 7 resources", "reads crm://accounts/a1", "finds 1 for `Account 1`"] {
+        assert!(tried.text().contains(words), "{words} in {tried:?}");
+    }
+    let draft = folder.run(&["recipe", "draft", "crm", "--call"]).await;
+    assert!(draft.text().contains("[servers.crm.resources]"), "{draft:?}");
+    assert!(draft.text().contains("tool = \"get_account\""), "{draft:?}");
+    let unknown = folder.run(&["recipe", "try", "none"]).await;
+    assert_eq!(unknown.code, Some(1), "{unknown:?}");
+    let wrote = ["delete_account", "create_account"];
+    assert!(!called(&folder).iter().any(|tool| wrote.contains(&tool.as_str())));
+}
+
+#[tokio::test]
+async fn a_server_that_is_added_gets_its_recipe_and_what_it_calls_is_said() {
+    let folder = Folder::with("");
+    let ran =
+        folder.run(&["add", "data", "--", "uvx", "mcp-server-sqlite", "--db-path", "a.db"]).await;
+    assert!(
+        ran.stderr.contains("sqlite, which calls describe_table, list_tables, read_query"),
+        "{ran:?}"
+    );
+    let text = std::fs::read_to_string(folder.config()).expect("the configuration");
+    assert!(text.contains("recipe = \"sqlite\""), "{text}");
+    folder.run(&["add", "plain", "--no-recipe", "--", "uvx", "mcp-server-sqlite"]).await;
+    let text = std::fs::read_to_string(folder.config()).expect("the configuration");
+    assert_eq!(text.matches("recipe =").count(), 1, "{text}");
 }

@@ -46,14 +46,15 @@ def called(name, arguments):
         file.write(json.dumps({"tool": name, "arguments": arguments}) + "\n")
     if name == "list_accounts":
         start = int(arguments.get("cursor") or 0)
-        page = ACCOUNTS[start : start + arguments["limit"]]
-        more = start + arguments["limit"]
+        limit = arguments.get("limit", len(ACCOUNTS))
+        page = ACCOUNTS[start : start + limit]
+        more = start + limit
         found = {"accounts": page, "next": str(more) if more < len(ACCOUNTS) else None}
         return said(json.dumps(found))
     if name == "get_account":
         one = [account for account in ACCOUNTS if account["id"] == arguments["id"]]
         if not one:
-            return {**said(f"no account {arguments['id']} was found"), "isError": True}
+            return {**said(f"account not found: {arguments['id']}"), "isError": True}
         return {"content": [], "structuredContent": one[0]}
     if name == "find_accounts":
         if mood() == "deaf":

@@ -12,8 +12,9 @@ use tokio::time::Instant;
 
 use super::{
     super::{
-        find::{down_as_told, say, still_starting},
+        find::{down_as_told, say},
         frame,
+        unread::still_starting,
     },
     Call, Failure, GetResource, Outcome,
     answer::rfc3339,

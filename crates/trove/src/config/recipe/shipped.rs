@@ -36,7 +36,7 @@ const FILES: [(&str, &str); 16] = [
 section! {
     /// A shipped recipe.
     RecipeFile {
-        /// What it makes, in a sentence.
+        /// A sentence on what it makes.
         about: Key<String>,
         /// Packages, modules, images and hosts by which its servers are recognised.
         packages: Key<Vec<String>>,
@@ -92,6 +92,9 @@ fn parse(name: &str, text: &str, problems: &mut Problems) -> Option<Shipped> {
 
 #[cfg(test)]
 mod tests {
+    use trove_core::{Json, resource::Named};
+    use trove_mcp::recipe::misfits;
+
     use super::*;
 
     #[test]
@@ -100,6 +103,35 @@ mod tests {
             let shipped = read(name, text).unwrap_or_else(|problems| panic!("{problems}"));
             assert!(!shipped.about.is_empty() && !shipped.variants.is_empty(), "{name}");
             assert!(!shipped.packages.is_empty(), "{name}");
+        }
+    }
+
+    /// The tools of one package that a recipe is for, as recorded.
+    #[derive(serde::Deserialize)]
+    struct Recorded {
+        server: String,
+        tools: Vec<serde_json::Value>,
+    }
+
+    #[test]
+    fn every_recipe_fits_the_tools_of_the_packages_it_is_for() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes/tools");
+        for shipped in all() {
+            let file = folder.join(format!("{}.json", shipped.name));
+            let text = trove_core::files::read_text(&file, 1 << 20).expect("the recorded tools");
+            let recorded: Vec<Recorded> = serde_json::from_str(&text).expect("recorded tools");
+            let mut fitting = vec![false; shipped.variants.len()];
+            for Recorded { server, tools } in &recorded {
+                let tool = |tool: &serde_json::Value| Named::new(Json::of(tool), "name");
+                let tools: Vec<Named> = tools.iter().filter_map(tool).collect();
+                let misfits = shipped.variants.iter().map(|one| misfits(one, &tools, true));
+                let misfits: Vec<Vec<String>> = misfits.collect();
+                assert!(misfits.iter().any(Vec::is_empty), "{server}: {misfits:?}");
+                for (fits, misfits) in fitting.iter_mut().zip(&misfits) {
+                    *fits |= misfits.is_empty();
+                }
+            }
+            assert!(fitting.iter().all(|fits| *fits), "{}: a variant fits none", shipped.name);
         }
     }
 

@@ -215,7 +215,8 @@ impl Server {
 
     /// Trove's configuration with this server alone, its tools included.
     pub(crate) fn trove_toml(&self) -> String {
-        let mut lines = vec![format!("[servers.{SERVER_ID}]")];
+        // What is compared is what the server itself has.
+        let mut lines = vec![format!("[servers.{SERVER_ID}]"), "recipe = \"off\"".to_owned()];
         match &self.reach {
             Reach::Stdio { argv, variables } => {
                 lines.push(format!("command = {}", quoted(&argv[0])));
