@@ -4,13 +4,14 @@ use std::{
     collections::{BTreeSet, HashMap},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use futures_util::future::BoxFuture;
+use parking_lot::{Mutex, MutexGuard};
 use rustix::io::Errno;
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -105,7 +106,7 @@ impl Folder {
 
     /// The folder on the disk; opened once, and again after it was replaced.
     pub(crate) fn here(&self) -> Result<Arc<Here>, SourceError> {
-        let mut known = self.here.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.here.lock();
         if let Some(here) = &*known {
             return Ok(here.clone());
         }
@@ -116,7 +117,7 @@ impl Folder {
 
     /// Forgets the folder on the disk: it is another one, or gone.
     pub(crate) fn leave(&self) {
-        *self.here.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *self.here.lock() = None;
         self.tree.store(Arc::default());
     }
 
@@ -164,7 +165,7 @@ impl Folder {
     }
 
     fn watched(&self) -> MutexGuard<'_, HashMap<LocalUri, u64>> {
-        self.watched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.watched.lock()
     }
 
     /// The tree, once the folder has been looked at.

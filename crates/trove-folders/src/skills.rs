@@ -6,10 +6,11 @@ use std::{
     collections::{BTreeMap, HashMap},
     hash::{DefaultHasher, Hash as _, Hasher as _},
     ops::Bound,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
 };
 
 use aws_lc_rs::digest::{SHA256, digest};
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use trove_core::{hex, json::Json, knowledge::front_matter, resource::Named};
 
@@ -44,7 +45,7 @@ struct Known {
 impl Skills {
     /// All skills of a folder.
     pub(crate) fn of(&self, ground: &Ground, tree: &Tree) -> Vec<Named> {
-        let mut before = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut before = self.0.lock();
         let mut now = HashMap::new();
         let mut named = Vec::new();
         let folders = tree.folders.iter().filter(|(_, looked)| {
@@ -69,12 +70,12 @@ impl Skills {
 
     /// Whether there are any.
     pub(crate) fn any(&self) -> bool {
-        !self.0.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+        !self.0.lock().is_empty()
     }
 
     /// The skill of the folder at `path`.
     pub(crate) fn at(&self, path: &[u8]) -> Option<Json> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.get(path).map(|known| known.entry.clone())
     }
 }

@@ -7,11 +7,12 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     os::unix::ffi::OsStrExt as _,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     time::Duration,
 };
 
-use notify::{RecommendedWatcher, RecursiveMode, Watcher as _};
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher as _, event::RemoveKind};
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{
     sync::Notify,
     time::{Instant, timeout_at},
@@ -33,7 +34,16 @@ const MAX_TOUCHED: usize = 1_000;
 #[derive(Default)]
 pub(crate) struct Told {
     touched: Mutex<Touched>,
+    removed: Mutex<Removed>,
     news: Notify,
+}
+
+/// The folders that were removed since they were watched. The disk may give the number of one to
+/// the next folder, so the number does not tell them apart.
+#[derive(Default)]
+struct Removed {
+    folders: BTreeSet<Vec<u8>>,
+    is_everywhere: bool,
 }
 
 /// Where something changed.
@@ -60,7 +70,7 @@ impl Touched {
 
 impl Told {
     fn touched(&self) -> MutexGuard<'_, Touched> {
-        self.touched.lock().unwrap_or_else(PoisonError::into_inner)
+        self.touched.lock()
     }
 
     /// Waits for something to happen.
@@ -80,7 +90,30 @@ impl Told {
         }
     }
 
+    fn note_removed(&self, place: &Path, event: Result<&notify::Event, &notify::Error>) {
+        let mut removed = self.removed.lock();
+        let event = match event {
+            Ok(event) if !event.need_rescan() => event,
+            _ => {
+                removed.is_everywhere = true;
+                return;
+            }
+        };
+        if !matches!(event.kind, EventKind::Remove(kind) if kind != RemoveKind::File) {
+            return;
+        }
+        for path in &event.paths {
+            let Ok(below) = path.strip_prefix(place) else { continue };
+            if removed.folders.len() < MAX_TOUCHED {
+                removed.folders.insert(below.as_os_str().as_bytes().to_vec());
+            } else {
+                removed.is_everywhere = true;
+            }
+        }
+    }
+
     fn hear(&self, place: &Path, event: notify::Result<notify::Event>) {
+        self.note_removed(place, event.as_ref());
         let mut touched = self.touched();
         match event {
             Ok(event) if event.kind.is_access() => return,
@@ -105,6 +138,7 @@ impl Told {
 /// The folders that the system watches for us.
 pub(crate) struct Watching {
     watcher: RecommendedWatcher,
+    told: Arc<Told>,
     place: PathBuf,
     /// Each folder that is watched, and its number on the disk.
     watched: BTreeMap<Arc<[u8]>, u64>,
@@ -113,19 +147,22 @@ pub(crate) struct Watching {
 impl Watching {
     /// Watches no folder yet.
     pub(crate) fn new(place: &Path, told: &Arc<Told>) -> notify::Result<Watching> {
-        let (base, told) = (place.to_owned(), told.clone());
-        let hear = move |event: notify::Result<notify::Event>| told.hear(&base, event);
+        let (base, heard) = (place.to_owned(), told.clone());
+        let hear = move |event: notify::Result<notify::Event>| heard.hear(&base, event);
         let config = notify::Config::default().with_follow_symlinks(false);
         let watcher = RecommendedWatcher::new(hear, config)?;
-        Ok(Watching { watcher, place: place.to_owned(), watched: BTreeMap::new() })
+        let (place, told) = (place.to_owned(), told.clone());
+        Ok(Watching { watcher, told, place, watched: BTreeMap::new() })
     }
 
     /// Watches the folders of the tree; gives those that were not watched before, which may have
     /// changed since they were looked at.
     pub(crate) fn follow(&mut self, tree: &Tree) -> notify::Result<BTreeSet<Vec<u8>>> {
+        let removed = std::mem::take(&mut *self.told.removed.lock());
         // Another folder under an old name is not the one that was watched.
         let is_watched = |path: &Arc<[u8]>, inode: &u64| {
-            tree.folders.get(path).is_some_and(|looked| looked.inode == *inode)
+            let is_removed = removed.is_everywhere || removed.folders.contains(&path[..]);
+            !is_removed && tree.folders.get(path).is_some_and(|looked| looked.inode == *inode)
         };
         let all = self.watched.iter();
         let gone = all.filter(|(path, inode)| !is_watched(path, inode));

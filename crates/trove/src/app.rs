@@ -12,7 +12,7 @@ use trove_core::{
     catalogue::shelf::FileShelf,
     files::Home,
     flags::Flags,
-    gateway::{Index, Parts},
+    gateway::{Index, Opening, Parts},
     knowledge::Knowledge,
     tools::Tools,
 };
@@ -146,6 +146,14 @@ pub struct App {
     doors: JoinSet<()>,
 }
 
+/// The index of a configuration, to be opened beside everything else.
+fn index_of(loaded: &Loaded, place: Opening, is_semantic: bool) -> Opened {
+    let config = &loaded.config;
+    let folder = config.state_dir.value.join("index").join(memory_of(loaded));
+    let max_bytes = config.bounds.gateway.index_bytes;
+    Opened { place, folder, is_semantic, max_bytes }
+}
+
 impl App {
     /// Starts the gateway and all servers that may run; waits for none of them. `is_waived`:
     /// those that are not approved may run too.
@@ -184,10 +192,9 @@ impl App {
         let upstreams = upstreams.with_recipes(config::shipped_recipes().clone());
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
-        let board = gateway.board().clone();
         let keeping = (Words::of(&state, &memory_of(loaded)), is_waived);
         let folders = FolderAdmission::new(&gateway, &state, is_waived);
-        let admission = Admission::new(upstreams.clone(), board, seals, keeping);
+        let admission = Admission::new(upstreams.clone(), gateway.board().clone(), seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
         let live = Arc::new(Live {
             gateway: gateway.clone(),
@@ -205,10 +212,7 @@ impl App {
         live.apply(loaded).await;
         doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
-        let index = state.join("index").join(memory_of(loaded));
-        let max_bytes = config.bounds.gateway.index_bytes;
-        let index = Opened { place: opening, folder: index, is_semantic, max_bytes };
-        index.open(&gateway, &stop, &mut doors);
+        index_of(loaded, opening, is_semantic).open(&gateway, &stop, &mut doors);
         doors.spawn(rest::watch(stop.clone()));
         App { gateway, knowledge, flags, live, state, home, stop, doors }
     }

@@ -133,7 +133,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// A window of the text as [`content::window`] gives it, as a JSON string.
+    /// A window of the text as [`super::window()`] gives it, as a JSON string.
     pub(crate) fn window(&self, offset: usize, max: usize) -> Pane {
         self.written_window(offset, max).unwrap_or_else(|| {
             let text = self.text();

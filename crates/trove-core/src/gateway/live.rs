@@ -273,10 +273,16 @@ fn place(mut hit: Hit, query: &Query, found: &mut Found) {
     } else {
         found.hits.total += 1;
     }
-    let comes_before = |one: &Hit| (one.is_near_miss && !hit.is_near_miss) || one.score < hit.score;
-    let is_after = |one: &Hit| !(hit.is_near_miss && !one.is_near_miss) && comes_before(one);
-    let at = hits.iter().position(is_after).unwrap_or(hits.len());
+    let at = hits.iter().position(|one| is_behind(one, &hit)).unwrap_or(hits.len());
     hits.insert(at, hit);
+}
+
+/// Whether `one` stands behind `hit`: near misses stand behind all others, then less relevant ones.
+fn is_behind(one: &Hit, hit: &Hit) -> bool {
+    if one.is_near_miss != hit.is_near_miss {
+        return one.is_near_miss;
+    }
+    one.score < hit.score
 }
 
 #[cfg(test)]

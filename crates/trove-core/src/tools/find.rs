@@ -72,9 +72,9 @@ pub(super) struct DiscoverResources {
     #[serde(default)]
     #[schemars(range(min = 0.0, max = 1.0))]
     relevance_threshold: Option<f32>,
-    /// Default 300; 0: do not ask them
+    /// Default 300
     ///
-    /// How many milliseconds to wait for servers that search by themselves.
+    /// How many milliseconds to wait for servers that search by themselves; with 0 they are not asked.
     #[serde(default = "live_wait")]
     #[schemars(range(min = 0, max = 10000))]
     live_wait_ms: u64,
@@ -140,12 +140,6 @@ pub(super) struct SearchResources {
     /// Whether meaning counts beside words.
     #[serde(default = "yes")]
     semantic: bool,
-    /// Default 300; 0: do not ask them
-    ///
-    /// How many milliseconds to wait for servers that search by themselves.
-    #[serde(default = "live_wait")]
-    #[schemars(range(min = 0, max = 10000))]
-    live_wait_ms: u64,
     /// Default: start
     ///
     /// The cursor of the answer before.
@@ -274,8 +268,7 @@ impl Tool for SearchResources {
             with_coverage: true,
             ..Query::terms(self.search_terms)
         };
-        let wait = Duration::from_millis(self.live_wait_ms);
-        let found = call.gateway.find_live(call.caller, asked, wait).await.map_err(failure)?;
+        let found = call.gateway.find_live(call.caller, asked, LIVE_WAIT).await.map_err(failure)?;
         log(call, &text, &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found

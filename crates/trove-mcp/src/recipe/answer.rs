@@ -192,7 +192,7 @@ fn beginning(literal: &str) -> String {
         end -= 1;
     }
     // An escape that is cut off would end the text early.
-    let cut = literal[..end].trim_end_matches(|sign: char| sign == '\\' || sign == 'u');
+    let cut = literal[..end].trim_end_matches(['\\', 'u']);
     let closed = if end < literal.len() { format!("{cut}\"") } else { literal.to_owned() };
     serde_json::from_str(&closed).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
 //! Resources out of tools: a [`Recipe`] says which tools of a server list, read and search, and
-//! [`Made`] is the server with the resources that come of it.
+//! `Made` is the server with the resources that come of it.
 //!
 //! A recipe is data. It runs no code, and it calls no tool but those it names. Each of those must
 //! say of itself that it only reads, or a person must have approved the recipe.

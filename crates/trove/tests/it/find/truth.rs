@@ -18,7 +18,7 @@ fn memory() -> Arc<Folder> {
     let script = npm_script("server-memory/dist/index.js");
     let graph = folder.path().join("graph.jsonl");
     folder.write(&format!(
-        "[servers.memory]\ncommand = {:?}\nargs = [{:?}]\nenv = {{ MEMORY_FILE_PATH = {:?} }}\nexpose = \"all\"\n",
+        "[servers.memory]\ncommand = {:?}\nargs = [{:?}]\nenv = {{ MEMORY_FILE_PATH = {:?} }}\nexpose = \"all\"\nrecipe = \"off\"\n",
         node(),
         script,
         graph
