@@ -367,7 +367,7 @@ test('what changes is shown without being asked for', async () => {
 
 test('as the model sees it is what the client is answered', async () => {
   const page = await open();
-  const calm = (text) => text.replace(/[0-9a-f]{16}/g, 'NONCE').replace(/"timestamp\\?":\\?"[^"]*"/g, 'TIME').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/"age_ms\\?":\d+/g, 'AGE');
+  const calm = (text) => text.replace(/[0-9a-f]{16}/g, 'NONCE').replace(/"timestamp\\?":\\?"[^"]*"/g, 'TIME').replace(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, 'TIME').replace(/\\?"cached\\?":(?:true|false),(?:\\?"age_ms\\?":\d+,)?/g, 'CACHED,');
   const name = 'docs://tables/revenue.csv';
   await page.view(uri(name, '&tab=model&client=claude-ai'));
   await page.click('.panel details summary');

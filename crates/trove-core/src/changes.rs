@@ -40,7 +40,7 @@ pub enum Change {
     Log {
         /// Who wrote it.
         source: SourceId,
-        /// What it wrote.
+        /// Its own words.
         message: Json,
     },
     /// Any answer of a Source may be another one now.

@@ -97,12 +97,12 @@ impl Failure {
         }
     }
 
-    /// What was asked for, where that is one resource.
+    /// The resource that was asked for, if it is one.
     pub fn subject(&self) -> Option<&PublicUri> {
         self.0.subject.as_ref()
     }
 
-    /// What to do about it, the best first.
+    /// The next steps, the best first.
     pub fn advice(&self) -> &[Advice] {
         &self.0.advice
     }
@@ -117,7 +117,7 @@ impl Failure {
         &self.0.more
     }
 
-    /// What exactly happened, on one line.
+    /// The cause in full, on one line.
     pub fn cause(&self) -> Option<String> {
         let told = self.exception().map(|(kind, message)| format!("{kind}: {message}"));
         let cause = told.or_else(|| self.0.details.clone())?;
@@ -149,7 +149,7 @@ impl Failure {
         field.and_then(|(_, value)| value.as_str())
     }
 
-    /// What exactly happened; left out in production.
+    /// The cause in full; left out in production.
     #[must_use]
     pub fn details(mut self, details: impl Into<String>) -> Failure {
         self.0.details = Some(bounded(details.into()));

@@ -79,30 +79,36 @@ impl Signals {
     fn hear(&self, runtime: &Runtime, mut heard: Heard) {
         let had_terminal = has_terminal();
         runtime.block_on(async {
-            loop {
+            let is_by_signal = loop {
                 tokio::select! {
                     () = self.finished.cancelled() => return,
-                    () = self.stopping.cancelled() => break,
-                    _ = heard.terminate.recv() => break,
-                    _ = heard.interrupt.recv() => break,
+                    () = self.stopping.cancelled() => break false,
+                    _ = heard.terminate.recv() => break true,
+                    _ = heard.interrupt.recv() => break true,
                     _ = heard.hangup.recv() => {
                         // The terminal was closed: nobody is left to use what runs in it.
                         if had_terminal && !has_terminal() {
-                            break;
+                            break true;
                         }
                         self.reloads.notify_one();
                     }
                 }
-            }
+            };
             if !self.stopping.is_cancelled() {
                 std::thread::spawn(|| info!("stopping"));
                 self.stopping.cancel();
             }
-            tokio::select! {
-                () = self.finished.cancelled() => return,
-                () = tokio::time::sleep(MAX_STOP) => {}
-                _ = heard.terminate.recv() => {}
-                _ = heard.interrupt.recv() => {}
+            // Clients close our input and send a signal at once: only the second signal is haste.
+            let mut signals_left = if is_by_signal { 1 } else { 2 };
+            let deadline = tokio::time::sleep(MAX_STOP);
+            tokio::pin!(deadline);
+            while signals_left > 0 {
+                tokio::select! {
+                    () = self.finished.cancelled() => return,
+                    () = &mut deadline => break,
+                    _ = heard.terminate.recv() => signals_left -= 1,
+                    _ = heard.interrupt.recv() => signals_left -= 1,
+                }
             }
             std::thread::spawn(|| warn!("the stop was cut off; a disk or a server did not answer"));
             std::thread::sleep(LAST_WORDS);

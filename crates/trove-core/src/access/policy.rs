@@ -28,7 +28,7 @@ pub struct Rule {
     pattern: String,
     /// One for each spelling of the pattern, the written one first.
     matchers: Vec<GlobMatcher>,
-    /// What it is on without the port, the query or the fragment that it names.
+    /// The part it is on, without the port, the query or the fragment that it names.
     without_named: Vec<GlobMatcher>,
     /// What everything it matches begins with, in lower case.
     literal: String,

@@ -112,7 +112,7 @@ pub(super) fn parts_of(uri: &str) -> Vec<String> {
     parts
 }
 
-/// What the text of a pattern is on, without the port, the query or the fragment that it names.
+/// The part that the text of a pattern is on, without its port, query and fragment.
 pub(super) fn without_named(text: &str) -> Vec<String> {
     let pieces = Pieces::of(text);
     let mut parts = pieces.with_path(pieces.path);

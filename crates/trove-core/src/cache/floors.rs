@@ -98,7 +98,7 @@ impl Floors {
                 let uri = uri.as_str();
                 debug!(%source, uri = %shown_uri(uri), "a change is told to the cache");
                 state.raise(&source, self.hasher.hash_one(uri));
-                // What holds it may have changed with it.
+                // A folder that holds it may have changed with it.
                 for holder in holders(uri) {
                     state.raise(&source, self.hasher.hash_one(holder));
                 }

@@ -28,7 +28,7 @@ pub struct Key {
 pub enum Audience {
     /// Anybody who may ask.
     Everyone,
-    /// Whoever asks with this authorization.
+    /// Every caller with this authorization.
     Only(Arc<str>),
 }
 

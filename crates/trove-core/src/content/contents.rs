@@ -63,7 +63,7 @@ pub struct Content<'a> {
 pub enum Payload<'a> {
     /// A text.
     Text(Words<'a>),
-    /// What base64 held.
+    /// The bytes that base64 held.
     Blob(Vec<u8>),
     /// Neither; the whole content as it was written.
     Odd(&'a str),
@@ -126,7 +126,7 @@ impl<'a> Words<'a> {
                 {
                     rest = after.trim_start();
                 }
-                // What is spelt in numbers must be made to be seen.
+                // A name that is spelt in numbers must be made to be seen.
                 if rest.starts_with("\\u") { begins(&self.text()) } else { begins(rest) }
             }
             Words::Plain(text) => begins(text),

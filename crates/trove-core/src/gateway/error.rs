@@ -109,7 +109,7 @@ impl AskError {
         }
     }
 
-    /// What was asked for, where that is one resource.
+    /// The resource that was asked for, if it is one.
     pub fn subject(&self) -> Option<&PublicUri> {
         match self {
             AskError::NotFound { uri, .. }

@@ -335,7 +335,8 @@ async fn the_number_of_missing_vectors_is_told() {
     search.pause_meaning(true);
     let finder = Finder::with(search.clone(), &[&Arc::new(library())]).await;
     let missing = || finder.gateway.gateway.health(&Caller::local()).index.vectors_missing;
-    assert_eq!(missing(), Some(search.awaiting_meaning()));
+    // Texts are encoded meanwhile, so both are asked until they agree.
+    finder.until("the number", async || missing() == Some(search.awaiting_meaning())).await;
     finder.until("vectors", async || missing() == Some(0)).await;
     finder.hide("docs://bees");
     let nobody = Caller::behind(Door::Http);
