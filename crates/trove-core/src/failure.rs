@@ -156,7 +156,7 @@ impl Failure {
         self
     }
 
-    /// What was asked for.
+    /// The name that was asked for.
     #[must_use]
     pub fn about(mut self, subject: PublicUri) -> Failure {
         self.0.subject = Some(subject);
@@ -205,7 +205,7 @@ impl Failure {
         self.to_object(masked).to_json()
     }
 
-    /// The same, not written out yet.
+    /// The object, not written out yet.
     pub(crate) fn to_object(&self, masked: bool) -> Object<'static> {
         let class = self.0.class;
         let mut object = Object::new();

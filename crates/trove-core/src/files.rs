@@ -297,7 +297,7 @@ pub struct Home {
     known: Arc<OnceLock<Identity>>,
 }
 
-/// Which file or folder it is, whatever name leads to it: its disk and its number there.
+/// The identity of a file or folder under any name: its disk and its number there.
 pub type Identity = (u64, u64);
 
 impl Home {

@@ -37,7 +37,7 @@ pub(super) struct Floors {
 #[derive(Default)]
 struct State {
     now: u64,
-    /// Answers from before this are not believed, whoever gave them.
+    /// Answers from before this are not believed, from any Source.
     everything: u64,
     /// The log of changes, at the place up to which it was read.
     changes: Option<Reader>,

@@ -199,7 +199,7 @@ async fn t29_what_changes_are_told_of_is_believed_until_then() {
     assert_eq!(ask(told(2), unsaid("newer")).await, "newer", "a change may have been missed");
     assert_eq!(ask(UNSAID, unsaid("newest")).await, "newest", "nothing is told any more");
     assert_eq!(ask(told(2), unsaid("last")).await, "last", "it was fetched while nothing was told");
-    // What a server says of the time outweighs its reports.
+    // The time that a server states outweighs its reports.
     let unkept = says("0", Some((0, Scope::Public)));
     cache.invalidate(&source(), &"x:1".into());
     assert_eq!(ask(told(2), Ok(unkept)).await, "0");

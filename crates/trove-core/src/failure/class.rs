@@ -221,7 +221,7 @@ impl Class {
         matches!(self.teller(), Teller::Tools | Teller::Rules)
     }
 
-    /// What to do about it, where no more is known than the class.
+    /// The next step, if only the class is known.
     pub fn next(self) -> &'static str {
         self.row().next
     }

@@ -226,7 +226,7 @@ impl Gateway {
             return (snapshot, found);
         }
         loop {
-            // Asked first: whoever is listed by now has its list in the Snapshot.
+            // Asked first: a server that is listed by now has its list in the Snapshot.
             let is_worth_waiting = self.board.any(is_arriving);
             let snapshot = self.current();
             let found = find(&snapshot);

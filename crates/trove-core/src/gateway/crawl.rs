@@ -159,7 +159,7 @@ impl Gateway {
     }
 }
 
-/// What the index was last fed with of one Source.
+/// The part of one Source that the index was last fed with.
 struct Fed {
     listing: Arc<Listing>,
     /// Whether it was a memory: its Source was away.

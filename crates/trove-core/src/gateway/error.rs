@@ -14,7 +14,7 @@ pub enum AskError {
     /// No resource or template fits.
     #[error("{}no source serves {uri}{}", if *is_foreign { FOREIGN } else { "" }, if *awaits_lists { NOT_ALL_LISTED } else { "" })]
     NotFound {
-        /// What was asked for.
+        /// The name that was asked for.
         uri: PublicUri,
         /// Its scheme is that of no resource and no template.
         is_foreign: bool,
@@ -24,7 +24,7 @@ pub enum AskError {
     /// Several Sources own it, and none is picked silently.
     #[error("several sources serve {uri}; ask for one of {}", list(candidates))]
     Ambiguous {
-        /// What was asked for.
+        /// The name that was asked for.
         uri: PublicUri,
         /// The names that settle it.
         candidates: Vec<PublicUri>,
@@ -32,7 +32,7 @@ pub enum AskError {
     /// The caller lacks the role it takes.
     #[error("{uri} takes {}; read auth://status to see your own roles", needed(roles))]
     Forbidden {
-        /// What was asked for.
+        /// The name that was asked for.
         uri: PublicUri,
         /// The roles of which one is needed; none when nobody may.
         roles: Vec<String>,
@@ -42,7 +42,7 @@ pub enum AskError {
     UnknownName {
         /// `tool` or `prompt`.
         what: &'static str,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
     /// The cursor is not one of ours.

@@ -23,7 +23,7 @@ pub const MAX_ANSWER_BYTES: u64 = 32 << 20;
 /// The most that is said beside the documents.
 const MAX_NOTES: usize = 20;
 
-/// What was asked for.
+/// The name that was asked for.
 #[derive(Debug)]
 pub struct Content {
     /// The documents, in order.

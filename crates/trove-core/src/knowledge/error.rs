@@ -10,13 +10,13 @@ pub enum KnowledgeError {
     /// The URI is of another scheme.
     #[error("Invalid URI scheme: {uri} does not begin with guide://")]
     BadScheme {
-        /// What was asked for.
+        /// The name that was asked for.
         uri: String,
     },
     /// The URI is none of the patterns.
     #[error("{uri} is no guide URI: {why}; guide://help shows every pattern")]
     BadAddress {
-        /// What was asked for.
+        /// The name that was asked for.
         uri: String,
         /// What is wrong with it.
         why: &'static str,
