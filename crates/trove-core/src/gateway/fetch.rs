@@ -169,7 +169,12 @@ impl Gateway {
         let given = if owner.is_builtin() {
             reply.body.clone()
         } else {
-            self.readable(caller, &snapshot, &source, &reply.body)
+            let readable = self.readable(caller, &snapshot, &source, &reply.body);
+            let Some(readable) = readable else {
+                debug!(%source, "all contents of an answer are closed to the caller");
+                return Err(AskError::not_found(uri));
+            };
+            readable
         };
         let body = match rewrite::contents(&snapshot, &source, &given) {
             Some(body) => body,

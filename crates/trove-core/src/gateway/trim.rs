@@ -22,19 +22,22 @@ pub(super) struct Replied<'a> {
 }
 
 impl Gateway {
-    /// The contents of a read as far as the caller may read them.
+    /// The contents of a read as far as the caller may read them; `None` if all are closed.
     pub(super) fn readable(
         &self,
         caller: &Caller,
         snapshot: &Snapshot,
         id: &SourceId,
         body: &Json,
-    ) -> Json {
+    ) -> Option<Json> {
         let rules = self.rules();
+        if rules.access().policy.is_empty() {
+            return Some(body.clone());
+        }
         let standing = |uri: &str| rules.standing(caller, Named::given(snapshot, id, uri)).0;
-        let is_free = rules.access().policy.is_empty();
-        let left = if is_free { None } else { readable(body, standing) };
-        left.unwrap_or_else(|| body.clone())
+        let Some(left) = readable(body, standing) else { return Some(body.clone()) };
+        let is_empty = left.objects_in("contents").is_some_and(|all| all.is_empty());
+        if is_empty { None } else { Some(left) }
     }
 
     /// What an action gave, without what the caller may not know or read.

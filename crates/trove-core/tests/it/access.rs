@@ -111,6 +111,17 @@ async fn what_is_closed_is_not_given_as_a_part_of_something_else() {
 }
 
 #[tokio::test]
+async fn an_answer_of_which_all_is_closed_is_absent() {
+    let (gateway, source) = guarded(&[("admin://*", false)]).await;
+    let part = r#"{"uri":"admin://keys","text":"of admin"}"#;
+    source.give("docs://a", format!(r#"{{"contents":[{part}]}}"#));
+    let error = error_of(&gateway, &somebody(&[]), "docs://a").await;
+    assert!(matches!(error, AskError::NotFound { .. }), "{error}");
+    let read = gateway.gateway.read(&somebody(&["admin"]), &"docs://a".into(), Ask::default());
+    assert!(read.await.expect("a read").reply.body.as_str().contains("of admin"));
+}
+
+#[tokio::test]
 async fn a_completion_tells_nothing_hidden_before_its_other_variables_are_known() {
     let uris = ["docs://l/vault/key", "docs://l/public/aa"];
     let templates = ["docs://{host}/{+path}", "docs://l/{dir}/{file}"];

@@ -181,7 +181,8 @@ impl Gateway {
         if standing != Standing::Open {
             return Outcome::Failed;
         }
-        let body = self.readable(&nobody, &snapshot, source, &reply.body);
+        let readable = self.readable(&nobody, &snapshot, source, &reply.body);
+        let Some(body) = readable else { return Outcome::Failed };
         let believed = self.believed(source, reply.freshness);
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         let reply = Reply { body, ..reply.clone() };

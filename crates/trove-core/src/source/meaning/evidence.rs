@@ -168,53 +168,62 @@ fn weak_names_of(said: &Said) -> Option<Verdict> {
     Some(Likely(sign))
 }
 
-/// The members of `data` that tell what went wrong, as one text.
+/// The members of `data` that tell the reason, as one text,
+/// e.g. `status: 403. Forbidden. ` of `{"response": {"status": 403, "error": "Forbidden"}}`.
 fn told_by(data: &Value) -> String {
+    let mut text = String::new();
     match data {
-        Value::String(text) => text.clone(),
+        Value::String(said) => text.push_str(said),
+        Value::Array(all) => all.iter().for_each(|one| text.push_str(&told_by(one))),
         Value::Object(members) => {
-            let mut text = String::new();
             for (key, value) in members {
-                let key = key.to_ascii_lowercase();
-                let is_status = matches!(
-                    key.as_str(),
-                    "status" | "statuscode" | "status_code" | "httpstatus" | "http_status"
-                );
-                match value {
-                    Value::Number(number) if is_status || key == "code" => {
-                        text.push_str(&format!("status: {number}. "));
-                    }
-                    Value::String(said) if is_telling(&key) => text.push_str(&format!("{said}. ")),
-                    Value::Object(_) if is_telling(&key) => text.push_str(&told_by(value)),
-                    _ => {}
-                }
+                tell_member(&mut text, &key.to_ascii_lowercase(), value);
             }
-            text
         }
-        _ => String::new(),
+        _ => {}
+    }
+    text
+}
+
+fn tell_member(text: &mut String, key: &str, value: &Value) {
+    match value {
+        Value::Number(number) if STATUSES.contains(&key) => {
+            text.push_str(&format!("status: {number}. "));
+        }
+        Value::String(said) if TELLING.contains(&key) => text.push_str(&format!("{said}. ")),
+        Value::Object(_) | Value::Array(_) if TELLING.contains(&key) || HOLDING.contains(&key) => {
+            text.push_str(&told_by(value));
+        }
+        _ => {}
     }
 }
 
-fn is_telling(key: &str) -> bool {
-    let telling = [
-        "error",
-        "code",
-        "type",
-        "message",
-        "reason",
-        "detail",
-        "cause",
-        "kind",
-        "status",
-        "name",
-        "error_code",
-        "errorcode",
-        "error_type",
-        "errno",
-        "exception",
-    ];
-    telling.contains(&key)
-}
+/// Members whose number is an HTTP status.
+const STATUSES: [&str; 6] =
+    ["status", "statuscode", "status_code", "httpstatus", "http_status", "code"];
+
+/// Members whose words tell the reason.
+const TELLING: [&str; 15] = [
+    "error",
+    "code",
+    "type",
+    "message",
+    "reason",
+    "detail",
+    "cause",
+    "kind",
+    "status",
+    "name",
+    "error_code",
+    "errorcode",
+    "error_type",
+    "errno",
+    "exception",
+];
+
+/// Members that only hold others, e.g. `response` of axios, `errors` and `extensions` of GraphQL.
+const HOLDING: [&str; 7] =
+    ["response", "data", "body", "errors", "extensions", "details", "innererror"];
 
 fn says_retry(data: &Value) -> bool {
     let is_set = |key: &str| data[key].as_bool() == Some(true);

@@ -186,6 +186,15 @@ fn evidence_counts_in_its_order() {
         (-32603, "boom", Some(r#"{"retryable":true}"#), Meaning::Passing),
         (-32603, "boom", Some(r#"{"code":"ACCESS_DENIED"}"#), Meaning::Forbidden),
         (-32603, "boom", Some(r#"{"path":"forbidden"}"#), Meaning::Unknown),
+        // As axios, GraphQL and Google nest it.
+        (-32603, "boom", Some(r#"{"data":{"response":{"status":403}}}"#), Meaning::Forbidden),
+        (
+            -32603,
+            "boom",
+            Some(r#"{"errors":[{"extensions":{"code":"UNAUTHENTICATED"}}]}"#),
+            Meaning::WhoAreYou,
+        ),
+        (-32603, "boom", Some(r#"{"error":{"details":[{"code":429}]}}"#), Meaning::Passing),
         // Names before words.
         (-32603, "ThrottlingException: no access", None, Meaning::Passing),
         (-32603, "PermissionError: note not found", None, Meaning::Forbidden),
