@@ -35,7 +35,7 @@ impl Caller {
         Caller::behind(Door::CommandLine)
     }
 
-    /// Somebody behind `door`, of whom nothing more is known.
+    /// A caller behind `door`, of whom nothing more is known.
     pub fn behind(door: Door) -> Caller {
         let via = match door {
             Door::CommandLine => Via::CommandLine,

@@ -1,8 +1,8 @@
 //! Whether a URI that no two parsers read alike may be one that a rule is on.
 //!
-//! The answer errs on one side. Whatever a parser drops, turns or decodes, the words of a name
-//! stay in it, so a URI without the words of a rule is not one of its names. A URI that has
-//! them all may be one.
+//! The answer errs on one side. A parser may drop, turn or decode parts of a name, but its words
+//! stay. So a URI without the words of a rule is not one of its names. A URI that has them all may
+//! be one.
 
 use super::{
     fold::{letters, visible, with_decoded_hosts, words},

@@ -30,14 +30,14 @@ pub struct Rule {
     matchers: Vec<GlobMatcher>,
     /// The part it is on, without the port, the query or the fragment that it names.
     without_named: Vec<GlobMatcher>,
-    /// What everything it matches begins with, in lower case.
+    /// The start of each URI it matches, in lower case, e.g. `admin://` of `admin://*`.
     literal: String,
     /// The kind of slashes behind its scheme.
     slashes: Option<Slashes>,
     /// The words of the names it is on.
     words: Words,
     is_on_everything: bool,
-    /// The roles of which a caller needs one; `*` is everybody, none is nobody.
+    /// The roles of which a caller needs one; `*` admits every caller.
     pub roles: Vec<String>,
     /// Whether callers without the role see that the resource exists.
     pub visible: bool,
@@ -52,7 +52,7 @@ pub struct BadPattern {
 }
 
 impl BadPattern {
-    /// What was written, and what is wrong with it.
+    /// Names the pattern and its fault.
     pub fn new(pattern: &str, why: &str) -> BadPattern {
         BadPattern { pattern: pattern.to_owned(), why: why.to_owned() }
     }
@@ -118,7 +118,7 @@ impl Rule {
         &self.pattern
     }
 
-    /// What it leaves to a caller with these roles.
+    /// The rights it leaves to a caller with these roles.
     pub fn standing(&self, roles: &[String]) -> Standing {
         let is_open = self.roles.iter().any(|needed| needed == ANYBODY || roles.contains(needed));
         match (is_open, self.visible) {
@@ -251,7 +251,7 @@ fn common_start(a: &str, b: &str) -> String {
     both.take_while(|(a, b)| a == b).map(|(c, _)| c).collect()
 }
 
-/// What a text begins with, in lower case, as far as case is a plain thing.
+/// The start of a text in lower case, up to its first letter beyond ASCII.
 fn plain_start(text: &str) -> String {
     let end = text.find(|c: char| !c.is_ascii()).unwrap_or(text.len());
     text[..end].to_ascii_lowercase()

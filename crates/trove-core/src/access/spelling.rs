@@ -1,4 +1,4 @@
-//! What a server might take a URI for.
+//! The other URIs that a server might take a URI for.
 //!
 //! Servers read URIs with parsers of many kinds, which drop tabs, turn backslashes, know
 //! default ports, resolve `..` with and without the host, or do not care how many slashes
@@ -207,7 +207,7 @@ fn split(uri: &str) -> Option<(&str, &str)> {
     uri[..at].chars().all(is_part).then(|| uri.split_at(at))
 }
 
-/// What browsers, and many servers with them, make of it; nothing where that is the same.
+/// The spelling of browsers and many servers; `None` if it is the spelling given.
 fn normal(uri: &str) -> Option<String> {
     if is_plain(uri) {
         return None;

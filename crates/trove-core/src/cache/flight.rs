@@ -79,15 +79,15 @@ impl Flights {
         let Departure { began, work } = depart(number);
         let work = work.shared();
         let flight = Flight { number, began, work: work.clone(), waiting: 1 };
-        // A fetch that is no longer believed goes on for those who wait for it; nobody
-        // else will find it.
+        // A fetch that is no longer believed goes on for those who wait for it; no new caller will
+        // find it.
         let outdated = state.under_way.insert(key.clone(), flight);
         drop(state);
         drop(outdated);
         Waiting { flights: self, key: key.clone(), number, work }
     }
 
-    /// A fetch has ended: whoever asks from now on begins another.
+    /// A fetch has ended: the next caller begins another.
     pub(super) fn end(&self, key: &Key, number: u64) {
         self.leave(key, number, |_| true);
     }

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::freshness::{Audience, Key};
 use crate::source::{Reply, Told};
 
-/// What an entry costs beside its text.
+/// The memory of an entry beside its text, in bytes.
 const OVERHEAD: usize = 256;
 
 /// An answer as it was fetched.

@@ -1,8 +1,8 @@
 //! PublicUri ⇄ (Source, LocalUri). No name is joined or split anywhere else.
 //!
-//! The native URI is the public name while exactly one Source owns it. The qualified
-//! form `id+uri` always works and is a pure function of the two, so a link made from
-//! it stays good whatever other servers come and go.
+//! The native URI is the public name while exactly one Source owns it. The qualified form `id+uri`
+//! always works, e.g. `wiki+docs://x`. It is a pure function of the two, so a link made from it
+//! stays good while other servers come and go.
 
 use crate::{
     source::SourceId,

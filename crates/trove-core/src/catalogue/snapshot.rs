@@ -45,7 +45,7 @@ pub struct Snapshot {
 pub struct Member {
     /// The Source.
     pub source: Arc<dyn Source>,
-    /// What it last listed.
+    /// The listing that it last gave.
     pub listing: Arc<Listing>,
     /// Whether the listing is only a memory.
     pub is_stale: bool,
@@ -130,7 +130,7 @@ impl Snapshot {
         Snapshot::beside(OwnTools::default(), revision, members)
     }
 
-    /// The same beside tools of our own, whose names nobody else is given.
+    /// As [`Snapshot::build`], beside tools of our own, whose names no server is given.
     pub(super) fn beside(own: OwnTools, revision: u64, mut members: Vec<Member>) -> Snapshot {
         members.sort_by(|a, b| {
             (!a.source.is_builtin(), a.source.id()).cmp(&(!b.source.is_builtin(), b.source.id()))
@@ -213,7 +213,7 @@ impl Snapshot {
         &self.members[member as usize].source
     }
 
-    /// What at least one Source can do.
+    /// The abilities that at least one Source has.
     pub fn abilities(&self) -> Abilities {
         self.members.iter().fold(Abilities::default(), |all, m| all.or(m.source.abilities()))
     }
@@ -279,7 +279,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether a name of this member may stand bare if nobody else claims it.
+    /// Whether a name of this member may stand bare if no other Source claims it.
     fn may_stand_bare(&self, member: &Member, local: &str) -> bool {
         if member.source.is_builtin() {
             return true;
@@ -382,7 +382,7 @@ impl Snapshot {
         for (member, n) in self.members.iter().zip(0u32..) {
             for named in pick(&member.listing) {
                 let mut public = naming::prefixed(member.source.tool_prefix(), &named.name);
-                // Nothing is picked silently: a name that several claim is nobody's.
+                // No owner is picked silently: a name that several claim goes to none of them.
                 if claims.get(&public).is_some_and(|claims| claims.len() > 1) {
                     public = naming::prefixed(member.source.id().as_str(), &public);
                 }

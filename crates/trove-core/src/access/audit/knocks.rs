@@ -26,21 +26,21 @@ pub(super) const COUNTING: Duration = Duration::from_secs(60);
 /// their names.
 pub(super) const MAX_KINDS: usize = 64;
 
-/// What a door writes in the place of what was to be done.
+/// The action that a door writes for a caller it turned away.
 const ACTION: &str = "enter";
 
-/// Somebody who was not let in.
+/// A caller who was not let in.
 #[derive(Debug, Clone, Copy)]
 pub struct Knock<'a> {
-    /// Who, as far as the door found out.
+    /// The caller, as far as the door found out.
     pub caller: &'a Caller,
-    /// Where, in words of our own.
+    /// The place, in words of our own.
     pub place: &'static str,
     /// The error class.
     pub class: Class,
 }
 
-/// What is counted now.
+/// The refusals that are counted now, by kind.
 #[derive(Default)]
 pub(super) struct Knocks(Mutex<BTreeMap<Kind, Counted>>);
 

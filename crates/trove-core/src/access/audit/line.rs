@@ -46,7 +46,7 @@ struct Line<'a> {
     times: u64,
 }
 
-/// What is written in place of entries that were not.
+/// A line that stands for entries that were not written.
 #[derive(Serialize)]
 struct Gap<'a> {
     at: &'a str,

@@ -1,8 +1,8 @@
 //! The files of the log: appended to, rotated by size, shared with other processes.
 //!
-//! Several processes may write one log: each appends whole lines with one call, under a lock that
-//! all of them share, and each sees when another began a new file. A crash or a full disk may
-//! leave a part of a line; it is taken off again, under a lock that nobody else holds.
+//! Several processes may write one log: each appends whole lines with one call, under a shared
+//! lock. Each sees when another began a new file. A crash or a full disk may leave a part of a
+//! line. It is taken off again, under an exclusive lock.
 
 use std::{
     fs::{self, File},
@@ -156,7 +156,7 @@ impl<'a> Locked<'a> {
         Locked::of(file, File::try_lock_shared)
     }
 
-    /// With nobody else.
+    /// Takes the exclusive lock, if it is free.
     fn alone(file: &'a File) -> io::Result<Locked<'a>> {
         Locked::of(file, File::try_lock)
     }

@@ -78,9 +78,9 @@ impl Writer {
         }
     }
 
-    /// Works until it is told to end or nobody is left who could record.
+    /// Works until it is told to end or no recorder is left.
     pub(super) fn run(mut self, entries: &Receiver<Message>) {
-        // Whoever looks should know that it cannot be written before there is anything to lose.
+        // A log that cannot be written shows in the health before there is anything to lose.
         let checked = self.log.check();
         self.note(checked);
         loop {
@@ -179,7 +179,7 @@ impl Writer {
         self.state.is_failing.store(self.is_failing || self.is_unkept, Ordering::Relaxed);
     }
 
-    /// What holds nothing that must be digested.
+    /// Writes entries that hold nothing to be digested.
     fn write_all(&mut self, entries: &[Entry]) {
         for entry in entries {
             self.last = self.last.max(entry.at);
