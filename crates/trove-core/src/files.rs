@@ -251,8 +251,8 @@ fn regular(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
     let file = match opened {
         Ok(file) => file,
         Err(error) => {
-            // A socket, a pipe nobody reads and a folder are refused in words of the system
-            // that help nobody.
+            // A socket, a folder and a pipe without a reader are refused in words of the system
+            // that help no user.
             check(path)?;
             return Err(error);
         }

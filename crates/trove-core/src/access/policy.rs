@@ -1,8 +1,9 @@
 //! Ordered rules over URIs: the first that matches decides.
 //!
-//! A rule is tried on every spelling a server might take for the same thing (see `spelling`),
-//! without regard to case, under its qualified name, and behind each qualifier of its scheme. Its pattern is spelled in the same ways.
-//! If two rules match different spellings of a URI, the stricter rule wins.
+//! A rule is tried on every spelling a server might take for the same thing (see `spelling`), in
+//! any case. It is also tried on the qualified name, and behind each qualifier of a scheme. Its
+//! pattern is spelled in the same ways. If two rules match different spellings, the stricter one
+//! wins.
 //!
 //! A list of spellings cannot be complete. So a URI that is not `canonical`, and that its server
 //! does not list as it stands, is also under each rule that it is `near`.
@@ -107,8 +108,8 @@ impl Rule {
         self.matchers.iter().any(|matcher| matcher.is_match(uri))
     }
 
-    /// Whether its pattern names a query or a port beside what `part` is. Such a rule is an exception
-    /// to those behind it. Example: `api://item?id=1` is one for the part `api://item`.
+    /// Whether its pattern names a query or a port beside `part`. Such a rule is an exception to
+    /// those behind it. Example: `api://item?id=1` is one for the part `api://item`.
     fn names_more_than(&self, part: &str) -> bool {
         self.without_named.iter().any(|matcher| matcher.is_match(part))
     }

@@ -1,8 +1,8 @@
 //! Makes visible what a text could do without being seen.
 //!
-//! Names, descriptions, errors and previews come from servers nobody vouches for. A
-//! control character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round,
-//! and tag characters or selectors carry words that only a model reads.
+//! Names, descriptions, errors and previews come from servers that may be hostile. A control
+//! character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round. Tag characters and
+//! selectors carry words that only a model reads.
 
 use std::{borrow::Cow, fmt::Write as _};
 
@@ -12,7 +12,7 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// The same for what must stay on one line: line feeds and tabs are written out too.
+/// As [`escape_controls`] for one line: line feeds and tabs are written out too, e.g. as `\n`.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false)
 }

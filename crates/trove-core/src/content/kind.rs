@@ -14,12 +14,12 @@ const SNIFF_BYTES: usize = 64 * 1024;
 /// such a text is taken for one only if few of its bytes are not ASCII.
 const LEAST_GUESSED: usize = 64;
 
-/// What stands in a decoded text where the bytes made no sense.
+/// The character that stands in a decoded text for bytes that made no sense.
 const FAULT: char = char::REPLACEMENT_CHARACTER;
 
 const OCTET_STREAM: &str = "application/octet-stream";
 
-/// What some contents are.
+/// The kind of some contents, e.g. `image/png` shown as an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     /// The MIME type in lower case, without parameters.
@@ -128,7 +128,7 @@ pub fn sniff(declared_mime: Option<&str>, name_or_uri: &str, bytes: &[u8]) -> Ki
     Kind { mime, form: Form::Binary, charset: None }
 }
 
-/// What the Source says of the contents; a type that says nothing counts as none.
+/// The declaration of the Source; a type that says nothing counts as none.
 #[derive(Default)]
 struct Declared {
     mime: Option<String>,
@@ -156,8 +156,8 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+*%".contains(&b))
 }
 
-/// Whether bytes are text in whatever encoding; `is_cut` says that more follow, and `may_guess`
-/// that it may be an encoding nobody names.
+/// Whether bytes are text in any encoding. `is_cut` says that more follow, and `may_guess` that it
+/// may be an encoding without a name.
 fn is_text(
     head: &[u8],
     is_cut: bool,
@@ -209,7 +209,7 @@ fn text_kind(
     Kind { mime, form: if is_json { Form::Json } else { Form::Text }, charset }
 }
 
-/// What a text without a type and an extension is.
+/// The type of a text without a declared one and an extension, e.g. `application/json` for `{}`.
 fn text_mime(bytes: &[u8]) -> &'static str {
     let first = bytes.trim_ascii_start().first();
     if matches!(first, Some(b'{' | b'[')) && holds_json(bytes) {

@@ -1,4 +1,4 @@
-//! What to do about a failure, in sentences that name tools of ours as they are offered.
+//! The next steps after a failure, in sentences that name tools of ours as they are offered.
 //!
 //! A name is looked for in what stands in the program alone: what others wrote is repeated
 //! as it is.
@@ -17,7 +17,7 @@ enum Part {
     Meant(String),
 }
 
-/// What a word is that may be the name of a tool.
+/// A word that may be the name of a tool.
 pub enum Mentioned {
     /// An ordinary word.
     NoTool,

@@ -9,7 +9,7 @@ use crate::status::Remedy;
 pub struct Outage {
     /// The reason.
     pub why: Why,
-    /// The reason in words, which nobody reads but people.
+    /// The reason in words for people; no code parses them.
     pub told: String,
     /// The command that ends it, e.g. `trove auth login wiki`.
     pub command: Option<String>,

@@ -66,7 +66,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The fault that was found.
         detail: String,
     },
     /// A later version of the program made it.
@@ -128,7 +128,7 @@ pub enum StoreError {
     Failing {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The words of the system.
         detail: String,
     },
     /// It has been closed.
@@ -151,7 +151,7 @@ impl StoreError {
     }
 }
 
-/// What to type. Two ways: save what can be read, or begin anew; both keep the old files,
+/// The commands to type. Two ways: save the readable part, or begin anew; both keep the old files,
 /// with the log that belongs to them.
 fn repair(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();

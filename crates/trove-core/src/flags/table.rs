@@ -69,7 +69,7 @@ impl Table {
         let flags =
             self.flags - usize::from(before.is_some()) + usize::from(change.value.is_some());
         let bytes = self.bytes - freed + taken;
-        // What makes it smaller is always welcome.
+        // A change that makes it smaller is always welcome.
         if (flags > MAX_FLAGS && flags > self.flags)
             || (bytes > MAX_FLAGS_BYTES && bytes > self.bytes)
         {

@@ -49,13 +49,13 @@ use crate::{
 
 /// How long reading one content may take.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// How long the background waits for a pause between requests to read a content: where
-/// somebody always asks, the index must get whole too.
+/// How long the background waits for a pause between requests to read a content. Where clients
+/// always ask, the index must get whole too.
 const MAX_YIELD: Duration = Duration::from_millis(200);
-/// The same for vectors, which take the processor for longer, and their turn after that.
+/// How long it waits to make vectors, which take the processor for longer, and their turn then.
 const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
-/// The same for both where so much is asked that whatever they take is taken from requests.
+/// How long both wait under load, where all their time is taken from requests.
 const MAX_LOADED_YIELD: Duration = Duration::from_secs(3);
 
 /// How many entries of a list are looked at before others have their turn.
@@ -63,7 +63,7 @@ const STEP: usize = 256;
 /// How many bytes an entry has, about.
 const BYTES_OF_ENTRY: usize = 100;
 
-/// What the crawler is told by the settings.
+/// The limits of the crawler, from the settings.
 #[derive(Debug)]
 pub struct CrawlSettings {
     /// Contents that are larger are left out.
@@ -121,7 +121,7 @@ impl Gateway {
             () = gateway.yield_meaning(&search) => {}
             () = gateway.index_passing(&search) => {}
         }
-        // Whoever comes after us finds it running.
+        // The next crawler finds it running.
         search.pause_meaning(false);
     }
 
@@ -234,7 +234,7 @@ impl Crawler {
         }
         let snapshot = self.gateway.snapshot().await;
         let ids: HashSet<&SourceId> = snapshot.members().iter().map(|m| m.source.id()).collect();
-        // What an earlier run knew of a server that is not configured any more goes too.
+        // Facts that an earlier run had of a server that is not configured any more go too.
         let known = self.search.sources().into_iter().chain(self.fed.keys().cloned());
         let gone: HashSet<SourceId> = known.filter(|id| !ids.contains(id)).collect();
         // Names depend on who else is there.
@@ -259,8 +259,8 @@ impl Crawler {
                 !before.was_stale && aside(bytes, leaves)
             });
             if !is_same && !is_about_others {
-                // Another listing, or the first since we are here: nobody told us of changes.
-                // The dates in it vouch for the texts that have one.
+                // Another listing, or the first since the start: no Source told us of changes. The
+                // dates in it vouch for the texts that have one.
                 self.search.cast_doubt(id, Doubt::Undated);
             }
             let entries = entries(&snapshot, n, member, &self.rules).await;
@@ -270,7 +270,7 @@ impl Crawler {
     }
 }
 
-/// What became of reading one content.
+/// The outcome of reading one content.
 enum Outcome {
     /// The content.
     Content(Content),
@@ -305,7 +305,7 @@ impl Gateway {
         }
     }
 
-    /// Reads one content for the index, as nobody in particular.
+    /// Reads one content for the index, on behalf of no caller.
     async fn read_for_index(&self, search: &Search, pending: &Pending) -> Outcome {
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         if pending.size.is_some_and(|size| size > max as u64) {
@@ -340,7 +340,7 @@ impl Gateway {
     }
 }
 
-/// What becomes of a content that was not given.
+/// The outcome for a content that was not given.
 fn unread(error: &AskError, pending: &Pending) -> Outcome {
     let AskError::Source { error, .. } = error else { return Outcome::Skip(Skip::Forbidden) };
     if is_passing(error) {
@@ -405,7 +405,7 @@ fn text_for_index(
         let kind = content::sniff(None, pending.key.local.as_str(), text.as_bytes());
         mime = Some(kind.mime.into_owned());
     }
-    // What a Source calls private is for the one whose credentials fetched it.
+    // A content that its Source calls private is for the one whose credentials fetched it.
     let is_private = reply.freshness.is_some_and(|said| said.scope == Scope::Private);
     let owner = is_private.then(|| scope.clone());
     Outcome::Content(Content { text, mime, read_at: when.asked_at, believed: when.believed, owner })
@@ -437,7 +437,7 @@ fn entry(
     };
     let details = snapshot.details(resource);
     let annotations = details.annotations();
-    // What a read would change is never read unasked, whatever a rule says.
+    // A read that would change something is never done unasked, even if a rule allows it.
     let depth = if annotations.has_effects() { Depth::Metadata } else { depth };
     Some(Entry {
         source: id.clone(),

@@ -43,7 +43,7 @@ impl Gateway {
         caller.project.clone().or_else(of_settings)
     }
 
-    /// What of local knowledge the caller's project picks; nothing: all.
+    /// The part of local knowledge that the caller's project picks; `None`: all of it.
     pub(super) fn picks_of(&self, caller: &Caller) -> Option<Picks> {
         self.knowledge()?.picks(caller.project.as_ref().map(ProjectName::as_str))
     }
@@ -157,7 +157,7 @@ impl Gateway {
         Some(AskError::Source { source_id: knowledge.id().clone(), uri: Some(uri.clone()), error })
     }
 
-    /// What of local knowledge the caller may know of.
+    /// The part of local knowledge that the caller may know of.
     pub(crate) fn sight_of_guide(&self, caller: &Caller) -> Sight {
         Sight {
             project: caller.project.as_ref().map(|project| project.as_str().to_owned()),
@@ -165,9 +165,8 @@ impl Gateway {
         }
     }
 
-    /// What a caller is told who asks for what is hidden from him: what he would be told
-    /// if it were not there. Sources that are not ours have their own words; their resources
-    /// are not there at all.
+    /// The error for a caller who asks for a hidden resource: the answer if it were not there.
+    /// Sources that are not ours have their own words; their resources are not there at all.
     pub(super) async fn as_if_absent(
         &self,
         caller: &Caller,

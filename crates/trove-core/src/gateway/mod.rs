@@ -105,7 +105,7 @@ pub struct Gateway {
     /// How many questions servers may still be asked.
     live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
-    /// What the background is told by the settings.
+    /// The limits of the background work, from the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
     passing: crawl::Passing,
@@ -217,12 +217,12 @@ impl Gateway {
         self.catalogue.feed()
     }
 
-    /// What each Source says about itself.
+    /// The state of each Source.
     pub fn board(&self) -> &Arc<StatusBoard> {
         &self.board
     }
 
-    /// What is counted and timed.
+    /// The counts and timings.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -232,7 +232,7 @@ impl Gateway {
         self.catalogue.changes().reader()
     }
 
-    /// The Snapshot of this moment, whatever is in it by now.
+    /// The Snapshot of this moment, even if not every Source is in it yet.
     pub fn current(&self) -> Arc<Snapshot> {
         self.catalogue.snapshot()
     }
@@ -247,17 +247,17 @@ impl Gateway {
         self.catalogue.snapshot()
     }
 
-    /// What `caller` sees of the catalogue, once what was remembered is in it.
+    /// The catalogue as `caller` sees it, once the remembered lists are in it.
     pub async fn view(&self, caller: &Caller) -> Arc<View> {
         self.view_of(self.snapshot().await, caller)
     }
 
-    /// What `caller` sees of the catalogue of this moment.
+    /// The current catalogue as `caller` sees it.
     pub fn current_view(&self, caller: &Caller) -> Arc<View> {
         self.view_of(self.current(), caller)
     }
 
-    /// What `caller` sees of one Snapshot.
+    /// One Snapshot as `caller` sees it.
     pub(crate) fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
         let rules = self.rules();
         let standings = rules.access().standings(caller);

@@ -61,7 +61,7 @@ pub struct Read {
     pub ask: Ask,
     /// The Snapshot in which the caller found the name; `None` if it looked in none.
     pub found_in: Option<Arc<Snapshot>>,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
 }
 
@@ -75,7 +75,7 @@ impl Read {
 /// The reason for a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Somebody wants the contents.
+    /// A client wants the contents.
     Use,
     /// Trove itself wants to know whether it is there. None of it is recorded.
     Check,
@@ -150,7 +150,7 @@ impl Call {
             Call::Unwatch(uri, _) => ("unsubscribe", uri.shared()),
             Call::Listen => ("listen", "".into()),
             Call::SetLogLevel(level) => ("set_log_level", level.as_str().into()),
-            // A question is nobody's business.
+            // The words of a question are private.
             Call::Find(_) => ("find", "".into()),
             Call::Documents(expression, _) => ("get_content", expression.as_str().into()),
             Call::Guide => ("list", "guide://".into()),

@@ -1,7 +1,7 @@
 //! The rules in force, applied to every name a resource has.
 //!
-//! A document of the guide may have several names: in categories that share a folder, in
-//! a skill, in collections, by a link. Whatever hides it under one of them hides it under all.
+//! A document of the guide may have several names: in categories that share a folder, in a skill,
+//! in collections, by a link. A rule that hides it under one of them hides it under all.
 
 use std::{
     cmp::Reverse,

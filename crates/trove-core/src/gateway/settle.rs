@@ -15,7 +15,7 @@ use crate::{
     source::SourceId,
 };
 
-/// A question on its way: settled once, whatever its end.
+/// A question on its way: settled once, however it ends.
 pub(super) struct Asked<'a> {
     caller: &'a Caller,
     via: Via,

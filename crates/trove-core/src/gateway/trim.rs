@@ -1,5 +1,5 @@
-//! Takes out of answers what is closed to whoever asked: a Source may put more into one than
-//! was asked for.
+//! Takes out of answers the parts that are closed to the caller: a Source may put more into one
+//! than was asked for.
 //!
 //! Works on what Sources of others gave, under the names they use. What is ours knows itself
 //! what it may show to whom.
@@ -37,7 +37,7 @@ impl Gateway {
         left.unwrap_or_else(|| body.clone())
     }
 
-    /// What an action gave, without what the caller may not know or read.
+    /// The answer of an action, without the parts that the caller may not know or read.
     pub(super) fn without_hidden(
         &self,
         caller: &Caller,

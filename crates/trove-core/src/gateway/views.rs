@@ -1,4 +1,4 @@
-//! What one kind of caller sees of the catalogue.
+//! The catalogue as one kind of caller sees it.
 //!
 //! Made once for each Snapshot and each set of standings, then shared: a list costs the
 //! same with rules as without, and what is hidden is absent before anything is counted.
@@ -230,8 +230,8 @@ struct Kept {
     views: HashMap<Kind, Arc<View>>,
 }
 
-/// What tells one kind of caller from another: what the rules leave to them, and what of
-/// the guide their project picks.
+/// The marks of one kind of caller: the rights that the rules leave, and the part of the guide that
+/// its project picks.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) standings: Vec<Standing>,
@@ -239,7 +239,7 @@ pub(super) struct Kind {
 }
 
 impl Views {
-    /// What this kind of caller sees of `snapshot`.
+    /// The view that this kind of caller has of `snapshot`.
     pub(super) fn of(&self, snapshot: Arc<Snapshot>, rules: &Arc<Rules>, kind: Kind) -> Arc<View> {
         {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,7 +260,7 @@ impl Views {
         let revision = snapshot.revision();
         let view = Arc::new(View::new(snapshot, rules, &kind, self.refusals.clone()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was made meanwhile by other rules stands by them, not by ours.
+        // A view made meanwhile by other rules stands by them, not by ours.
         let is_ours = kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
         if kept.revision == revision && is_ours {
             kept.views.insert(kind, view.clone());

@@ -5,12 +5,12 @@
 use super::{KnowledgeError, name};
 use crate::uri::decode_once;
 
-/// What stands before everything here.
+/// The scheme of all that is served here.
 pub(super) const SCHEME: &str = "guide://";
 /// The help.
 pub(super) const HELP: &str = "guide://help";
 
-/// What a guide:// URI names, decoded.
+/// The target of a guide:// URI, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// How to use the scheme.

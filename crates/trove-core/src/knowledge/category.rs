@@ -34,12 +34,12 @@ impl Category {
         &self.dir
     }
 
-    /// What it is about.
+    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
-    /// What it gives when nobody says which documents.
+    /// The documents it gives by default, as patterns.
     pub fn patterns(&self) -> &[String] {
         self.patterns.texts()
     }
@@ -80,7 +80,7 @@ impl Category {
         }
     }
 
-    /// What a pattern matches, by path.
+    /// The documents that a pattern matches, by path.
     pub(super) fn matching(
         &self,
         pattern: &str,

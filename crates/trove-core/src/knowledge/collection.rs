@@ -29,7 +29,7 @@ impl Collection {
         &self.name
     }
 
-    /// What it is about.
+    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
@@ -148,7 +148,7 @@ fn cycle(round: &[&str]) -> String {
     format!("it leads back to itself: {shown} → {first}")
 }
 
-/// Whatever names a broken one cannot be followed either.
+/// A collection that names a broken one is broken too.
 fn spread<'a>(follows: &BTreeMap<&'a str, Vec<&'a str>>, broken: &mut BTreeMap<&'a str, String>) {
     let mut above: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
     for (&name, below) in follows {

@@ -32,7 +32,7 @@ pub struct Content {
     pub left_out: usize,
     /// How many there are that did not fit.
     pub cut: usize,
-    /// What there is to say beside them.
+    /// The notes to show beside them.
     pub notes: Vec<String>,
 }
 
@@ -43,13 +43,13 @@ pub struct Piece {
     pub document: Arc<Document>,
     /// The kind of what it holds; another than it is listed with if its name misleads.
     pub media: &'static str,
-    /// What it holds.
+    /// The contents.
     pub body: Body,
-    /// What was done to it.
+    /// A note on changes to the contents.
     pub note: Option<String>,
 }
 
-/// What a document holds.
+/// The contents of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
     /// Text.
@@ -153,7 +153,7 @@ fn needs(scene: &Scene<'_>, document: &Document) -> Option<String> {
     unmet.map(|(name, wanted)| format!("the flag `{name}` to be {wanted}"))
 }
 
-/// Equal, one of those wanted, or one of those it has; a flag nobody set is false.
+/// Equal, one of those wanted, or one of those it has; a flag that is not set is false.
 fn is_met(wanted: &Value, value: Option<&Value>) -> bool {
     let value = value.unwrap_or(&Value::Bool(false));
     match (wanted, value) {
@@ -207,7 +207,7 @@ fn piece(
     Ok(piece(file.media, Body::Text(text), note))
 }
 
-/// Where flags come from; given by whoever joins the parts.
+/// The flags of a gateway that has none.
 pub(super) fn no_flags() -> Arc<dyn Flags> {
     Arc::new(NoFlags)
 }

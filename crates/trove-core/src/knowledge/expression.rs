@@ -30,9 +30,9 @@ pub struct Part {
 pub struct BadExpression {
     /// Which character, from one; past the last one at the end.
     pub at: usize,
-    /// What should stand there.
+    /// The token that should stand there.
     pub expected: &'static str,
-    /// What stands there.
+    /// The text that stands there.
     pub found: String,
 }
 
@@ -49,7 +49,8 @@ impl Expression {
         Reader { text, letters: text.chars().collect(), at: 0 }.expression()
     }
 
-    /// The same with `pattern` for every part that has none.
+    /// The expression with `pattern` for every part that has none, e.g. `lang` and `*.md`:
+    /// `lang/*.md`.
     pub fn with_pattern(mut self, pattern: &str) -> Result<Expression, BadExpression> {
         let patterns =
             Reader { text: pattern, letters: pattern.chars().collect(), at: 0 }.only_patterns()?;

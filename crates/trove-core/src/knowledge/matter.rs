@@ -12,16 +12,16 @@ const MAX_TEXT: usize = 4096;
 /// The most flags a document may require.
 const MAX_REQUIRED: usize = 32;
 
-/// What a document says about itself.
+/// The facts that a document states about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrontMatter {
     /// Its title.
     pub title: Option<String>,
-    /// What it is about.
+    /// The description.
     pub description: Option<String>,
-    /// What kind of document it is.
+    /// The kind of document.
     pub kind: Option<String>,
-    /// What whoever reads it should do.
+    /// The instruction to its reader.
     pub instruction: Option<String>,
     /// The flags it needs, and the values they must have.
     pub requires: Vec<(String, Value)>,
@@ -39,7 +39,7 @@ pub(super) struct Read {
     pub(super) all: Option<Map<String, Value>>,
     /// How many bytes stand before the document.
     pub(super) length: usize,
-    /// What is wrong with it.
+    /// Its fault.
     pub(super) problem: Option<String>,
 }
 

@@ -1,12 +1,12 @@
-//! What kind of content a file holds, and its text whatever it was encoded in.
+//! The MIME type of a file, and its text from any encoding.
 
 use std::borrow::Cow;
 
-/// What a file holds whose kind nobody knows and that is no text.
+/// The type of a file that is no text and has no known type.
 pub(super) const BINARY: &str = "application/octet-stream";
-/// What a text holds whose kind nobody knows.
+/// The type of a text without a known type.
 pub(super) const PLAIN: &str = "text/plain";
-/// What most documents hold.
+/// The type of most documents.
 pub(super) const MARKDOWN: &str = "text/markdown";
 
 /// How much of a file tells what it holds and what it is called.
@@ -67,8 +67,8 @@ pub(super) fn of_bytes(head: &[u8]) -> &'static str {
     if is_text && !head.contains(&0) { PLAIN } else { BINARY }
 }
 
-/// What bytes are that are plainly no text, whatever their name tells; nothing where they may
-/// be text in some encoding. Only the head of them is looked at.
+/// The type of bytes that are plainly no text, though their name may tell another. `None` if they
+/// may be text in some encoding. Only their head is looked at.
 pub(super) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     let head = &bytes[..bytes.len().min(HEAD)];
     if encoding_rs::Encoding::for_bom(head).is_some() {

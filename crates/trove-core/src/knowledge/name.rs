@@ -13,9 +13,9 @@ const ALIKE: f64 = 0.75;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` cannot be a name: {why}")]
 pub struct BadName {
-    /// What was wanted.
+    /// The name that was wanted.
     pub name: String,
-    /// What is wrong with it.
+    /// The fault.
     pub why: &'static str,
 }
 

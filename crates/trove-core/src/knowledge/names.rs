@@ -1,7 +1,7 @@
 //! Every name one file has: a document of each category its folder lies in, a file of
 //! each skill it belongs to, and the same again for each link to it.
 //!
-//! Rules on who may read what are about files, whatever they are called.
+//! Rules on who may read what are about files, under all of their names.
 
 use std::{
     collections::HashMap,
@@ -146,8 +146,8 @@ impl Edition {
         })
     }
 
-    /// The ways to ask for a document as one of a collection it is in. `is_wanted` is asked
-    /// with what they all begin with, so that what nobody asks about is not made.
+    /// The ways to ask for a document as one of a collection it is in. `is_wanted` is asked with
+    /// the start of them all, so that unwanted names are not made.
     pub fn in_collections(&self, names: &Names, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let Some(category) = &names.category else { return Vec::new() };
         let collections = self.collections.get_or_init(|| members(&self.index));

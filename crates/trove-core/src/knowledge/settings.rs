@@ -1,4 +1,4 @@
-//! What the user decided about local knowledge.
+//! The user's decisions about local knowledge.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,10 +11,10 @@ use super::address::Address;
 
 /// How many documents one answer may hold, unless the user says otherwise.
 pub const DEFAULT_MAX_DOCUMENTS: usize = 1000;
-/// What a category gives when nobody says which documents.
+/// The documents that a category gives by default.
 pub const DEFAULT_PATTERNS: [&str; 2] = ["**/*.md", "**/*.md.j2"];
 
-/// What the user decided about local knowledge.
+/// The user's decisions about local knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The folder of the guide, absolute.
@@ -23,7 +23,7 @@ pub struct Settings {
     pub max_documents: usize,
     /// The groups.
     pub groups: Groups,
-    /// Which project is meant when nobody names one.
+    /// The project that is meant by default.
     pub project: Option<String>,
 }
 
@@ -43,9 +43,9 @@ pub struct Groups {
 pub struct CategorySettings {
     /// Its folder, from the root.
     pub dir: String,
-    /// What it gives when nobody says which documents.
+    /// The documents it gives by default.
     pub patterns: Vec<String>,
-    /// What it is about.
+    /// The description.
     pub description: Option<String>,
 }
 
@@ -54,7 +54,7 @@ pub struct CategorySettings {
 pub struct CollectionSettings {
     /// Expressions over categories and collections.
     pub members: Vec<String>,
-    /// What it is about.
+    /// The description.
     pub description: Option<String>,
 }
 
@@ -63,7 +63,7 @@ pub struct CollectionSettings {
 pub struct ProjectSettings {
     /// The folder in which it is worked on, absolute.
     pub root: Option<PathBuf>,
-    /// The same where it is a link: as the system calls what it leads to.
+    /// The target of `root`, if that is a link, by its own path.
     pub real_root: Option<PathBuf>,
     /// Its categories; nothing: all.
     pub categories: Option<Vec<String>>,
@@ -71,7 +71,7 @@ pub struct ProjectSettings {
     pub collections: Option<Vec<String>>,
     /// Flags it sets.
     pub flags: BTreeMap<String, Value>,
-    /// What it is about.
+    /// The description.
     pub description: Option<String>,
 }
 

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{hex::hex, json::Json, source::Visible, uri::decode_once};
 
-/// What stands before all skills of the guide.
+/// The start of the URIs of all skills of the guide.
 pub(super) const PREFIX: &str = "skill://guide/";
 /// The most files that one skill lists.
 const MAX_FILES: usize = 1000;
@@ -40,7 +40,7 @@ pub(super) struct Skill {
     pub(super) files: BTreeMap<String, Arc<FileFacts>>,
 }
 
-/// What a URI below [`PREFIX`] names.
+/// The target of a URI below [`PREFIX`].
 pub(super) enum Place<'a> {
     File(&'a Arc<FileFacts>),
     /// A folder, by the paths right below it: name and, if it is one, the file.
@@ -94,7 +94,7 @@ fn folder_of(path: &str) -> Option<&str> {
     path.strip_suffix(SKILL)?.strip_suffix('/')
 }
 
-/// What a skill calls itself, else what its folder is called.
+/// The name that a skill gives itself, else the name of its folder.
 fn name_of(folder: &str, main: &FileFacts) -> String {
     let own = main.all.as_ref().and_then(|all| all.get("name")).and_then(Value::as_str);
     let own = own.filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('/'));
@@ -157,7 +157,7 @@ fn digest_of(store: &Store, file: &FileFacts) -> Option<String> {
     file.digest.get_or_init(make).clone()
 }
 
-/// What a skill:// URI names, decoded once.
+/// The target of a skill:// URI, decoded once.
 pub(super) fn place<'a>(
     skills: &'a BTreeMap<String, Skill>,
     uri: &str,
@@ -202,7 +202,7 @@ impl Skill {
         }))
     }
 
-    /// What lies right in a folder of it, as resources; `prefix` ends in a slash or is empty.
+    /// The entries right in a folder of it, as resources; `prefix` ends in a slash or is empty.
     pub(super) fn members(&self, prefix: &str, visible: &Visible) -> Vec<Value> {
         let mut folders = BTreeSet::new();
         let mut members = Vec::new();

@@ -257,7 +257,7 @@ impl Freshness {
 /// Who may be shown a kept answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Anybody who may ask.
+    /// Every caller who may ask.
     Public,
     /// Only the one for whom it was fetched.
     Private,

@@ -17,7 +17,7 @@ const SEEK: usize = 8;
 /// How many places of a sheet are looked at together.
 const STRETCH: usize = 32;
 
-/// What a document must hold, of leaves that the index knows how to look up.
+/// A condition on documents, of leaves that the index knows how to look up.
 pub(super) enum Clause<L> {
     /// A word or a phrase in one field.
     Leaf(L),
@@ -30,7 +30,7 @@ pub(super) enum Clause<L> {
 }
 
 impl<L> Clause<L> {
-    /// The same clause of other leaves.
+    /// This clause with other leaves.
     pub(super) fn try_map<M, E>(&self, leaf: &impl Fn(&L) -> Result<M, E>) -> Result<Clause<M>, E> {
         let each = |parts: &[Clause<L>]| -> Result<Vec<Clause<M>>, E> {
             parts.iter().map(|part| part.try_map(leaf)).collect()
@@ -188,7 +188,7 @@ impl Walk {
             Clause::Best(parts) if join == Join::Max => {
                 parts.into_iter().for_each(|part| self.put(part, among, join, sheet));
             }
-            // What joins otherwise than its neighbours is reckoned apart.
+            // A clause that joins otherwise than its neighbours is reckoned apart.
             other => {
                 let held = self.hold(other, among);
                 held.docs

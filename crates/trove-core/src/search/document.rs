@@ -14,7 +14,7 @@ use super::{
     schema::Fields,
 };
 
-/// What is shown of a resource and was listed of it.
+/// The listed words about a resource that are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) name: String,
@@ -193,7 +193,7 @@ fn add_window(fields: &Fields, window: &Window, document: &mut TantivyDocument) 
 /// The longest text that is looked up as a whole.
 const MAX_EXACT_BYTES: usize = 512;
 
-/// What a whole question is compared with: small letters, no space around.
+/// The form that a whole question is compared with: small letters, no space around.
 pub(super) fn exact_form(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty() && text.len() <= MAX_EXACT_BYTES).then(|| text.to_lowercase())

@@ -33,10 +33,10 @@ const CHOSEN: usize = 32;
 /// How many pieces are encoded at a time, between looks at the pause: a few hundredths of a
 /// second.
 const BATCH: usize = 2;
-/// How often it looks for work when nobody wakes it.
+/// How often it looks for work when no bell wakes it.
 const REST: Duration = Duration::from_secs(2);
 
-/// What tells the background what to do.
+/// Orders for the background.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     state: Mutex<BellState>,
@@ -124,7 +124,7 @@ impl Embedder {
             while self.shared.bell.may_go_on() {
                 let chosen = self.choose();
                 let done = chosen.into_iter().filter(|(id, version)| self.embed(*id, *version));
-                // What is not committed yet is done when it is, which rings the bell.
+                // A resource that is not committed yet is done when it is, which rings the bell.
                 if done.count() == 0 {
                     break;
                 }
@@ -160,7 +160,7 @@ impl Embedder {
                 break;
             }
         }
-        // What changed meanwhile is chosen again.
+        // A resource that changed meanwhile is chosen again.
         if self.shared.roster().get(id).is_none() {
             return true;
         }

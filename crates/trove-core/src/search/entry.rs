@@ -1,4 +1,4 @@
-//! What search is told: resources, their contents, and who may see them.
+//! The input of search: resources, their contents, and who may see them.
 //!
 //! Plain values. Search knows a resource by its Source and the name it has there; the
 //! public name is carried along, because it may change when another Source comes.
@@ -20,11 +20,11 @@ pub struct Entry {
     pub local: LocalUri,
     /// Its name for our clients.
     pub public: PublicUri,
-    /// What it is called.
+    /// Its name, for programs.
     pub name: String,
-    /// What it is called where people read.
+    /// Its name, for people.
     pub title: Option<String>,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
     /// Its type, as listed.
     pub mime: Option<String>,
@@ -41,13 +41,13 @@ pub struct Entry {
 /// How much of a resource is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// What is listed.
+    /// The listed words.
     Metadata,
-    /// What is listed and what it holds.
+    /// The listed words and the contents.
     Content,
 }
 
-/// What search knows a resource by.
+/// The identity of a resource in search.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
     /// Its owner.
@@ -74,13 +74,13 @@ impl Entry {
         }
     }
 
-    /// What search knows it by.
+    /// Its identity in search.
     pub fn key(&self) -> Key {
         Key { source: self.source.clone(), local: self.local.clone() }
     }
 }
 
-/// What changed among resources.
+/// The changes among resources.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
     /// Resources that are new or listed differently; what is listed as before costs little.
@@ -177,8 +177,8 @@ pub enum Seen {
     Some,
 }
 
-/// What somebody may see. Asked for each Source first, so that a caller without limits
-/// costs nothing, and then for each resource that matches, before any limit or count.
+/// The rights of an asker. Asked for each Source first, so that a caller without limits costs
+/// nothing. Then asked for each resource that matches, before any limit or count.
 pub trait Sight: Sync {
     /// Who asks, where contents may be private to them.
     fn owner(&self) -> Option<&str> {
@@ -225,16 +225,16 @@ pub struct Pending {
     pub reason: Reason,
 }
 
-/// What should be read of one Source.
+/// The resources of one Source that should be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanting {
-    /// Whose it is.
+    /// The Source.
     pub source: SourceId,
-    /// What was never read, the most wanted first.
+    /// Those that were never read, the most wanted first.
     pub unread: Vec<Pending>,
-    /// What is to be looked at again, the most wanted first.
+    /// Those to be looked at again, the most wanted first.
     pub again: Vec<Pending>,
-    /// Of that, what was looked at longest ago.
+    /// The one of those that was looked at longest ago.
     pub oldest: Option<Pending>,
 }
 

@@ -20,11 +20,11 @@ pub(super) struct Filter<'a> {
     before: i64,
     is_dated: bool,
     owner: u64,
-    /// Whether whatever there is may be found.
+    /// Whether every document may be found.
     is_open: bool,
-    /// What was decided, by place: 0 nothing yet, 1 no, 2 yes.
+    /// The decisions, by place: 0 none yet, 1 no, 2 yes.
     decided: Vec<u8>,
-    /// What would be admitted if it had a date.
+    /// Documents that would be admitted if they had a date.
     undated: Counted,
 }
 
@@ -139,7 +139,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// How much of what the caller may see is indexed, whatever they ask for.
+    /// How much of the documents that the caller may see is indexed; filters do not count.
     pub(super) fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();
         let mut partly = Vec::new();
@@ -181,7 +181,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Counts one that was taken for left out as indexed: whoever asks can find it.
+/// Counts one that was taken for left out as indexed: the asker can find it.
 fn count_as_indexed(coverage: &mut Coverage) {
     coverage.indexed += 1;
     coverage.indexable += 1;

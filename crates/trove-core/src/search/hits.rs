@@ -1,4 +1,4 @@
-//! What search answers.
+//! The answer of search.
 
 use std::{ops::Range, time::Duration};
 
@@ -35,15 +35,15 @@ pub struct Hits {
 /// One result.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// What it is known by.
+    /// Its identity.
     pub key: Key,
     /// Its public name.
     pub public: PublicUri,
-    /// What it is called.
+    /// Its name, for programs.
     pub name: String,
-    /// What it is called where people read.
+    /// Its name, for people.
     pub title: Option<String>,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
     /// Its type.
     pub mime: Option<String>,
@@ -70,7 +70,7 @@ pub struct Hit {
     pub matched_terms: Vec<String>,
     /// About 200 characters of its content around the best match.
     pub preview: Option<String>,
-    /// What the score was made of.
+    /// The evidence behind the score.
     pub evidence: Evidence,
 }
 

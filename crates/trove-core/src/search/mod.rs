@@ -1,9 +1,8 @@
-//! Search: what resources are called, what is said of them and what they hold, by word
-//! and by meaning.
+//! Search in names, descriptions and contents of resources, by word and by meaning.
 //!
-//! Fed with plain values by whoever knows the catalogue ([`Search::apply`],
-//! [`Search::put_content`]); asked with a [`Query`] and a [`Sight`]. It reads no Source,
-//! knows no rule, and is only ever a memory: what it loses is fed again.
+//! The gateway feeds it with plain values ([`Search::apply`], [`Search::put_content`]), and asks it
+//! with a [`Query`] and a [`Sight`]. It reads no Source, knows no rule, and is only ever a memory:
+//! lost entries are fed again.
 
 mod analyser;
 mod chunks;

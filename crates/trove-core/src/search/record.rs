@@ -1,4 +1,4 @@
-//! What is kept in memory of one resource.
+//! The memory of one resource.
 
 use std::{hash::BuildHasher as _, time::Duration};
 
@@ -76,8 +76,8 @@ impl State {
 /// One resource.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
-    /// Its place in the low half, how often places were given in the high half: an id is
-    /// never given twice, so that a document of a resource that is gone finds nobody.
+    /// Its place in the low half, how often places were given in the high half. An id is never
+    /// given twice, so that a document of a resource that is gone finds no other.
     pub(super) id: u64,
     pub(super) local: Box<str>,
     /// Its public name where it differs.
@@ -145,7 +145,7 @@ impl Record {
         self.public.as_deref().unwrap_or(&self.local)
     }
 
-    /// What is kept of its state in the index.
+    /// The part of its state that the index keeps.
     pub(super) fn flags(&self) -> u64 {
         u64::from(self.state.number())
             | u64::from(self.is_described) << 8
@@ -179,7 +179,7 @@ pub(super) fn version_of(shown_hash: u64, content_hash: u64) -> u64 {
     shown_hash ^ content_hash.rotate_left(17)
 }
 
-/// What a private content adds to the version of its resource.
+/// The number that a private content adds to the version of its resource.
 pub(super) fn private_version(owner: u64, hash: u64) -> u64 {
     self::hash(&(owner, hash))
 }
@@ -189,7 +189,7 @@ pub(super) fn slot_of(id: u64) -> usize {
     (id & u64::from(u32::MAX)) as usize
 }
 
-/// What is kept of a resource beside what is listed.
+/// The facts that are kept of a resource beside the listed ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     pub(super) id: u64,
@@ -225,7 +225,7 @@ impl Tally {
             }
             State::Skipped(skip) => {
                 add(&mut self.skipped[skip as usize]);
-                // What there is no room for is still missing.
+                // A content that there is no room for is still missing.
                 if skip == Skip::IndexFull {
                     add(&mut self.indexable);
                 }
@@ -277,7 +277,7 @@ pub(super) fn record(
     }
 }
 
-/// What becomes of the content when a resource is listed anew.
+/// The state of the content when a resource is listed anew.
 fn state_after_listing(entry: &Entry, old: Option<&Record>, state: Option<State>) -> State {
     if entry.depth == Depth::Metadata {
         return State::MetadataOnly;
@@ -322,7 +322,7 @@ pub(super) fn shown_hash(name: &str, title: Option<&str>, description: Option<&s
     hash(&(name, title, description))
 }
 
-/// The same in every run of this program, so that it can be kept.
+/// A hash that is alike in every run of this program, so that it can be kept.
 pub(super) fn hash(value: &impl std::hash::Hash) -> u64 {
     std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(value)
 }

@@ -32,7 +32,7 @@ pub(super) fn read(
     Ok(document::read(&store.fields, &document))
 }
 
-/// A result that nobody asked for by words, and why it is recommended.
+/// A result that was not asked for by words, and why it is recommended.
 pub(super) fn browsed(
     roster: &Roster,
     record: &Record,

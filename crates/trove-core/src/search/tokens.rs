@@ -16,12 +16,12 @@ use super::{
     words::{Word, Words},
 };
 
-/// The longest token; longer ones are keys, hashes or encoded bytes that nobody types.
+/// The longest token; longer ones are keys, hashes or encoded bytes that users do not type.
 pub(super) const MAX_TOKEN_BYTES: usize = 64;
 /// A word of more parts is a hash or a number with letters in it: only its whole is kept.
 const MAX_PARTS: usize = 12;
 
-/// What a token is to its word.
+/// The relation of a token to its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A word of several parts, lower-cased.
@@ -66,7 +66,7 @@ impl Beginnings {
     fn may_begin(&self, written: &str) -> bool {
         let bytes = written.as_bytes();
         let start = &bytes[..bytes.len().min(2)];
-        // What is not plain may become anything.
+        // A letter beyond ASCII may become any other.
         if !start.is_ascii() {
             return true;
         }
@@ -117,7 +117,7 @@ impl<'t> Tokens<'t> {
         &self.ready
     }
 
-    /// The same, to take their texts.
+    /// The tokens of the word, to take their texts.
     pub(super) fn of_word_mut(&mut self) -> &mut [Token] {
         &mut self.ready
     }

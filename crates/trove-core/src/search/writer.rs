@@ -110,7 +110,7 @@ impl Writer {
         }
     }
 
-    /// Works until told to stop, or until nobody can tell any more.
+    /// Works until told to stop, or until no sender is left.
     pub(super) fn run(mut self) {
         self.measure();
         loop {
@@ -393,7 +393,7 @@ impl Writer {
             self.shared.wake_embedder();
         }
         for waiting in self.waiting.drain(..) {
-            // Whoever waited may have gone.
+            // The one who waited may have gone.
             let _ = waiting.send(());
         }
     }
@@ -436,7 +436,7 @@ impl Writer {
             }
             kept.replace(std::mem::take(&mut staged.contents));
             let shown = staged.shown.take().unwrap_or_else(|| std::mem::take(&mut kept.shown));
-            // Only looked at: whoever searches meanwhile is not held up, nor are we.
+            // Only looked at: a search meanwhile is not held up, nor are we.
             let roster = self.shared.roster();
             let Some(record) = roster.get(*id) else { continue };
             kept.clear_unless_held(record.state);
@@ -462,7 +462,7 @@ impl Writer {
                 *self.shared.roster_mut() = Roster::default();
                 self.shared.vectors_mut().retain(|_| false);
                 self.shared.store.store(Arc::new(store));
-                // Nobody may be listening; the status tells it too.
+                // The event may have no listener; the status tells it too.
                 let _ = self.shared.events.send(Event::Rebuilt { why });
             }
             Err(error) => self.shared.note_error(&error.to_string()),

@@ -7,8 +7,8 @@ const BLOCK: usize = 512;
 /// The longest record that may hold the name of the entry after it.
 const MAX_LONG_NAME: usize = 64 * 1024;
 
-/// What the headers say, or nothing if the first one is none. Each step goes forward by
-/// a whole block.
+/// The entries that the headers name; `None` if the first block is no header. Each step goes
+/// forward by a whole block.
 pub(super) fn list(bytes: &[u8]) -> Option<Listing> {
     let mut listing = Listing::default();
     let mut long_name: Option<Vec<u8>> = None;

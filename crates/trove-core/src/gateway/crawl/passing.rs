@@ -35,7 +35,7 @@ const GATHER: Duration = Duration::from_millis(100);
 /// Something that somebody read.
 struct Passed {
     key: Key,
-    /// Whose credentials it was asked with.
+    /// The scope of the caller with whose credentials it was asked.
     scope: Arc<str>,
     /// When its Source was asked for it, by the clock of the index.
     asked_at: i64,
@@ -84,7 +84,7 @@ impl Passed {
     }
 }
 
-/// What a read tells the index.
+/// News for the index from one read.
 enum News {
     Text(Key, Content),
     /// The text it has is to be looked at.
@@ -105,7 +105,7 @@ impl Gateway {
         route: &Route,
         is_alone: bool,
     ) -> Option<Passer> {
-        // What is ours tells of every change, and differs by who asks.
+        // Our own Sources tell of every change, and answer each caller differently.
         if is_alone || route.source.is_builtin() {
             return None;
         }
@@ -121,7 +121,7 @@ impl Gateway {
         answer: &Result<Cached, SourceError>,
     ) {
         let reply = match answer {
-            // What is kept has passed before.
+            // An answer that is kept has passed before.
             Ok(cached) if cached.hit || cached.reply.needs_input => return,
             Ok(cached) => Some(cached.reply.clone()),
             // It says nothing of the text.
@@ -156,7 +156,7 @@ impl Gateway {
         }
     }
 
-    /// What the index should make of one read; `None` if it is nothing for it.
+    /// The news for the index from one read; `None` if it has none.
     fn news_of(&self, search: &Search, passed: Passed) -> Option<News> {
         let pending = search.looked_into(&passed.key)?;
         let text = match &passed.reply {

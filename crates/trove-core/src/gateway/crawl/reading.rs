@@ -46,11 +46,11 @@ const FAILURES_IN_A_ROW: u32 = 3;
 /// How many failing contents are remembered; others are only held back with their Source.
 const MAX_FAILING: usize = 10_000;
 
-/// What is being read, and what must wait.
+/// The reads under way, and those that must wait.
 #[derive(Default)]
 pub(super) struct Reading {
     tasks: JoinSet<Outcome>,
-    /// What each task reads.
+    /// The content that each task reads.
     under_way: HashMap<Id, Pending>,
     chosen: BTreeMap<SourceId, Chosen>,
     chosen_at: Option<Instant>,
@@ -60,7 +60,7 @@ pub(super) struct Reading {
     sources: HashMap<SourceId, Failures>,
 }
 
-/// What was chosen of one Source to be read next.
+/// The contents of one Source chosen to be read next.
 struct Chosen {
     /// It lies on this machine, so reading costs no message and keeps no pace.
     is_local: bool,
@@ -111,7 +111,7 @@ impl Failures {
     }
 }
 
-/// What to do next.
+/// The next step.
 enum Next {
     Read(Pending),
     Wait(Duration),
@@ -279,7 +279,7 @@ impl Crawler {
         if next > now {
             return next - now;
         }
-        // What was read a moment ago still looks wanted until the index has noted it.
+        // A content read a moment ago still looks wanted until the index has noted it.
         if self.search.has_queued() {
             return NOTING;
         }
@@ -353,7 +353,7 @@ impl Gateway {
         members.filter(|one| one.source.is_local()).map(|one| one.source.id().clone()).collect()
     }
 
-    /// Whether its Source promised to tell of changes, so that nobody need look by the clock.
+    /// Whether its Source promised to tell of changes, so that no look by the clock is needed.
     fn is_told_of(&self, source: &SourceId, local: &str) -> bool {
         self.watches.has(source, local)
     }

@@ -3,7 +3,7 @@
 
 use super::Extracted;
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not for readers.
 const UNREAD: [&str; 7] = ["script", "style", "noscript", "template", "svg", "iframe", "object"];
 /// Elements that do not end a line.
 const INLINE: [&str; 22] = [
@@ -109,7 +109,7 @@ impl Reducer {
     }
 }
 
-/// What follows the end of an element.
+/// The text behind the end of an element.
 fn skip_element<'t>(text: &'t str, name: &str) -> &'t str {
     let mut rest = text;
     while let Some(at) = rest.find("</") {

@@ -54,7 +54,7 @@ fn heading(line: &str, before: &str) -> Option<String> {
         .then(|| before.to_owned())
 }
 
-/// What stands between two lines of `---` at the beginning, and the rest.
+/// The text between two lines of `---` at the beginning, and the rest.
 fn split_front_matter(text: &str) -> (&str, &str) {
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
         return ("", text);
