@@ -1,4 +1,4 @@
-//! What a Source's refusal means.
+//! The meaning of a Source's refusal.
 //!
 //! The Source's own word decides, as far as it can be told: `evidence` weighs its numbers, names
 //! and words. Where they tell nothing, the meaning is not known, and no answer pretends otherwise.

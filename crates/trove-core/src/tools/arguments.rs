@@ -39,7 +39,7 @@ pub(super) fn given(arguments: Option<&Json>) -> Result<Map<String, Value>, Fail
     Ok(all)
 }
 
-/// What a tool takes, made once of the schema that was published.
+/// The arguments of a tool, made once of the schema that was published.
 pub(super) struct Shape {
     properties: Vec<Property>,
 }
@@ -68,7 +68,7 @@ struct Bounds {
 }
 
 impl Shape {
-    /// What a schema says.
+    /// The shape that a schema describes.
     pub(super) fn of(schema: &Value) -> Shape {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));

@@ -33,10 +33,10 @@ use crate::{
     source::{Ask, Reply, SourceId},
 };
 
-/// What the settings say about tools.
+/// The settings of tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// What stands before the names of tools that share a prefix; may be empty.
+    /// The start of the names of tools that share a prefix, e.g. `guide`; may be empty.
     pub prefix: String,
     /// The groups that are offered.
     pub toolsets: Vec<Toolset>,
@@ -101,7 +101,7 @@ pub struct Tools {
     gateway: Arc<Gateway>,
     table: &'static [ToolSpec],
     offered: ArcSwap<Offered>,
-    /// What discovery showed last, kept as long as the catalogue stays.
+    /// The last discovery, kept as long as the catalogue stays.
     pub(super) discoveries: super::get_resource::Discoveries,
     /// Who searches long texts.
     pub(super) turns: super::get_resource::Turns,
@@ -123,7 +123,7 @@ struct OfferedTool {
 
 impl OfferedTool {
     /// The arguments of a call as the tool takes them. One that destroys is refused first if its
-    /// word is missing: whoever calls must know that, whatever else is wrong.
+    /// word is missing: the caller must know that, even if more is wrong.
     fn parse(&self, arguments: Option<&Json>) -> Result<Value, Failure> {
         let given = arguments::given(arguments)?;
         consent::expect_word(self.spec, &given)?;
@@ -145,7 +145,7 @@ pub struct Call<'a> {
     pub(super) need: Need,
     /// When the call came.
     pub now: SystemTime,
-    /// The same by a clock that does not jump.
+    /// That moment, by a clock that does not jump.
     pub(super) began: Instant,
     ask: &'a parking_lot::Mutex<Ask>,
 }
@@ -173,12 +173,12 @@ impl Begun {
 }
 
 impl<'a> Call<'a> {
-    /// The same call, made by another caller.
+    /// This call, made by another caller.
     pub(super) fn by(&self, caller: &'a Caller) -> Call<'a> {
         Call { caller, ..*self }
     }
 
-    /// The same call, made for a client that needs this much of the bridge.
+    /// This call, made for a client that needs this much of the bridge.
     pub(super) fn needing(&self, need: Need) -> Call<'a> {
         Call { need, ..*self }
     }
@@ -189,8 +189,7 @@ impl<'a> Call<'a> {
         ask.capabilities.is_some()
     }
 
-    /// What travels to a Source beside the operation; the first time all there is, then
-    /// nothing.
+    /// The data that travels to a Source beside the operation: all of it the first time, then none.
     pub(super) fn ask(&self) -> Ask {
         std::mem::take(&mut *self.ask.lock())
     }
@@ -205,8 +204,8 @@ impl Tools {
         tools
     }
 
-    /// Every tool there is, whatever the settings offer to clients: for the command line.
-    /// How resources are found is as set.
+    /// Every tool there is, for the command line, even if the settings do not offer it. How
+    /// resources are found is as set.
     pub fn all(&self) -> Tools {
         let offered = self.offered.load();
         let settings = Settings {
@@ -267,7 +266,7 @@ impl Tools {
         offered.shown_to(caller, self.has_guide()).next().is_some() || !self.of_servers().is_empty()
     }
 
-    /// What a person must be asked before this call, where the client can be asked.
+    /// The question that a person must answer before this call, if the client can ask.
     pub fn question(&self, name: &str, arguments: Option<&Json>) -> Option<Question> {
         let offered = self.offered.load();
         let tool = &offered.tools[*offered.by_name.get(name)?];
@@ -286,7 +285,7 @@ impl Tools {
         failure::named(words, &name_of)
     }
 
-    /// What the tool of that name does to the world, if it is one of ours.
+    /// The effect of the tool of that name on the world, if it is one of ours.
     pub fn effect(&self, name: &str) -> Option<Effect> {
         let offered = self.offered.load();
         offered.by_name.get(name).map(|&n| offered.tools[n].spec.effect)
@@ -302,8 +301,8 @@ impl Tools {
         self.gateway.knowledge().is_some_and(|knowledge| knowledge.has_root())
     }
 
-    /// Whether there is a tool of that name, whoever is shown it. One that is left out gives
-    /// way to that of a server.
+    /// Whether there is a tool of that name, shown to this client or not. One that is left out
+    /// gives way to that of a server.
     pub fn has(&self, name: &str) -> bool {
         let offered = self.offered.load();
         let own = offered.by_name.get(name).map(|&n| offered.tools[n].spec.toolset);
@@ -490,7 +489,7 @@ impl Offered {
         })
     }
 
-    /// What is offered beside these servers, to whoever needs all of it.
+    /// The tools offered beside these servers, to a client that needs all of them.
     fn own(&self, has_guide: bool, servers: &[&SourceId]) -> OwnTools {
         let is_left_out = self.leaves_out(has_guide);
         let is_offered = |n: &usize| !is_left_out(self.tools[*n].spec.toolset);

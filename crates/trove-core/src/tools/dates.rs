@@ -16,14 +16,14 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// What `after` and `before` say. The last day counts.
+    /// The time between `after` and `before`. The last day counts.
     pub(super) fn ends(after: Option<&str>, before: Option<&str>) -> Result<Between, Failure> {
         let after = bound("after", after, moment_or_begin)?;
         let before = bound("before", before, moment_or_end)?;
         Ok(Between { after, before })
     }
 
-    /// What a range says: two dates with `/` between them, of which one may be missing or `..`,
+    /// The time of a range: two dates with `/` between them, of which one may be missing or `..`,
     /// or one day.
     pub(super) fn range(text: &str) -> Result<Between, Failure> {
         let (after, before) = text.split_once('/').unwrap_or((text, text));

@@ -14,7 +14,7 @@ pub(super) fn block(subject: &str) -> String {
     marked(subject, &nonce())
 }
 
-/// The same with a mark that stands elsewhere in the answer too.
+/// The frame with a mark that stands elsewhere in the answer too.
 pub(super) fn marked(subject: &str, nonce: &str) -> String {
     let mut quoted = String::with_capacity(subject.len() + 8);
     push_escapes(&mut quoted, subject);

@@ -19,13 +19,13 @@ const LISTING: &[Example] = &[Example { says: "The first of them", arguments: "{
 const READING: &[Example] =
     &[Example { says: "One of them", arguments: r#"{"uri": "file:///notes/today.md"}"# }];
 
-/// What a name of this kind means.
+/// The meaning of a name of this kind.
 pub(super) enum Meant {
     List(SourceId),
     Read(SourceId),
 }
 
-/// What `name` means, if it is of this kind.
+/// The meaning of `name`, if it is of this kind.
 pub(super) fn meant(snapshot: &Snapshot, name: &str) -> Option<Meant> {
     let of = |prefix: &str| {
         let members = snapshot.members().iter().map(|member| &member.source);
@@ -80,7 +80,7 @@ pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
     both.map(|entry| Json::of(&entry)).collect()
 }
 
-/// What the gateway says of them.
+/// The gateway's summaries of them.
 pub(super) fn summaries(entries: &[Json]) -> impl Iterator<Item = Item> {
     entries.iter().map(|entry| Item {
         uri: None,
@@ -103,7 +103,7 @@ pub(super) fn document(entry: &Json) -> Option<String> {
     Some(document + &Answers::Resource.document())
 }
 
-/// What the tools take: arguments of `get_resource`.
+/// The schemas of the tools: arguments of `get_resource`.
 static LIST_TAKES: LazyLock<Value> = LazyLock::new(|| {
     let mut properties = bridge_properties(&["cursor", "maxSize"]);
     // A list has more room than a text unless it is to have less.
@@ -145,11 +145,11 @@ pub(super) async fn run(
     arguments["server"] = id.as_str().into();
     let asked: GetResource =
         serde_json::from_value(arguments).map_err(|error| Failure::arguments(error.to_string()))?;
-    // Whoever asks for the list of one server is to have all of it.
+    // A caller who asks for the list of one server is to have all of it.
     asked.run(&call.needing(Need::All)).await
 }
 
-/// What its arguments may be.
+/// The shape of its arguments.
 pub(super) fn takes(meant: &Meant) -> Shape {
     Shape::of(match meant {
         Meant::List(_) => &LIST_TAKES,

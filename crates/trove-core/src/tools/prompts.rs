@@ -299,7 +299,7 @@ async fn flags(call: &Call<'_>, pattern: &str) -> Result<String, Failure> {
     Ok(listed.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is found now, and how to go on from there. Where there is no index, how to look.
+/// The results found now, and how to go on from there. Without an index, how to look.
 async fn search(call: &Call<'_>, words: &str) -> String {
     let how = looking_for(words);
     let Ok(found) = super::find::search(call, words, MAX_FOUND).await else { return how };

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::json::Json;
 
-/// What one piece of evidence says.
+/// The verdict of one piece of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Sure(Sign),
@@ -76,7 +76,7 @@ impl Evidence {
         }
     }
 
-    /// What it means, if anything is known.
+    /// The meaning, if anything is known.
     pub(super) fn judged(&self) -> Option<Sign> {
         let verdicts: Vec<Verdict> = TABLE.iter().filter_map(|look| look(self)).collect();
         let sure = verdicts.iter().find_map(|verdict| match verdict {

@@ -1,8 +1,7 @@
 //! Makes of a server's text what may speak for it: its own words, and names of errors.
 //!
-//! Values speak for nobody: the URI that was asked for, other URIs, paths and what stands in
-//! quotes are replaced by marks. Example: `Note 'forbidden' not found` is judged as
-//! `Note ␁ not found`.
+//! Values are no evidence: the URI that was asked for, other URIs, paths and words in quotes are
+//! replaced by marks. Example: `Note 'forbidden' not found` is judged as `Note ␁ not found`.
 
 use crate::uri::decode_once;
 

@@ -26,7 +26,7 @@ pub(super) fn stated(words: &str) -> Option<u16> {
     found.get(1)?.as_str().parse().ok()
 }
 
-/// What an HTTP status means. A verdict that is only likely gives way to what the text says.
+/// The meaning of an HTTP status. A verdict that is only likely gives way to the text.
 pub(super) fn meaning_of(status: u16) -> Option<Verdict> {
     let verdict = match status {
         401 | 407 | 419 | 440 | 511 => Sure(Sign::WhoAreYou),

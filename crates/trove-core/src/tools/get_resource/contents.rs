@@ -27,7 +27,7 @@ pub(super) struct Text<'a> {
     pub(super) mime: Option<Cow<'a, str>>,
     /// The encoding it was decoded from.
     pub(super) encoding: Option<&'static str>,
-    /// What a reader should know of it.
+    /// A note for its reader.
     pub(super) note: Option<&'static str>,
 }
 

@@ -58,7 +58,7 @@ struct Kept {
     discovery: Arc<Discovery>,
 }
 
-/// What one kind of caller finds.
+/// The entries that one kind of caller finds.
 struct Discovery {
     /// Everything: the most useful of all categories in turn, then the rest by category.
     places: Vec<Place>,
@@ -316,8 +316,8 @@ fn bad_cursor(error: &BadCursor) -> Failure {
     Failure::arguments(error.to_string()).with("field", "cursor")
 }
 
-/// What a caller sees by category, each with the most useful first: the categories with the most
-/// useful entries first, those that tell of the gateway itself last.
+/// The entries that a caller sees by category, each with the most useful first. Categories with the
+/// most useful entries come first, those that tell of the gateway itself last.
 fn categories(
     view: &View,
     need: Need,

@@ -223,7 +223,8 @@ async fn of_words(
         Meaning::BadArgument if is_unlisted && error.blames_arguments() => {
             not_found(call, view, uri, source, error).await
         }
-        // What is wrong by its template's rules is wrong for that, whatever the server says.
+        // A value that breaks its template's rules is refused for that, whether or not the server
+        // agrees.
         Meaning::BadArgument | Meaning::OwnFault | Meaning::Hopeless | Meaning::Unknown
             if is_unlisted =>
         {
@@ -236,7 +237,7 @@ async fn of_words(
     }
 }
 
-/// What the Source calls it.
+/// The Source's name for it.
 fn local_name(uri: &PublicUri, source: &SourceId) -> String {
     naming::split_qualified(uri.as_str())
         .filter(|(id, _)| id == source)

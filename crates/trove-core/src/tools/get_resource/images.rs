@@ -42,7 +42,7 @@ impl Images {
         self.blocks.push(block);
     }
 
-    /// What a reader should know of those that were left out.
+    /// A note on the images that were left out.
     pub(super) fn note(&self) -> Option<String> {
         let what = match self.left_out {
             0 => return None,

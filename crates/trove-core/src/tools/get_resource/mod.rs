@@ -230,8 +230,8 @@ impl GetResource {
         is_wrong.then(|| format!("`{id}` does not have it: another server was asked."))
     }
 
-    /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
-    /// answer to it.
+    /// Refuses an argument that does not apply to a list: the caller would take the whole list for
+    /// an answer to it.
     fn check_lists(&self) -> Result<(), Failure> {
         let field = match self {
             GetResource { grep: Some(_), .. } => "grep",

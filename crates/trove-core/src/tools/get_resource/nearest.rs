@@ -69,7 +69,7 @@ fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
 struct Name<'a> {
     is_other: bool,
     public: &'a str,
-    /// What is compared: the name of its server stands only before what several have.
+    /// The name to compare: that of its server stands only before a name that several have.
     spelt: &'a str,
 }
 
