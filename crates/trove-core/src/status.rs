@@ -227,7 +227,7 @@ pub fn from_tools(
     Some(format!("{tools}{none}: recipe {name} makes {made}"))
 }
 
-/// A number with a comma before each group of three digits.
+/// A number with a comma before each group of three digits, e.g. `1,234`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -293,7 +293,8 @@ impl StatusBoard {
 }
 
 impl Remedy {
-    /// The command for a server; `configuration` is made by [`naming`], or empty.
+    /// The command for a server, e.g. `trove auth login wiki`; `configuration` is made by
+    /// [`naming`], or empty.
     pub fn command(self, id: &SourceId, configuration: &str) -> String {
         match self {
             Remedy::LogIn => format!("trove auth login {id}{configuration}"),

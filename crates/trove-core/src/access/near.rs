@@ -75,8 +75,8 @@ impl Blurred {
     }
 }
 
-/// Whether the usual parsers see a scheme: they drop blanks before it, and tabs and ends of
-/// lines anywhere.
+/// Whether the usual parsers see a scheme, e.g. in ` do\tcs:x`: they drop blanks before it, and
+/// tabs and ends of lines anywhere.
 fn has_scheme(uri: &str) -> bool {
     let Some((scheme, _)) = uri.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !"\t\r\n".contains(*c)).collect();
@@ -101,7 +101,7 @@ fn decode_all(text: &str) -> (String, bool) {
     (text, true)
 }
 
-/// A text with its escapes decoded once; `None` if some are no UTF-8.
+/// A text with its escapes decoded once, e.g. `a b` of `a%20b`; `None` if some are no UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

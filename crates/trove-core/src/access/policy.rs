@@ -246,7 +246,7 @@ impl Policy {
     }
 }
 
-/// The beginning that both texts share.
+/// The beginning that both texts share, e.g. `docs:/` of `docs://a` and `docs:/b`.
 fn common_start(a: &str, b: &str) -> String {
     let both = a.chars().zip(b.chars());
     both.take_while(|(a, b)| a == b).map(|(c, _)| c).collect()

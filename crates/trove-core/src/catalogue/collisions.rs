@@ -150,7 +150,7 @@ fn contests<N: Into<String>>(kind: Contested, several: BTreeMap<N, Vec<Claim>>) 
     all
 }
 
-/// A template without the names of its variables: `x://{a}/{+b}` becomes `x://{}/{+}`.
+/// A template without the names of its variables, e.g. `x://{}/{+}` of `x://{a}/{+b}`.
 fn shape(template: &str) -> String {
     let mut shape = String::with_capacity(template.len());
     let mut is_inside = false;

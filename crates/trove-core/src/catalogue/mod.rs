@@ -231,7 +231,7 @@ impl List {
         }
     }
 
-    /// The cursor that leads to a place in this list, and in no other.
+    /// The cursor that leads to a place in this list, and in no other, e.g. `tools:wiki_find`.
     pub(crate) fn cursor_to(self, place: &str) -> String {
         format!("{}:{place}", self.as_str())
     }

@@ -132,7 +132,7 @@ impl Matching {
     }
 }
 
-/// Whether a template names more than a scheme, as `auth://keys/{id}` does: one like `auth://{x}`
+/// Whether a template names more than a scheme, e.g. `auth://keys/{id}`. One like `auth://{x}`
 /// would catch everything there is under a scheme of ours.
 fn names_a_place(entry: &TemplateEntry) -> bool {
     let compiled = entry.template.compiled.as_ref();

@@ -41,7 +41,7 @@ pub(super) fn marked(bytes: &[u8]) -> Option<&'static str> {
     Encoding::for_bom(bytes).map(|(encoding, _)| encoding.name())
 }
 
-/// The name of the encoding that a label stands for.
+/// The name of the encoding that a label stands for, e.g. `windows-1252` for `latin1`.
 pub(super) fn named(label: &str) -> Option<&'static str> {
     Encoding::for_label(label.as_bytes()).map(Encoding::name)
 }

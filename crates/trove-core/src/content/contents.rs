@@ -115,7 +115,7 @@ impl<'a> Words<'a> {
         memchr::memmem::find(written.as_bytes(), word.as_bytes()).is_some()
     }
 
-    /// Whether it begins as JSON does, blanks aside.
+    /// Whether it begins as JSON does, blanks aside, e.g. `{`.
     pub(crate) fn look_like_json(&self) -> bool {
         let begins = |text: &str| text.trim_start().starts_with(['{', '[']);
         match self {
@@ -181,7 +181,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The bytes of a blob; blanks and line ends in it mean nothing.
+/// The bytes of a blob, e.g. of `aGk=`; blanks and line ends in it mean nothing.
 pub fn decode_blob(blob: &str) -> Option<Vec<u8>> {
     if !blob.contains(char::is_whitespace) {
         return BASE64.decode(blob).ok();

@@ -6,8 +6,8 @@
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// The text with every control, bidi, zero-width and tag character written as
-/// `\u{…}`. Line feeds and tabs stay; a carriage return before a line feed goes.
+/// The text with every control, bidi, zero-width and tag character escaped, e.g. as `\u{202e}`.
+/// Line feeds and tabs stay; a carriage return before a line feed goes.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape(text, |c| matches!(c, '\n' | '\t'))
 }
@@ -64,8 +64,8 @@ pub fn shown_uri(uri: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The URI that [`shown_uri`] shows so; `None` where nothing in it stands for an unseen
-/// character.
+/// The URI that [`shown_uri`] shows so, e.g. with an escape character for `%1B`; `None` if it has
+/// no unseen character.
 pub fn meant_uri(shown: &str) -> Option<String> {
     let mut meant = String::with_capacity(shown.len());
     let mut rest = shown;
@@ -89,7 +89,7 @@ pub fn meant_uri(shown: &str) -> Option<String> {
     has_unseen.then_some(meant)
 }
 
-/// The unseen character that a text begins with in percent-encoded form, and the length of that.
+/// The unseen character at the start of a text in escapes, e.g. of `%E2%80%AE`, and their length.
 fn unseen_at(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::with_capacity(4);
     while bytes.len() < 4 {
@@ -107,7 +107,7 @@ fn unseen_at(text: &str) -> Option<(char, usize)> {
     None
 }
 
-/// A JSON text with the same written as JSON escapes: it stands for the same value.
+/// A JSON text with unseen characters as escapes, e.g. `\u202e`: it stands for the same value.
 pub fn escape_in_json(text: &str) -> Cow<'_, str> {
     let acts = |before: Option<char>, c: char| !c.is_ascii_whitespace() && is_unseen(before, c);
     let mut out = String::new();

@@ -227,12 +227,12 @@ fn holds_json(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(json::is_json)
 }
 
-/// Whether a type means one JSON value.
+/// Whether a type means one JSON value, e.g. `application/ld+json`.
 fn is_json_type(mime: &str) -> bool {
     mime.ends_with("+json") || matches!(mime, "application/json" | "text/json" | "text/x-json")
 }
 
-/// Whether a type is text by its name.
+/// Whether a type is text by its name, e.g. `image/svg+xml`.
 fn is_textual(mime: &str) -> bool {
     const APPLICATIONS: [&str; 14] = [
         "application/json5",
@@ -256,7 +256,7 @@ fn is_textual(mime: &str) -> bool {
         || APPLICATIONS.contains(&mime)
 }
 
-/// Whether something of this type cannot be text.
+/// Whether something of this type cannot be text, e.g. `application/pdf`.
 fn is_surely_binary(mime: &str) -> bool {
     let top = mime.split('/').next().unwrap_or_default();
     let is_media = matches!(top, "image" | "audio" | "video" | "font");

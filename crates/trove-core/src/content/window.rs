@@ -39,8 +39,8 @@ pub fn window(text: &str, offset: usize, max_bytes: usize) -> Window<'_> {
     Window { text: &text[start..end], start, next_offset: next(end, text.len()) }
 }
 
-/// Bytes from `offset` on, as at most `max_chars` characters of base64, but at least
-/// four. Both ends move back to a multiple of three.
+/// Bytes from `offset` on, as at most `max_chars` characters of base64, but at least four. Both
+/// ends move back to a multiple of three, e.g. an offset of 4 to 3.
 pub fn base64_window(bytes: &[u8], offset: usize, max_chars: usize) -> Base64Window {
     let offset = offset.min(bytes.len());
     let start = if offset == bytes.len() { offset } else { offset - offset % 3 };

@@ -180,12 +180,13 @@ impl Class {
         TABLE.iter().map(|row| row.class)
     }
 
-    /// Its name: `error` of an answer, the word of the audit log and of the page.
+    /// Its name, e.g. `NotFound`: `error` of an answer, the word of the audit log and of the page.
     pub fn as_str(self) -> &'static str {
         self.row().name
     }
 
-    /// Its name in snake case: `error_type` of an answer, and the label of the metrics.
+    /// Its name in snake case, e.g. `not_found`: `error_type` of an answer, and the label of the
+    /// metrics.
     pub fn label(self) -> &'static str {
         self.row().label
     }

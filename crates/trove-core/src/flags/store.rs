@@ -165,7 +165,7 @@ fn repair(path: &Path) -> String {
     )
 }
 
-/// The path as a shell takes it.
+/// The path as a shell takes it, e.g. `'/a b'`.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

@@ -16,7 +16,7 @@ pub const MAX_ELEMENTS: usize = 256;
 /// The most a whole value may take, texts and keys together.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 
-/// The name of a flag: `^[\w-]{1,64}$` in ASCII, as JSON Schema means it.
+/// The name of a flag, e.g. `content-format`: `^[\w-]{1,64}$` in ASCII, as JSON Schema means it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlagName(Arc<str>);
 

@@ -325,8 +325,8 @@ const LACKS: [&str; 2] = [" not found: ", " does not exist: "];
 const LEAST_VALUE: usize = 2;
 
 /// The error that a success is in truth. Only a resource that is not listed is doubted: the text of
-/// a listed one is data. Only a short line counts, and only if it denies the resource, e.g. `note
-/// not found: 5`.
+/// a listed one is data. Only a short line counts, and only if it denies the resource, e.g.
+/// `Not found: docs`.
 fn reported_as_text(reading: &Reading) -> Option<String> {
     let snapshot = &reading.snapshot;
     let body = &reading.reply.body;
@@ -358,8 +358,8 @@ fn reported_as_text(reading: &Reading) -> Option<String> {
     (says_not_found(said) && (is_plain_word || speaks_of_it())).then(|| said.to_owned())
 }
 
-/// Whether a sentence names a value: between quotes, or as its last word if it begins by saying
-/// that something is missing.
+/// Whether a sentence names a value: in quotes, e.g. `Category 'x' not found`, or at the end of a
+/// denial, e.g. `Not found: docs`.
 fn names(said: &str, value: &str) -> bool {
     let quoted = |quote: char| said.contains(&format!("{quote}{value}{quote}"));
     let lower = said.to_ascii_lowercase();

@@ -156,7 +156,8 @@ impl View {
         self.resource(self.snapshot.listed(id, local)?.public.as_str())
     }
 
-    /// The Source that a URI names, if there is one, and what that is asked for.
+    /// The Source that a URI names, if any, and the rest, e.g. `wiki` and `docs://x` of
+    /// `wiki+docs://x`.
     pub fn split<'a>(&self, uri: &'a str) -> (Option<SourceId>, &'a str) {
         let named = naming::split_qualified(uri);
         match named.filter(|(id, _)| self.snapshot.member(id).is_some()) {

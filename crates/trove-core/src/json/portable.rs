@@ -6,7 +6,7 @@
 /// The most characters of a number.
 const MAX_NUMBER: usize = 300;
 
-/// Whether a JSON text holds nothing that only some libraries read.
+/// Whether all libraries read a JSON text; some refuse e.g. `1e999` or half a surrogate pair.
 pub fn is_portable(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (mut at, mut in_string) = (0, false);

@@ -63,22 +63,22 @@ impl Address {
     }
 }
 
-/// The URI of one document.
+/// The URI of one document, e.g. `guide://document/lang/python.md`.
 pub fn document(category: &str, path: &str) -> String {
     format!("{SCHEME}document/{}/{}", encode(category, false), encode(path, true))
 }
 
-/// The URI of a category.
+/// The URI of a category, e.g. `guide://category/lang`.
 pub(super) fn category(name: &str) -> String {
     format!("{SCHEME}category/{}", encode(name, false))
 }
 
-/// The URI of a collection.
+/// The URI of a collection, e.g. `guide://collection/review`.
 pub(super) fn collection(name: &str) -> String {
     format!("{SCHEME}collection/{}", encode(name, false))
 }
 
-/// Everything but letters, digits and `-._~` as `%XX`; slashes stay where they part folders.
+/// Everything but letters, digits and `-._~` as `%XX`, e.g. `a%20b`; `keeps_slash` leaves slashes.
 pub(super) fn encode(text: &str, keeps_slash: bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -65,7 +65,7 @@ impl Category {
         all.filter(|document| visible.allows(document.uri()))
     }
 
-    /// The document of exactly this name; then with an extension; then in another case.
+    /// The document of exactly this name, then with an extension, then in another case.
     pub(super) fn exact(&self, id: &str, visible: &Visible) -> Exact<'_> {
         for suffix in ["", ".md", ".md.j2"] {
             if let Some(document) = self.at(&format!("{id}{suffix}"), visible) {
@@ -105,7 +105,7 @@ impl Category {
         found.ok().map(|n| &self.documents[n]).filter(|document| visible.allows(document.uri()))
     }
 
-    /// Documents whose path is `stem` and an extension.
+    /// Documents whose path is `stem` and an extension, e.g. `python.md` for `python`.
     fn with_stem<'a>(&'a self, stem: &str, visible: &Visible) -> Vec<&'a Arc<Document>> {
         let first = self.documents.partition_point(|document| &*document.path < stem);
         let after = self.documents[first..].iter();

@@ -153,7 +153,8 @@ fn needs(scene: &Scene<'_>, document: &Document) -> Option<String> {
     unmet.map(|(name, wanted)| format!("the flag `{name}` to be {wanted}"))
 }
 
-/// Equal, one of those wanted, or one of those it has; a flag that is not set is false.
+/// Equal, one of those wanted, or one of those it has, e.g. `a` and `["a", "b"]`. A flag that is
+/// not set is false.
 fn is_met(wanted: &Value, value: Option<&Value>) -> bool {
     let value = value.unwrap_or(&Value::Bool(false));
     match (wanted, value) {

@@ -117,7 +117,7 @@ impl FileFacts {
         self.path.rsplit('/').next() == Some(SKILL)
     }
 
-    /// When it was last written, as ISO 8601.
+    /// When it was last written, as ISO 8601, e.g. `2026-07-28T09:05:00Z`.
     pub(super) fn modified(&self) -> Option<String> {
         OffsetDateTime::from_unix_timestamp(self.stamp.modified.0).ok()?.format(&Rfc3339).ok()
     }
@@ -218,7 +218,7 @@ impl Document {
     }
 }
 
-/// A path without the extension, if it has one.
+/// A path without the extension, if it has one, e.g. `lang/python` of `lang/python.md.j2`.
 pub(super) fn stem(path: &str) -> Option<&str> {
     let from = path.rfind('/').map_or(0, |slash| slash + 1);
     let dot = path[from..].find('.').filter(|dot| *dot > 0)?;

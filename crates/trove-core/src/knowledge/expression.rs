@@ -40,7 +40,7 @@ const A_NAME: &str = "the name of a category or collection";
 const A_PATTERN: &str = "a pattern, as in `lang/python` or `lang/*.md`";
 
 impl Expression {
-    /// Reads an expression.
+    /// Reads an expression, e.g. `lang/python+rust,review`.
     pub fn parse(text: &str) -> Result<Expression, BadExpression> {
         if text.len() > MAX_EXPRESSION {
             let at = text.char_indices().take_while(|(at, _)| *at < MAX_EXPRESSION).count();

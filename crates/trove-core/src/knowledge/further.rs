@@ -63,8 +63,8 @@ fn narrower(bound: Bound, all: &[Arc<Document>], next: &Document) -> String {
     }
 }
 
-/// Patterns that match a path, as what must stand first and what may follow: its folders
-/// from the outermost on, then more and more of its name.
+/// Patterns that match a path, each as its start and its end, e.g. `a/` and `**`. The folders come
+/// from the outermost on, then more and more of the name.
 fn wider_and_narrower(path: &str) -> impl Iterator<Item = (&str, &'static str)> {
     // A character with a meaning in patterns cannot stand for itself in one.
     let plain = path.find(['*', '?', '[', ']', '{', '}', '!', ',']).unwrap_or(path.len());

@@ -43,8 +43,8 @@ pub(super) struct Read {
     pub(super) problem: Option<String>,
 }
 
-/// Where the YAML and the document behind it begin and end; nothing if there is none.
-/// The text may be only the head of a document.
+/// The YAML between the two lines of `---`, and where the document behind it begins; `None` if
+/// there is none. The text may be only the head of a document.
 pub(super) fn split(text: &str) -> Option<(&str, usize)> {
     let after = text.strip_prefix("---")?;
     let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n'))?;
@@ -64,7 +64,7 @@ pub(super) fn may_begin(text: &str) -> bool {
     text.starts_with("---\n") || text.starts_with("---\r\n")
 }
 
-/// Whether what begins as if with front matter goes on like it, with `key:`.
+/// Whether the text behind the first `---` goes on like front matter, e.g. with `title: Python`.
 pub(super) fn has_key(text: &str) -> bool {
     let key = text.lines().nth(1).and_then(|line| line.split_once(':'));
     key.is_some_and(|(key, value)| {
@@ -184,7 +184,7 @@ fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
 }
 
-/// The first heading of a markdown text that is not inside of a code block.
+/// The first heading of a markdown text outside of code blocks, e.g. `Python` of `# Python`.
 pub(super) fn heading(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
     // A line that is a paragraph so far; underlined it is a heading.

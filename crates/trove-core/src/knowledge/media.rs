@@ -41,12 +41,12 @@ const TEXTS: [&str; 9] = [
     "image/svg+xml",
 ];
 
-/// Whether a document is rendered.
+/// Whether a document is rendered, e.g. `greeting.md.j2`.
 pub(super) fn is_template(path: &str) -> bool {
     path.ends_with(TEMPLATE_END)
 }
 
-/// The kind that the name of a file tells.
+/// The kind that the name of a file tells, e.g. `text/markdown` for `a.md.j2`.
 pub(super) fn of_name(path: &str) -> Option<&'static str> {
     if is_template(path) {
         return Some(MARKDOWN);

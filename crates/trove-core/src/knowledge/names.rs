@@ -165,7 +165,7 @@ impl Edition {
     }
 }
 
-/// A path, and what it may be called without some or all of its extensions.
+/// A path, and its names without extensions, e.g. `a.md.j2`, `a.md` and `a`.
 fn spellings(path: &str) -> impl Iterator<Item = &str> {
     let from = path.rfind('/').map_or(0, |slash| slash + 1);
     let dots = path[from..].rmatch_indices('.').map(move |(at, _)| from + at);
@@ -185,7 +185,7 @@ fn members(index: &Index) -> Members {
     members
 }
 
-/// The folders a file lies in, with what is left of its path there.
+/// The folders a file lies in, with the rest of its path, e.g. `a` and `b/c.md` for `a/b/c.md`.
 fn skills_above(path: &str) -> impl Iterator<Item = (&str, &str)> {
     path.match_indices('/').map(|(slash, _)| (&path[..slash], &path[slash + 1..]))
 }

@@ -99,7 +99,7 @@ impl CategorySettings {
 }
 
 impl Groups {
-    /// The project that is worked on in `folder`: the one with the nearest root above it.
+    /// The project with the nearest root above `folder`, e.g. the root `/src/app` for `/src/app/lib`.
     pub fn project_at(&self, folder: &std::path::Path) -> Option<&str> {
         let at = |project: &ProjectSettings| {
             let roots = [&project.root, &project.real_root].into_iter().flatten();

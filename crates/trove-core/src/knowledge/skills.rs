@@ -89,7 +89,7 @@ pub(super) fn find(
     (skills, problems)
 }
 
-/// The folder that a `SKILL.md` makes a skill.
+/// The folder that a `SKILL.md` makes a skill, e.g. `pdf` for `pdf/SKILL.md`.
 fn folder_of(path: &str) -> Option<&str> {
     path.strip_suffix(SKILL)?.strip_suffix('/')
 }
@@ -102,12 +102,12 @@ fn name_of(folder: &str, main: &FileFacts) -> String {
     own.unwrap_or_else(last).to_owned()
 }
 
-/// The folder of another name in the same one.
+/// The folder of another name in the same one, e.g. `a/c` for `a/b` and `c`.
 fn beside(folder: &str, name: &str) -> String {
     folder.rsplit_once('/').map_or_else(|| name.to_owned(), |(above, _)| format!("{above}/{name}"))
 }
 
-/// The URI of the skill at a place.
+/// The URI of the skill at a place, e.g. `skill://guide/pdf/SKILL.md`.
 fn main_uri(place: &str) -> String {
     format!("{PREFIX}{}/{SKILL}", address::encode(place, true))
 }
@@ -188,7 +188,7 @@ fn owner<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<&'a Skill
 }
 
 impl Skill {
-    /// The URI of one of its files or folders.
+    /// The URI of one of its files or folders, e.g. `skill://guide/pdf/forms.md`.
     pub(super) fn uri(&self, path: &str) -> String {
         format!("{}/{}", self.root, address::encode(path, true))
     }

@@ -193,7 +193,7 @@ fn add_window(fields: &Fields, window: &Window, document: &mut TantivyDocument) 
 /// The longest text that is looked up as a whole.
 const MAX_EXACT_BYTES: usize = 512;
 
-/// The form that a whole question is compared with: small letters, no space around.
+/// The form in which whole questions are compared: small letters, no space around, e.g. `read me`.
 pub(super) fn exact_form(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty() && text.len() <= MAX_EXACT_BYTES).then(|| text.to_lowercase())

@@ -156,8 +156,8 @@ fn plan_terms(terms: &[String]) -> Result<Plan, QueryError> {
     })
 }
 
-/// The units of a text: a part in quotes must hold as a phrase, and the other words must if
-/// `are_required`.
+/// The units of a text: a part in quotes must hold as a phrase, e.g. "rate limit". The other words
+/// must if `are_required`.
 fn words_and_phrases(text: &str, are_required: bool) -> Vec<Unit> {
     let mut units = Vec::new();
     // An even number of quotes makes phrases; a single one may be an inch.
@@ -225,7 +225,7 @@ fn phrase(text: &str, is_required: bool) -> Option<Unit> {
     Some(Unit { label, kind: UnitKind::Phrase(stems), is_required })
 }
 
-/// Leaves out the words of asking, unless nothing else is left.
+/// Leaves out the words of asking, e.g. `how` and `do`, unless nothing else is left.
 fn drop_asking(units: &mut Vec<Unit>) {
     let is_asking = |unit: &Unit| match &unit.kind {
         UnitKind::Word { whole, .. } => ASKING.contains(&whole.as_str()),

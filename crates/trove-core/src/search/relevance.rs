@@ -83,7 +83,7 @@ const RECORD_ENDINGS: [&str; 14] = [
     ".yml",
 ];
 
-/// Whether something of this type and name is a record: a log, a table or settings.
+/// Whether something of this type and name is a record: a log, a table or settings, e.g. `a.csv`.
 pub fn is_record(mime: Option<&str>, name: &str) -> bool {
     let is_typed = |mime: &str| RECORD_TYPES.iter().any(|kind| mime.contains(kind));
     let end = name.get(name.len().saturating_sub(12)..).unwrap_or(name).to_ascii_lowercase();

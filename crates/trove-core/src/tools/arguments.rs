@@ -108,7 +108,8 @@ impl Shape {
         }
     }
 
-    /// The property a name means: itself, or in snake_case for camelCase.
+    /// The property a name means: itself, or in snake_case for camelCase, e.g. `max_size` for
+    /// `maxSize`.
     fn property(&self, name: &str) -> Option<&Property> {
         let exact = self.properties.iter().find(|property| property.name == name);
         exact.or_else(|| self.properties.iter().find(|property| property.snake_case == name))
@@ -220,7 +221,7 @@ impl Kind {
         }
     }
 
-    /// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.
+    /// Makes a float whole where a whole number is wanted, as JSON Schema has it, e.g. `3` of `3.0`.
     fn whole(&self, value: Value) -> Value {
         let is_whole = matches!(self, Kind::Whole(_));
         match value.as_f64().filter(|_| is_whole && value.is_f64()) {
@@ -251,7 +252,7 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// A range of dates that came as an object, as the text that it is in the schema.
+/// A range of dates that came as an object, as the text in the schema, e.g. `2026-01-01/..`.
 fn range_as_text(name: &str, range: &Map<String, Value>) -> Result<String, Failure> {
     let other = range.keys().find(|end| !RANGE.contains(&end.as_str()));
     if let Some(other) = other {

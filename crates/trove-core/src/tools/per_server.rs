@@ -45,7 +45,7 @@ fn prefix_of(id: &SourceId) -> String {
     id.as_str().replace('-', "_")
 }
 
-/// The names of the tools of these servers.
+/// The names of the tools of these servers, e.g. `wiki_list_resources` and `wiki_read_resource`.
 pub(super) fn names(servers: &[&SourceId]) -> impl Iterator<Item = String> {
     let prefixes = servers.iter().map(|id| prefix_of(id));
     prefixes.flat_map(|prefix| [LIST, READ].map(|name| format!("{prefix}{name}")))

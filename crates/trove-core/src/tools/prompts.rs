@@ -243,8 +243,8 @@ async fn content(call: &Call<'_>, words: &[String]) -> Result<String, Failure> {
     Ok(knowledge.as_text(&content, guide::project(call)))
 }
 
-/// Joins words with commas, except where a comma, plus or slash stands already. Between braces
-/// and brackets a blank stays.
+/// Joins words with commas, e.g. `lang,review`, except where a comma, plus or slash stands already.
+/// Between braces and brackets a blank stays.
 fn as_expression(words: &[String]) -> String {
     let mut line = String::new();
     for word in words {

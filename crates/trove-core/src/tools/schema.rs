@@ -87,7 +87,7 @@ pub(super) fn unwrapped(text: &str) -> String {
     paragraphs.collect::<Vec<_>>().join("\n")
 }
 
-/// The paragraphs of a description as sentences on one line.
+/// The paragraphs of a description as sentences on one line, e.g. `First. Second`.
 pub(super) fn on_one_line(text: &str) -> String {
     let mut line = String::new();
     for paragraph in text.lines() {

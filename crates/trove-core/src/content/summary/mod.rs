@@ -50,7 +50,7 @@ pub fn summarise(bytes: &[u8], kind: &Kind) -> Value {
     Value::Object(told)
 }
 
-/// One word for what it is.
+/// One word for what it is, e.g. `archive`.
 fn word(kind: &Kind, bytes: &[u8]) -> &'static str {
     let top = kind.mime.split('/').next().unwrap_or_default();
     match (kind.form, top) {

@@ -63,7 +63,7 @@ fn name(header: &[u8]) -> Vec<u8> {
     if has_prefix { [prefix, b"/", name].concat() } else { name.to_vec() }
 }
 
-/// A number in octal digits or, past 8 GiB, in binary with the first bit set.
+/// A number in octal digits, e.g. 420 for `644`, or past 8 GiB in binary with the first bit set.
 fn number(field: &[u8]) -> u64 {
     if let Some((first, rest)) = field.split_first()
         && first & 0x80 != 0
@@ -82,7 +82,7 @@ fn until_zero(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }
 
-/// The `path` of a list of `length key=value\n`.
+/// The `path` of a list of `length key=value\n`, e.g. `a/b` of `12 path=a/b\n`.
 fn pax_path(mut body: &[u8]) -> Option<Vec<u8>> {
     loop {
         let blank = memchr::memchr(b' ', body)?;

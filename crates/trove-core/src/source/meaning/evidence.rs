@@ -141,7 +141,7 @@ impl Evidence {
     }
 }
 
-/// Whether a number says nothing of what went wrong.
+/// Whether a number says nothing of what went wrong, e.g. -32603.
 fn is_silent(code: i64) -> bool {
     matches!(code, 0 | 1 | -1 | -32603 | -32000)
 }

@@ -20,7 +20,7 @@ static STATED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
 });
 
-/// The HTTP status that a text tells.
+/// The HTTP status that a text tells, e.g. 404 in `status code 404`.
 pub(super) fn stated(words: &str) -> Option<u16> {
     let found = STATED.iter().find_map(|way| way.captures(words))?;
     found.get(1)?.as_str().parse().ok()

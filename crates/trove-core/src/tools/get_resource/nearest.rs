@@ -105,7 +105,7 @@ fn allowed(uri: &str) -> usize {
     (head(rest).chars().count() / LETTERS_PER_SLIP).clamp(1, MAX_SLIPS)
 }
 
-/// A name as it is compared; `docs/intro` is how some models write `docs://intro`.
+/// A name as it is compared, e.g. `docs://intro` for `docs/intro`, as some models write it.
 fn spelt(asked: &str) -> String {
     let asked = head(asked).to_lowercase();
     if asked.contains(':') { asked } else { asked.replacen('/', "://", 1) }
