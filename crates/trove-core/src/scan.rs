@@ -1,8 +1,8 @@
 //! Finds where JSON values begin and end, quickly and without trusting the text.
 //!
-//! Most of a message is one long string: a document, or a blob in base64. Its end is
-//! looked for many bytes at a time, so that looking into a message costs little more than reading it
-//! from memory. Everything is checked on the way: what passes here is JSON.
+//! Most of a message is one long string: a document, or a blob in base64. Its end is looked for
+//! many bytes at a time, so that a look into a message costs little more than reading it from
+//! memory. Everything is checked on the way: a text that passes here is JSON.
 
 mod long;
 mod marks;

@@ -44,7 +44,7 @@ pub trait Source: Send + Sync + 'static {
         Indexing::Content
     }
 
-    /// Whether what it says may be shown to everybody who may ask, by configuration.
+    /// Whether its answers may be shown to every caller who may ask, by configuration.
     fn is_public(&self) -> bool {
         false
     }

@@ -1,6 +1,6 @@
 //! `config://`: the settings and limits in force, and `auth://`: who the caller is to us.
 //!
-//! What is published is what holds: the program fills these from the constants and the
+//! The published settings are those in force: the program fills them from the constants and the
 //! configuration it enforces. No secret, no path and no environment value is among them.
 
 use std::collections::BTreeMap;

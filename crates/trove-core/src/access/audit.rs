@@ -84,15 +84,15 @@ impl AuditConfig {
 pub struct Entry {
     /// When it ended.
     pub at: SystemTime,
-    /// The door it came through, as in `stdio`, `http`.
+    /// The door it came through, e.g. `stdio` or `http`.
     pub door: &'static str,
     /// In which way it was asked.
     pub via: Via,
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub client: Option<Arc<str>>,
     /// Who asks, where that is known.
     pub principal: Option<Arc<str>>,
-    /// What was to be done, as in `read`, `list`, `search`.
+    /// The action, e.g. `read`, `list` or `search`.
     pub action: &'static str,
     /// With which resource or by which name.
     pub target: Option<String>,
@@ -100,7 +100,7 @@ pub struct Entry {
     pub source: Option<SourceId>,
     /// How it ended.
     pub outcome: Outcome,
-    /// What was given; only its length and digest are written.
+    /// The answer; only its length and digest are written.
     pub given: Option<Bytes>,
     /// Where that came from.
     pub cache: Option<Cache>,
@@ -173,7 +173,7 @@ struct Open {
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What the recorders and the writer share.
+/// The state that the recorders and the writer share.
 struct State {
     /// Entries dropped and not yet written as such.
     dropped: AtomicU64,
@@ -183,7 +183,7 @@ struct State {
     waiting: AtomicUsize,
     /// Bytes that wait to be digested.
     waiting_bytes: AtomicUsize,
-    /// What is recorded cannot be written now.
+    /// Entries cannot be written now.
     is_failing: AtomicBool,
     is_closing: AtomicBool,
     /// How often nothing was left waiting.
@@ -245,22 +245,22 @@ impl Audit {
         let writer = Writer::new(Log::new(config), state.clone());
         let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writer.run(&waiting);
-            // Whoever waited may have given up.
+            // The one who waited may have given up.
             let _ = end.send(());
         });
-        // Without a thread nobody receives, and every entry is counted as dropped.
+        // Without a thread there is no receiver, and every entry is counted as dropped.
         state.is_failing.store(thread.is_err(), Ordering::Relaxed);
         let thread = thread.ok().map(|thread| thread.thread().clone());
         let ended = Mutex::new(Some(ended));
         Audit(Some(Arc::new(Open { entries, state, has_digests, thread, ended })))
     }
 
-    /// Whether anything is recorded, so that nobody gathers facts for nothing.
+    /// Whether entries are recorded, so that facts for them are worth gathering.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Records an entry. Never waits, whatever the disk does.
+    /// Records an entry. Never waits, even if the disk hangs.
     pub fn record(&self, entry: Entry) {
         let Some(open) = &self.0 else { return };
         let state = &open.state;
@@ -286,7 +286,7 @@ impl Audit {
         }
     }
 
-    /// Records that somebody was not let in; many of the same kind become one line.
+    /// Records a caller who was not let in; many of the same kind become one line.
     pub fn turn_away(&self, knock: Knock<'_>) {
         let Some(open) = &self.0 else { return };
         if let Some(entry) = open.state.knocks.note(knock, Instant::now(), SystemTime::now()) {

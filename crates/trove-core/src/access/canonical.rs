@@ -38,7 +38,7 @@ fn is_plain_scheme(scheme: &str) -> bool {
 /// Whether the part between the scheme and a query or fragment is plain.
 fn is_plain_place(scheme: &str, place: &str) -> bool {
     let Some(place) = place.strip_prefix("//") else {
-        // One slash alone is read in many ways, and so is somebody's name before an `@`.
+        // One slash alone is read in many ways, and so is a user's name before an `@`.
         let first = place.split('/').next().unwrap_or_default();
         return !first.contains('@') && is_plain_path(place);
     };

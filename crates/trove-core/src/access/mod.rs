@@ -52,8 +52,7 @@ impl Access {
         self.withholds_causes && !is_trusted()
     }
 
-    /// For each rule what it leaves to the caller: callers for whom this is the same see
-    /// the same.
+    /// The rights that each rule leaves to the caller. Callers with equal rights see equal lists.
     pub fn standings(&self, caller: &Caller) -> Vec<Standing> {
         let roles = self.roles(caller);
         self.policy.rules().iter().map(|rule| rule.standing(roles)).collect()

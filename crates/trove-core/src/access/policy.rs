@@ -20,7 +20,7 @@ use super::{
 
 /// The most rules.
 pub const MAX_RULES: usize = 1000;
-/// The role that everybody has.
+/// The role that every caller has.
 pub const ANYBODY: &str = "*";
 
 /// One rule on who may read what.

@@ -1,8 +1,8 @@
 //! One fetch per key at a time, shared by all who wait for it.
 //!
-//! The fetch lives as long as somebody waits: one who leaves changes nothing for the
-//! others, and when all have left the fetch is dropped, which cancels it. No task is
-//! spawned, so none needs an owner.
+//! The fetch lives as long as a caller waits. One who leaves changes nothing for the others. When
+//! all have left the fetch is dropped, which cancels it. No task is spawned, so none needs an
+//! owner.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -42,15 +42,15 @@ impl Key {
 /// The configured rules on keeping answers of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// How long an answer may be believed, and shown to everyone, where its Source says
-    /// nothing. Nothing: it is not kept, as the protocol wants, unless the resource is
-    /// public by configuration.
+    /// How long an answer may be believed, and shown to everyone, if its Source does not say.
+    /// `None`: it is not kept, as the protocol wants, unless the resource is public by
+    /// configuration.
     pub public_ttl: Option<Duration>,
     /// The Source reports each change of the resource: an answer is believed until then.
     pub told: Option<Told>,
 }
 
-/// Who may be shown an answer to `asker`; nothing: only the one who asked, this once.
+/// The callers who may be shown an answer to `asker`; `None`: only the asker, this once.
 pub(super) fn audience(reply: &Reply, policy: Policy, asker: &Audience) -> Option<Audience> {
     if reply.needs_input {
         return None;
@@ -63,7 +63,7 @@ pub(super) fn audience(reply: &Reply, policy: Policy, asker: &Audience) -> Optio
     }
 }
 
-/// How long an answer is believed; nothing if it must not be kept.
+/// How long an answer is believed; `None` if it must not be kept.
 pub(super) fn ttl(reply: &Reply, policy: Policy) -> Option<Duration> {
     let said = reply.freshness.map(|said| Duration::from_millis(said.ttl_ms));
     let until_told = policy.told.map(|_| MAX_TTL);

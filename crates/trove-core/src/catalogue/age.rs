@@ -70,7 +70,7 @@ impl Age {
         self.known().late = Some(Instant::now());
     }
 
-    /// Whether somebody waited for it in vain just now.
+    /// Whether a caller waited for it in vain just now.
     pub(super) fn is_late(&self) -> bool {
         self.known().late.is_some_and(|late| late.elapsed() < LATE)
     }

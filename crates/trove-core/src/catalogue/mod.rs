@@ -1,4 +1,4 @@
-//! The catalogue: one current [`Snapshot`], written by one task, read by everybody.
+//! The catalogue: one current [`Snapshot`], written by one task, read by all.
 
 pub mod collisions;
 pub mod naming;
@@ -48,9 +48,9 @@ pub type NameOwn = Box<dyn Fn(&[&SourceId]) -> OwnTools + Send + Sync>;
 /// The parts that the writer and the catalogue share.
 #[derive(Default)]
 struct Shared {
-    /// Whom to ask for the tools of our own.
+    /// Names our own tools.
     name_own: OnceLock<NameOwn>,
-    /// He may say something else by now.
+    /// It may name others by now.
     own_changed: Notify,
     /// A client wants to see the lists.
     wanted: Notify,

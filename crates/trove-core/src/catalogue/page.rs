@@ -21,7 +21,7 @@ const MAX_ANCHORS: usize = 20;
 pub struct Page {
     /// The entries.
     pub entries: Vec<Json>,
-    /// Where to go on; nothing at the end.
+    /// Where to go on; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn span<'a, T>(
     Ok((start..end, cursor_after(list, end, key)))
 }
 
-/// The cursor to what follows the first `end` elements; nothing at the end.
+/// The cursor to the elements behind the first `end`; `None` at the end.
 pub(crate) fn cursor_after<'a, T>(
     list: &'a [T],
     end: usize,

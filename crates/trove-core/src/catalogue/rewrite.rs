@@ -12,7 +12,7 @@ use crate::{
     source::SourceId,
 };
 
-/// The result of a read: `contents[].uri`; nothing if it has no such list.
+/// The result of a read: `contents[].uri`; `None` if it has no such list.
 pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Option<Json> {
     let stays = |item: &Object<'_>| {
         item.any_given_twice().is_none()

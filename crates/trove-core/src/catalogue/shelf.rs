@@ -1,7 +1,7 @@
 //! Remembers the last listing of each Source across restarts.
 //!
-//! What lies here is a memory, never the truth: anything unreadable is left out, and
-//! a Source that answers replaces it whole.
+//! A remembered listing is never the truth: unreadable parts are left out, and a Source that
+//! answers replaces it whole.
 
 use std::{
     fs, io,

@@ -1,7 +1,7 @@
 //! All that all Sources list, as one immutable value.
 //!
-//! Built once per change and then only read: an exact lookup is one hash, a template
-//! match is linear in the URI, and no lock is held by anybody.
+//! Built once per change and then only read: an exact lookup is one hash, a template match is
+//! linear in the URI, and no reader holds a lock.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -252,8 +252,7 @@ impl Snapshot {
         Some((self.owner(entry.member), &entry.local))
     }
 
-    /// The name our clients use for what `source` calls `local`; nothing when they are
-    /// the same.
+    /// The name our clients use for `local` of `source`; `None` if they are the same.
     pub fn public_name(&self, source: &SourceId, local: &str) -> Option<PublicUri> {
         match self.route(local) {
             Ok(route) if route.source.id() == source && route.local.as_str() == local => None,

@@ -69,7 +69,7 @@ pub enum Payload<'a> {
     Odd(&'a str),
 }
 
-/// A text, or a JSON string that it is made from when somebody looks at it.
+/// A text, or a JSON string that the text is made from when it is needed.
 #[derive(Clone)]
 pub enum Words<'a> {
     /// The JSON string, and how long the text is that it says.

@@ -17,8 +17,8 @@ pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false)
 }
 
-/// The text as one line for somebody who reads it: line ends, tabs and other blanks that are
-/// controls become one space each run, and what else acts unseen is written out.
+/// The text as one line for a reader. Line ends, tabs and other blanks that are controls become one
+/// space each run; other unseen characters are written out.
 ///
 /// Example: `"a\n\n\tb\u{1b}"` becomes `a b\u{1b}`, its last character in letters.
 pub fn one_line(text: &str) -> Cow<'_, str> {

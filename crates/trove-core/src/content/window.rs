@@ -12,7 +12,7 @@ pub struct Window<'a> {
     pub text: &'a str,
     /// Where it begins, in bytes.
     pub start: usize,
-    /// Where the next one begins; nothing at the end.
+    /// Where the next one begins; `None` at the end.
     pub next_offset: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ pub struct Base64Window {
     pub base64: String,
     /// Where it begins, in bytes before encoding.
     pub start: usize,
-    /// Where the next one begins, in bytes before encoding; nothing at the end.
+    /// Where the next one begins, in bytes before encoding; `None` at the end.
     pub next_offset: Option<usize>,
 }
 

@@ -83,7 +83,8 @@ macro_rules! classes {
     };
 }
 
-// name, label: code of 2026-07-28 and of earlier eras, exit code, HTTP status, teller; meaning; next step
+// Name, label: codes of 2026-07-28 and earlier eras, exit code, HTTP status, teller; meaning;
+// advice
 classes! {
     InvalidUri "InvalidURI" "invalid_uri": INVALID_PARAMS RESOURCE_NOT_FOUND, SOURCE, 404, Tools;
         "the URI is malformed, or no resource or template fits it";

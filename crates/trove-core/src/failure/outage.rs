@@ -20,7 +20,7 @@ pub struct Outage {
 pub enum Why {
     /// It is tried again, and may come back by itself.
     Passing,
-    /// The server asks who we are, and somebody can log in.
+    /// The server asks who we are, and a user can log in.
     AsksWho,
     /// The server does not believe what the configuration says of who we are.
     NotBelieved,

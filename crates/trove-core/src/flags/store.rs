@@ -27,14 +27,14 @@ pub struct FlagChange {
     pub level: Level,
     /// Which.
     pub name: FlagName,
-    /// Its new value; nothing removes it.
+    /// Its new value; `None` removes it.
     pub value: Option<FlagValue>,
 }
 
 /// One flag as it lies in a store; whether it makes sense is for the reader to see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFlag {
-    /// The project; nothing for all of them.
+    /// The project; `None` for all of them.
     pub project: Option<String>,
     /// The name.
     pub name: String,
@@ -51,7 +51,7 @@ pub trait FlagStore: Send {
     /// this process and of the machine.
     fn write(&mut self, changes: &[FlagChange]) -> Result<(), StoreError>;
 
-    /// Whether somebody else changed anything since this was last asked.
+    /// Whether another process changed anything since this was last asked.
     fn was_changed_elsewhere(&mut self) -> Result<bool, StoreError>;
 }
 

@@ -128,7 +128,7 @@ impl FlagValue {
         }
     }
 
-    /// Whether it is on; nothing if it is no switch.
+    /// Whether it is on; `None` if it is no switch.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             FlagValue::Plain(Plain::Bool(is_on)) => Some(*is_on),
@@ -136,7 +136,7 @@ impl FlagValue {
         }
     }
 
-    /// Its text; nothing if it is something else.
+    /// Its text; `None` if it is of another type.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             FlagValue::Plain(Plain::Text(text)) => Some(text),
@@ -195,7 +195,7 @@ fn map(entries: &serde_json::Map<String, Value>) -> Result<BTreeMap<String, Plai
     Ok(taken)
 }
 
-/// The value by itself; nothing if it is of a type that cannot be one.
+/// The value by itself; `None` if it is of a type that cannot be one.
 fn plain(value: &Value) -> Result<Option<Plain>, BadValue> {
     Ok(match value {
         Value::Bool(is_on) => Some(Plain::Bool(*is_on)),

@@ -72,7 +72,7 @@ pub struct CrawlSettings {
     pub parallel: AtomicUsize,
     /// No content is read again by the clock sooner than this, in milliseconds.
     pub reread_after_ms: AtomicU64,
-    /// How long after its start the crawler lets everybody else begin, in milliseconds.
+    /// How long after its start the crawler waits for others to begin, in milliseconds.
     pub settle_ms: AtomicU64,
     rules: ArcSwap<IndexRules>,
 }
@@ -125,7 +125,7 @@ impl Gateway {
         search.pause_meaning(false);
     }
 
-    /// When everybody else has begun.
+    /// The moment when others have begun.
     fn settled(&self) -> Instant {
         let settle = self.crawl_settings.settle_ms.load(Ordering::Relaxed);
         Instant::now() + Duration::from_millis(settle)
@@ -312,7 +312,7 @@ impl Gateway {
             return Outcome::Skip(Skip::TooLarge);
         }
         let Key { source, local } = &pending.key;
-        // The index is for everybody, so it reads what a caller without a name may read.
+        // The index is for all callers, so it reads as a caller without a name.
         let nobody = Caller { via: Via::Search, ..Caller::behind(Door::Http) };
         let (standing, _) = self.rules().standing(&nobody, Named::listed(source, local.as_str()));
         if standing != Standing::Open {
@@ -320,7 +320,7 @@ impl Gateway {
         }
         let snapshot = self.current();
         let Some(entry) = snapshot.listed(source, local.as_str()) else { return Outcome::Failed };
-        // A text that is only read for the first time may have been kept for somebody.
+        // A text that is only read for the first time may have been kept for one caller.
         let purpose = Purpose::Index { anew: pending.reason != Reason::Unread };
         let read = Read::of(&entry.public, Ask::default());
         let read = Read { purpose, found_in: Some(snapshot.clone()), ..read };

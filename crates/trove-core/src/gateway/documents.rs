@@ -69,7 +69,7 @@ impl Gateway {
         ProjectName::new(found).ok()
     }
 
-    /// Whether the folder somebody works in may decide about the project.
+    /// Whether the folder a user works in may decide about the project.
     pub fn has_project_folders(&self) -> bool {
         let has = |knowledge: &Arc<Knowledge>| {
             let settings = knowledge.settings();
@@ -104,7 +104,7 @@ impl Gateway {
         Ok(GuideShelf { categories, collections: knowledge.collections(sight).await })
     }
 
-    /// A document for somebody who edits it.
+    /// A document for its editor.
     pub(super) async fn written(
         &self,
         caller: &Caller,

@@ -83,8 +83,8 @@ impl AskError {
         AskError::NotFound { uri: uri.clone(), is_foreign: false, awaits_lists: false }
     }
 
-    /// Refuses arguments with a member that decides what is meant, twice: whom they are passed on
-    /// to might take the other one.
+    /// Refuses arguments that hold a deciding member twice: a server they are passed on to might
+    /// take the other one.
     pub(super) fn check_once(object: &Object<'_>, keys: &[&str]) -> Result<(), AskError> {
         match keys.iter().find(|key| object.is_given_twice(key)) {
             Some(key) => Err(AskError::BadArguments { what: format!("`{key}` is given twice") }),

@@ -133,7 +133,7 @@ impl Facts for Gateway {
         let rules = self.rules();
         let mut known = Vec::new();
         for contest in self.current().contests() {
-            // Rules are about resources and templates; names of tools are known to everybody.
+            // Rules are about resources and templates; names of tools are known to all callers.
             let has_rules = matches!(contest.kind, Contested::Resource | Contested::Template);
             let is_known = |claim: &Claim| {
                 let standing = rules.standing(caller, Named::listed(&claim.source, &claim.local)).0;

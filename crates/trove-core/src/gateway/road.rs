@@ -66,7 +66,7 @@ pub struct Read {
 }
 
 impl Read {
-    /// A read for somebody who wants the contents.
+    /// A read for a client that wants the contents.
     pub fn of(uri: &PublicUri, ask: Ask) -> Read {
         Read { uri: uri.clone(), ask, found_in: None, purpose: Purpose::Use }
     }

@@ -50,7 +50,7 @@ impl<'a> Named<'a> {
         Named { id, local, unlisted_in: None }
     }
 
-    /// A name that somebody gave, and that may be none that the Source lists.
+    /// A name that a caller gave, and that may be none that the Source lists.
     pub fn given(snapshot: &'a Snapshot, id: &'a SourceId, local: &'a str) -> Named<'a> {
         Named { id, local, unlisted_in: Some(snapshot) }
     }
@@ -91,8 +91,8 @@ impl Rules {
         }
     }
 
-    /// The worst that the rules on it leave, with the place of the rule that says so;
-    /// nothing if there is no rule on it.
+    /// The worst that the rules on it leave, with the place of the rule that says so; `None` if
+    /// there is no rule on it.
     pub(super) fn decide(
         &self,
         named: Named<'_>,

@@ -90,7 +90,7 @@ impl Gateway {
         });
     }
 
-    /// Writes down that somebody was not let in at a door.
+    /// Writes down that a caller was not let in at a door.
     pub fn settle_turned_away(&self, knock: Knock<'_>) {
         self.metrics.failures.count(knock.class);
         self.audit.turn_away(knock);

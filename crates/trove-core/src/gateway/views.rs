@@ -28,7 +28,7 @@ const MAX_VIEWS: usize = 64;
 /// The catalogue as one kind of caller sees it.
 pub struct View {
     snapshot: Arc<Snapshot>,
-    /// Nothing when every rule is open to the caller, or there is none.
+    /// `None` if every rule is open to the caller, or there is none.
     seen: Option<Seen>,
     print: OnceLock<u64>,
     pub(super) rules: Arc<Rules>,
@@ -103,7 +103,7 @@ impl View {
         &self.snapshot
     }
 
-    /// A number that differs where what the caller is listed does; nothing where all is.
+    /// A number that differs if the caller's lists do; `None` if he sees all.
     pub fn print(&self) -> Option<u64> {
         self.seen.as_ref()?;
         let make = || {
@@ -129,8 +129,8 @@ impl View {
         self.seen.as_ref().map_or(self.snapshot.templates().len(), |seen| seen.templates.len())
     }
 
-    /// How many resources and templates of one Source there are to the caller; nothing
-    /// when all are.
+    /// How many resources and templates of one Source there are to the caller; `None` if he sees
+    /// all.
     pub fn counts_of(&self, id: &str) -> Option<(usize, usize)> {
         let seen = self.seen.as_ref()?;
         let is_own = |member: u32| self.snapshot.owner(member).id().as_str() == id;

@@ -141,7 +141,7 @@ impl Watches {
         places.acquire_owned().await.ok()
     }
 
-    /// Whether somebody watches a resource.
+    /// Whether a client watches a resource.
     pub(super) fn has(&self, source: &SourceId, local: &str) -> bool {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         !counts.is_empty() && counts.contains_key(&(source.clone(), LocalUri::from(local)))

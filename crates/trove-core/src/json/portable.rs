@@ -37,7 +37,7 @@ pub fn is_portable(text: &str) -> bool {
     true
 }
 
-/// How long an escape is, with the other half of its pair; nothing if that is missing.
+/// How long an escape is, with the other half of its pair; `None` if that is missing.
 fn escape(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at + 1) != Some(&b'u') {
         return Some(2);

@@ -109,7 +109,7 @@ pub enum KnowledgeError {
     InUse {
         /// What.
         what: String,
-        /// By whom.
+        /// The names of those who use it.
         by: Vec<String>,
     },
     /// The change makes no sense.

@@ -1,7 +1,7 @@
 //! Front matter: what a document says about itself before it begins.
 //!
-//! YAML between two lines of `---`. It is read within narrow bounds, since anybody may
-//! have written it; what cannot be read leaves the document as it is.
+//! YAML between two lines of `---`. It is read within narrow bounds, since a stranger may have
+//! written it. Front matter that cannot be read leaves the document as it is.
 
 use serde_json::{Map, Value};
 

@@ -1,8 +1,8 @@
 //! `guide://`: documents on disk, in categories and collections.
 //!
 //! [`Knowledge`] is a Source like any other, and a library for tools that need no URI.
-//! What exists is held in memory, built off the path of requests and swapped whole;
-//! contents are read when they are asked for. Nothing outside of its folder is opened.
+//! The index is held in memory, built off the path of requests and swapped whole; contents are read
+//! when they are asked for. Nothing outside of its folder is opened.
 
 mod address;
 mod admin;
@@ -96,7 +96,7 @@ pub struct Givens {
     pub flags: Arc<dyn Flags>,
     /// The time of day.
     pub now: fn() -> SystemTime,
-    /// Where categories and collections are written down; nothing: they cannot be changed.
+    /// Where categories and collections are written down; `None`: they cannot be changed.
     pub ledger: Option<Arc<dyn Ledger>>,
 }
 
@@ -423,7 +423,7 @@ impl Knowledge {
 /// The part of the guide that the asker may know of.
 #[derive(Debug, Clone, Default)]
 pub struct Sight {
-    /// The project worked on; nothing: the one the settings name, if any.
+    /// The project worked on; `None`: the one the settings name, if any.
     pub project: Option<String>,
     /// By the rules on who may read what.
     pub visible: Visible,

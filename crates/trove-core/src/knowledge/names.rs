@@ -26,7 +26,7 @@ type Members = HashMap<Arc<str>, Vec<Arc<str>>>;
 #[derive(Debug, Clone)]
 pub struct Edition {
     index: Arc<Index>,
-    /// The collections each file is in, once somebody wanted to know.
+    /// The collections each file is in, once they were asked for.
     collections: Arc<OnceLock<Members>>,
 }
 
@@ -37,7 +37,7 @@ pub struct Names {
     pub listed: String,
     /// As it may be asked for too.
     pub also: Vec<String>,
-    /// The category it is listed in; nothing for a file of a skill.
+    /// The category it is listed in; `None` for a file of a skill.
     category: Option<Arc<str>>,
     /// Where it lies from the root, and how it may be called in its category.
     path: Arc<str>,
@@ -80,8 +80,8 @@ impl Edition {
         all
     }
 
-    /// Whether what is listed under this URI is among what a project picks. A skill is if a
-    /// category with it is; one in no category is everybody's.
+    /// Whether a project that picks these sees the entry at this URI. It sees a skill if it picks a
+    /// category with it; one in no category is seen by all projects.
     pub fn is_picked(&self, picks: &Picks, local: &str) -> bool {
         if !local.starts_with(skills::PREFIX) {
             return picks.allow(local);
@@ -176,7 +176,7 @@ fn members(index: &Index) -> Members {
     let view = View { index, project: None, visible: &Visible::ALL };
     let mut members = Members::new();
     for name in index.collections.keys() {
-        // One that cannot be followed gives nothing to anybody.
+        // A collection that cannot be followed gives no documents.
         let found = view.address(&Address::Collection(name.to_string())).unwrap_or_default();
         for document in found.documents {
             members.entry(document.file.path.clone()).or_default().push(name.clone());

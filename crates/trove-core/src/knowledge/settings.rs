@@ -30,7 +30,7 @@ pub struct Settings {
 /// Categories, collections and projects by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Groups {
-    /// The categories; nothing: each folder below the root is one.
+    /// The categories; `None`: each folder below the root is one.
     pub categories: Option<BTreeMap<String, CategorySettings>>,
     /// The collections.
     pub collections: BTreeMap<String, CollectionSettings>,
@@ -65,9 +65,9 @@ pub struct ProjectSettings {
     pub root: Option<PathBuf>,
     /// The target of `root`, if that is a link, by its own path.
     pub real_root: Option<PathBuf>,
-    /// Its categories; nothing: all.
+    /// Its categories; `None`: all.
     pub categories: Option<Vec<String>>,
-    /// Its collections; nothing: all.
+    /// Its collections; `None`: all.
     pub collections: Option<Vec<String>>,
     /// Flags it sets.
     pub flags: BTreeMap<String, Value>,
@@ -99,7 +99,7 @@ impl CategorySettings {
 }
 
 impl Groups {
-    /// The project with the nearest root above `folder`, e.g. the root `/src/app` for `/src/app/lib`.
+    /// The project with the nearest root above `folder`, e.g. root `/src/app` for `/src/app/lib`.
     pub fn project_at(&self, folder: &std::path::Path) -> Option<&str> {
         let at = |project: &ProjectSettings| {
             let roots = [&project.root, &project.real_root].into_iter().flatten();

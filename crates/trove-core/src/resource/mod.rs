@@ -33,8 +33,8 @@ pub struct Template {
     pub text: LocalUri,
     /// The whole entry as listed.
     pub entry: Json,
-    /// Ready to match; nothing when the text is not a template of RFC 6570, in which
-    /// case it is listed but matches no URI.
+    /// Ready to match; `None` if the text is no template of RFC 6570. It is then listed but matches
+    /// no URI.
     pub compiled: Option<UriTemplate>,
     beginnings: Beginnings,
 }
@@ -227,7 +227,7 @@ impl Listing {
     }
 }
 
-/// How long an answer may be believed, and by whom.
+/// How long an answer may be believed, and by which callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     /// Milliseconds from the moment it was given.
@@ -259,7 +259,7 @@ impl Freshness {
 pub enum Scope {
     /// Every caller who may ask.
     Public,
-    /// Only the one for whom it was fetched.
+    /// Only the caller for whom it was fetched.
     Private,
 }
 

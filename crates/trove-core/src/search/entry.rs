@@ -100,12 +100,12 @@ pub struct Content {
     pub read_at: i64,
     /// How long it may be believed.
     pub believed: Believed,
-    /// The only one it may be shown to; everybody who may see the resource where absent.
+    /// The only caller it may be shown to; `None`: every caller who may see the resource.
     pub owner: Option<Arc<str>>,
 }
 
 impl Content {
-    /// A text of a type that is not known, for everybody.
+    /// A text of a type that is not known, for all callers.
     pub fn new(text: impl Into<String>, read_at: i64) -> Content {
         let (mime, owner) = (None, None);
         Content { text: text.into(), mime, read_at, believed: Believed::default(), owner }
@@ -166,7 +166,7 @@ pub struct EntryRef<'a> {
     pub mime: Option<&'a str>,
 }
 
-/// How much of a Source somebody sees.
+/// How much of a Source a caller sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// Every resource.
@@ -194,7 +194,7 @@ pub trait Sight: Sync {
     fn sees(&self, entry: EntryRef<'_>) -> bool;
 }
 
-/// Sees everything that is not private to somebody.
+/// Sees everything that is not private to one caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Everything;
 

@@ -14,7 +14,7 @@ pub(super) struct Filter<'a> {
     sight: &'a dyn Sight,
     /// By number of the Source.
     sources: Vec<Seen>,
-    /// By number of the type; nothing where every type will do.
+    /// By number of the type; `None` if every type will do.
     types: Option<Vec<bool>>,
     after: i64,
     before: i64,
@@ -76,7 +76,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether a document is for everybody or for the one who asks.
+    /// Whether a document is for all callers or for the asker.
     pub(super) fn admits_owner(&self, owner: u64) -> bool {
         owner == 0 || owner == self.owner
     }

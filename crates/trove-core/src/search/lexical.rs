@@ -171,7 +171,7 @@ impl<'a> Compiler<'a> {
         Compiler { searcher, statistics, fields: fields_of(fields, scope), is_fuzzy }
     }
 
-    /// The question of a plan; nothing where the plan has no words.
+    /// The question of a plan; `None` if the plan has no words.
     pub(super) fn compile(&self, plan: &Plan) -> tantivy::Result<Option<Lexical>> {
         let mut required = Vec::new();
         let mut optional = Vec::new();

@@ -113,7 +113,7 @@ impl Record {
         (self.size != NO_SIZE).then_some(self.size)
     }
 
-    /// Whether any text of it is indexed, for everybody or for one owner.
+    /// Whether any text of it is indexed, for all callers or for one owner.
     pub(super) fn has_text(&self) -> bool {
         self.state.has_content() || self.private_hash != 0
     }

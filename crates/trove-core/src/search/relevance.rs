@@ -30,7 +30,7 @@ pub struct Evidence {
     pub name_coverage: f32,
     /// The share of the question's weight that it holds anywhere, from 0 to 1.
     pub coverage: f32,
-    /// How near its meaning is, from -1 to 1; nothing without a vector.
+    /// How near its meaning is, from -1 to 1; `None` without a vector.
     pub cosine: Option<f32>,
     /// How far that is above the rest, in standard deviations.
     pub distance: f32,

@@ -196,7 +196,7 @@ impl Roster {
         self.private.contains_key(&(id, owner))
     }
 
-    /// Compares a content with the one that is known, for everybody (owner 0) or for one owner.
+    /// Compares a content with the known one, for all callers (owner 0) or for one owner.
     pub(super) fn compare(&self, id: u64, owner: u64, hash: u64) -> Finding {
         let known = match owner {
             0 => self.get(id).filter(|it| it.state.has_content()).map(|it| it.content_hash),
@@ -221,8 +221,8 @@ impl Roster {
         self.set_state(id, State::Indexed);
     }
 
-    /// Forgets what its state does not let a resource hold: the content for everybody, and where
-    /// none may be read, those of single owners.
+    /// Forgets contents that the state of a resource does not allow: the one for all callers, and
+    /// if none may be read, those of single owners.
     pub(super) fn forget_content(&mut self, id: u64) {
         let Some(record) = self.get_mut(id) else { return };
         record.content_hash = 0;

@@ -60,7 +60,7 @@ impl Kept {
             self.contents.retain(|held| held.owner != content.owner);
             self.contents.push(content);
         }
-        // One document is for everybody, even if no content is.
+        // One document is for all callers, even if no content is.
         if !self.contents.iter().any(|held| held.owner == 0) {
             self.contents.push(Held::default());
         }

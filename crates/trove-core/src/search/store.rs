@@ -1,8 +1,8 @@
 //! Opens the index on disk or in memory.
 //!
-//! A folder that another process uses is left to it: each process takes the first free
-//! of a few places. An index that is damaged, or of another version, is emptied; that is
-//! told, and never an error, because search must not keep anybody from reading.
+//! A folder that another process uses is left to it: each process takes the first free of a few
+//! places. An index that is damaged, or of another version, is emptied. That is told, and never an
+//! error: search must not keep a caller from reading.
 
 use std::{
     fs::{self, File},

@@ -43,8 +43,8 @@ pub(super) struct Token {
     pub(super) position: usize,
 }
 
-/// How the tokens begin that somebody is interested in, so that all others need no
-/// stem: cutting is fast, stemming is not.
+/// The beginnings of the wanted tokens, so that all others need no stem: cutting is fast, stemming
+/// is not.
 #[derive(Debug)]
 pub(super) struct Beginnings {
     /// A bit for each pair of first bytes.

@@ -33,8 +33,8 @@ use crate::source_id::SourceId;
 
 /// How long an order waits for others at least.
 const GATHER: Duration = Duration::from_millis(200);
-/// Commits take at most about one part in so many of the time, unless somebody would wait
-/// longer than [`MAX_GATHER`] for what is new.
+/// Commits take at most about one part in so many of the time, unless a caller would wait longer
+/// than [`MAX_GATHER`] for news.
 const COMMIT_SHARE: u32 = 8;
 /// How long an order waits for others at most.
 const MAX_GATHER: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ pub(super) enum Order {
     Listing(SourceListing),
     RemoveSource(SourceId),
     Content(Key, Content),
-    /// A content that somebody read.
+    /// A content that a client read.
     Passing(Key, Content),
     Skip(Key, Skip),
     Stale(Key),

@@ -221,7 +221,7 @@ impl Kind {
         }
     }
 
-    /// Makes a float whole where a whole number is wanted, as JSON Schema has it, e.g. `3` of `3.0`.
+    /// Makes a float whole where a whole number is wanted, e.g. `3` of `3.0`, as JSON Schema says.
     fn whole(&self, value: Value) -> Value {
         let is_whole = matches!(self, Kind::Whole(_));
         match value.as_f64().filter(|_| is_whole && value.is_f64()) {
@@ -306,12 +306,12 @@ fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A name that somebody gave.
+/// A name from the arguments, on one line and cut.
 fn short(name: &str) -> String {
     escape_line(name).chars().take(MAX_SHOWN).collect()
 }
 
-/// A value that somebody gave.
+/// A value from the arguments, on one line and cut.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(MAX_SHOWN).collect();
     let more = if short.len() < text.len() { "…" } else { "" };

@@ -323,7 +323,7 @@ impl Tools {
         Begun { offered: self.offered.load_full(), caller, ask: parking_lot::Mutex::new(ask) }
     }
 
-    /// Calls the tool of that name; `None` if there is none. A failure becomes a result of the call.
+    /// Calls the tool of that name; `None` if there is none. A failure is a result of the call too.
     pub async fn call(
         &self,
         caller: &Caller,
@@ -507,8 +507,8 @@ impl Offered {
         OwnTools { names, print: hasher.finish() }
     }
 
-    /// Which groups are not offered though they are set: unless somebody wrote them down, those
-    /// of the guide go with it.
+    /// The groups that are not offered though they are set: without a guide, those of the guide,
+    /// unless the settings name them.
     fn leaves_out(&self, has_guide: bool) -> impl Fn(Toolset) -> bool + use<> {
         let follows = self.settings.follows_guide && !has_guide;
         move |toolset| follows && matches!(toolset, Toolset::Guide | Toolset::Flags)

@@ -86,7 +86,7 @@ impl Question {
         Some(Question { params, state: state_of(spec, arguments) })
     }
 
-    /// The person's answer as it comes with a call; nothing: there was none.
+    /// The person's answer as it comes with a call; `None`: there was none.
     pub fn answered(&self, answer: Option<&Json>) -> Json {
         let answer = answer.map_or(r#"{"action":"cancel"}"#, Json::as_str);
         let mut responses = Object::new();

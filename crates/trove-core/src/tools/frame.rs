@@ -1,6 +1,6 @@
 //! Says of an answer which part of it servers wrote, in a block of its own.
 //!
-//! What is ours carries a mark that no content can know in advance.
+//! Words of ours carry a mark that no content can know in advance.
 
 use crate::json::push_escapes;
 

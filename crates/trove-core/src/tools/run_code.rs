@@ -1,8 +1,7 @@
 //! `run_code`: one small program over the resources instead of dozens of calls.
 //!
-//! What runs it is behind [`crate::programs`]. Here are the functions it can call: each asks
-//! the Gateway as the caller of the tool, so that a program can do what its caller can and
-//! nothing else.
+//! The runner is behind [`crate::programs`]. Here are the functions that a program can call: each
+//! asks the Gateway as the caller of the tool. So a program can do exactly what its caller can.
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;

@@ -1,7 +1,7 @@
-//! Texts that somebody reads, on their way to the index.
+//! Texts of reads by clients, on their way to the index.
 //!
-//! A read hands over what it got and goes on. Only later it is compared with what the index
-//! has. Where too much waits, a text is passed over: the crawler finds it at its next look.
+//! A read hands over its result and goes on. Only later it is compared with the index. Where too
+//! much waits, a text is passed over: the crawler finds it at its next look.
 
 use std::{
     collections::HashMap,
@@ -32,7 +32,7 @@ const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 /// How long others gather after some were compared: of many reads of one text one is compared.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// Something that somebody read.
+/// The result of one read.
 struct Passed {
     key: Key,
     /// The scope of the caller with whose credentials it was asked.
@@ -175,7 +175,7 @@ impl Gateway {
         let (source, local) = (&pending.key.source, &pending.key.local);
         let snapshot = self.current();
         let named = Named::given(&snapshot, source, local.as_str());
-        // The index is for everybody, so it takes what a caller without a name may read.
+        // The index is for all callers, so it takes what a caller without a name may read.
         let nobody = Caller::behind(Door::Http);
         let (standing, _) = self.rules().standing(&nobody, named);
         if standing != Standing::Open {

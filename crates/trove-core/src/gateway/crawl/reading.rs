@@ -316,7 +316,7 @@ impl Crawler {
                 let is_private = content.owner.is_some();
                 self.search.put_content(key.clone(), content).await;
                 if is_private {
-                    // There is nothing in it for everybody: it is not wanted again.
+                    // It has no text for all callers: it is not wanted again.
                     self.search.skip_content(key, Skip::Private).await;
                 }
             }

@@ -19,7 +19,7 @@ const MAX_VALID: usize = 50;
 /// The most bytes of names in one answer, and of one name.
 const MAX_VALID_BYTES: usize = 16 * 1024;
 const MAX_NAME_BYTES: usize = 2048;
-/// How much of somebody else's words is repeated.
+/// How much of a server's words is repeated.
 const MAX_SAID: usize = 400;
 
 const DISCOVER: &str = "Call get_resource without `uri` to list what there is.";
@@ -315,7 +315,7 @@ fn total(view: &View) -> usize {
     resources + view.templates().filter(|(_, is_closed)| !is_closed).count()
 }
 
-/// Words of somebody else, fit to be repeated in a sentence.
+/// Foreign words, fit to be repeated in a sentence.
 pub(super) fn shown(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_SAID);
     let more = if end < text.len() { "…" } else { "" };
