@@ -131,8 +131,8 @@ impl Failure {
         self
     }
 
-    /// Has the tools that are to be called named as they are offered; what takes one that is
-    /// not is not advised.
+    /// Names the tools to be called as they are offered. Advice that needs a tool which is not
+    /// offered is left out.
     pub(crate) fn name_tools(&mut self, offered: impl Fn(&str) -> Mentioned) {
         let named = |advice: &Advice| advice.named(&offered).map(Advice::from);
         let actions: Vec<Advice> = self.0.advice.iter().filter_map(named).collect();

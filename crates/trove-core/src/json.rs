@@ -121,7 +121,7 @@ impl Json {
         string(self.find(key)?).map(Cow::into_owned)
     }
 
-    /// The text of the member `key` of an object; what stands behind it is not looked at.
+    /// The text of the member `key` of an object; members behind it are not looked at.
     pub(crate) fn find(&self, key: &str) -> Option<&str> {
         let mut scanner = self.scanner();
         let mut is_next = scanner.take(b'{');

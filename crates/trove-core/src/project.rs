@@ -1,4 +1,4 @@
-//! The name of a project: what flags and knowledge may be chosen for.
+//! The name of a project: flags and parts of the guide may be chosen for it.
 
 use std::{fmt, sync::Arc};
 

@@ -282,7 +282,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
         }
         let escaped = escaped & below(end);
         count += escaped.count_ones() as usize;
-        // Quotes and backslashes may be escaped; what others are is to be looked at.
+        // Quotes and backslashes may be escaped; other escaped letters are checked.
         for place in ones(escaped & !seen.quotes & !seen.backslashes) {
             has_numbers |= escape(bytes, at + place - 1)? > 2;
         }

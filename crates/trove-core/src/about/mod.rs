@@ -1,7 +1,7 @@
-//! `info://`, `config://`, `auth://`: what the gateway says about itself and its caller.
+//! `info://`, `config://`, `auth://`: the gateway's words about itself and its caller.
 //!
-//! Nothing here is typed twice: health is what the parts pushed to the StatusBoard,
-//! capabilities are the tables that are served, limits the constants that are enforced.
+//! Nothing here is typed twice: health is the parts' reports on the StatusBoard, capabilities are
+//! the tables that are served, limits the constants that are enforced.
 
 pub mod fields;
 mod health;

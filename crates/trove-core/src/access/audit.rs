@@ -1,17 +1,15 @@
 //! The audit log: who asked for what, when, through which door, and how it ended.
 //!
-//! Append-only JSON lines in a file that its owner alone may read, rotated by size.
-//! Contents and questions are never written, only their size and, if so set, a digest of what
-//! was given. Recording never waits: what there is no room for is dropped, counted, and the
-//! count is written into the log itself.
+//! Append-only JSON lines in a file that its owner alone may read, rotated by size. Contents and
+//! questions are never written, only their size and, if so set, a digest of the contents. Recording
+//! never waits: entries without room are dropped and counted, and the log tells the count.
 //!
-//! An entry is in the file a moment after it was recorded, together with its neighbours,
-//! and then survives the end of the process; those of the last moment do not survive
-//! `kill -9`: what was recorded in the last 25 ms, and never more than the queue and one batch
-//! hold. docs/security.md says so, too.
+//! An entry is in the file a moment after it was recorded, together with its neighbours. From then
+//! on it survives the end of the process. `kill -9` loses the entries of the last 25 ms, and never
+//! more than the queue and one batch hold. docs/security.md says so, too.
 //!
-//! Callers share the room: one that asks very often is counted in the place of others being
-//! pushed out.
+//! Callers share the room: entries of one that asks very often are counted, so that they do not
+//! push out those of others.
 
 mod knocks;
 mod line;
@@ -44,7 +42,7 @@ use writer::{Message, Writer};
 
 /// The most entries that wait to be written.
 pub const MAX_WAITING: usize = 8192;
-/// The most bytes that wait to be digested; what comes on top is written without a digest.
+/// The most bytes that wait to be digested; entries on top are written without a digest.
 pub const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// So many entries or bytes are not left waiting for neighbours.
 const ENOUGH_WAITING: usize = MAX_WAITING / 4;
@@ -100,7 +98,7 @@ pub struct Entry {
     pub source: Option<SourceId>,
     /// How it ended.
     pub outcome: Outcome,
-    /// The answer; only its length and digest are written.
+    /// The contents that were given; only their length and digest are written.
     pub given: Option<Bytes>,
     /// Where that came from.
     pub cache: Option<Cache>,
@@ -305,7 +303,7 @@ impl Audit {
         self.0.as_ref().map_or(0, |open| open.state.dropped_in_all.load(Ordering::Relaxed))
     }
 
-    /// Writes what waits, and ends. What is recorded after that is dropped.
+    /// Writes the waiting entries, and ends. Entries recorded after that are dropped.
     pub async fn close(&self) {
         let Some(open) = &self.0 else { return };
         open.state.is_closing.store(true, Ordering::Release);

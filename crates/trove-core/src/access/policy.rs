@@ -150,8 +150,8 @@ impl Policy {
         &self.rules
     }
 
-    /// The places of the rules that decide about what the Source `id` calls `local`, in
-    /// order: the first rule on each of its spellings. What they leave least holds.
+    /// The places of the rules that decide about `local` of the Source `id`, in order: the first
+    /// rule on each of its spellings. The strictest of them holds.
     pub fn places_for(&self, id: &str, local: &str) -> Vec<usize> {
         if self.rules.is_empty() {
             return Vec::new();

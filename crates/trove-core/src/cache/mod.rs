@@ -173,7 +173,7 @@ impl Cache {
         Some(answer(&entry, Given::Kept))
     }
 
-    /// One resource has changed: what is kept or on its way is not believed any more.
+    /// One resource has changed: answers that are kept or on their way are not believed any more.
     pub fn invalidate(&self, source: &SourceId, uri: &LocalUri) {
         self.inner.floors.raise(source, uri);
     }

@@ -133,8 +133,8 @@ impl Slot {
         }
     }
 
-    /// The least time between two listings. What they cost grows with their length, so does this:
-    /// a Source whose list is another at each look takes a share of the processor, not all of it.
+    /// The least time between two listings. It grows with the length of the list, as its cost does.
+    /// So a Source whose list differs at each look takes a share of the processor, not all of it.
     fn interval(&self, all_entries: usize) -> Duration {
         let rest = |each: Duration, entries: usize| {
             each.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX))

@@ -1,6 +1,6 @@
 //! Puts public names wherever a Source's answer carries its own.
 //!
-//! Only the places the protocol gives to URIs are touched: what a tool computed
+//! Only the places the protocol gives to URIs are touched: the output of a tool
 //! (`structuredContent`, text) is data and stays as it is. Of a member that is there twice only the
 //! first is passed on, which is the one that rules and readers of ours looked at.
 

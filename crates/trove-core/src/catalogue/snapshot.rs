@@ -63,8 +63,8 @@ impl Member {
         }
     }
 
-    /// Whether it is to be listed again. What is ours tells of every change, and what is down
-    /// or failed is listed again for that.
+    /// Whether it is to be listed again. Our own Sources tell of every change. One that is down or
+    /// failed is listed again for that.
     pub(super) fn is_old(&self) -> bool {
         let is_settled = !self.source.is_builtin() && !self.is_stale;
         is_settled && self.age.is_over(self.listing.freshness, self.source.announces_lists())

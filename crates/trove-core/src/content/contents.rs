@@ -1,7 +1,7 @@
 //! The contents in the answer to a read, as a Source wrote them.
 //!
 //! The one place where they are taken apart, for the bridge, the index, the page and the command
-//! line. What is neither text nor base64 stays as it was written.
+//! line. A content that is neither text nor base64 stays as it was written.
 
 use std::borrow::Cow;
 

@@ -43,7 +43,7 @@ fn is_blank_control(c: char) -> bool {
     c.is_whitespace() && is_unseen(None, c)
 }
 
-/// A URI fit to be shown: what would act unseen in it is percent-encoded, e.g. `x://a%1Bb`.
+/// A URI fit to be shown: unseen characters in it are percent-encoded, e.g. `x://a%1Bb`.
 /// [`meant_uri`] gives the URI back.
 pub fn shown_uri(uri: &str) -> Cow<'_, str> {
     let is_seen = |c: &char| !is_unseen(Some('a'), *c);

@@ -1,7 +1,6 @@
 //! The next steps after a failure, in sentences that name tools of ours as they are offered.
 //!
-//! A name is looked for in what stands in the program alone: what others wrote is repeated
-//! as it is.
+//! A name is looked for only in words of the program: the words of others are repeated as they are.
 
 /// A sentence.
 #[derive(Debug, Clone)]

@@ -233,7 +233,7 @@ impl Class {
         Class::all().find(|class| class.as_str() == name)
     }
 
-    /// The table as Markdown: what tools and doors give, or what only the command line does.
+    /// The table as Markdown: the classes of tools and doors, or those of the command line alone.
     pub fn table(of_commands: bool) -> String {
         let mut text = if of_commands {
             String::from("| class | code | meaning | what to do |\n|---|---|---|---|\n")

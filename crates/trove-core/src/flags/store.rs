@@ -1,7 +1,7 @@
-//! Where flags are kept: what any store must do, and why one may fail.
+//! Where flags are kept: the duties of any store, and why one may fail.
 //!
-//! A store is used by one thread at a time and may block. It decides nothing: what may be
-//! stored has been checked before, and what comes out is checked again.
+//! A store is used by one thread at a time and may block. It decides nothing: a change has been
+//! checked before it is stored, and a flag that is read back is checked again.
 
 use std::{
     path::{Path, PathBuf},

@@ -194,8 +194,8 @@ impl Writer {
         }
         if written.is_ok() && !changes.is_empty() {
             self.table.send_replace(Arc::new(table));
-            // Another process may have written between our look and our change. What it
-            // wrote comes with the next look if it cannot be read now.
+            // Another process may have written between our look and our change. Its change comes
+            // with the next look if it cannot be read now.
             let _ = self.look();
         }
         for (before, done, _place) in answers {

@@ -43,8 +43,8 @@ impl Gateway {
         }
     }
 
-    /// The way to what `uri` names, if the caller may go it. What is hidden from the
-    /// caller is not there.
+    /// The way to the target of `uri`, if the caller may go it. A target hidden from the caller is
+    /// not there.
     pub(super) fn admit(
         &self,
         caller: &Caller,

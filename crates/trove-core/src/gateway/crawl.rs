@@ -84,7 +84,7 @@ impl CrawlSettings {
         self.parallel.store(parallel, Ordering::Relaxed);
     }
 
-    /// Says what may be looked into, by URI; what was fed before is fed again.
+    /// Says which URIs may be looked into; entries that were fed before are fed again.
     pub fn set_rules(&self, rules: IndexRules) {
         self.rules.store(Arc::new(rules));
     }
@@ -296,8 +296,8 @@ impl Gateway {
         Believed { at_least, at_first: self.cache_ttl(), as_said }
     }
 
-    /// Casts doubt on all texts of a Source: something was done there that may change them. What
-    /// was kept of it is asked for again.
+    /// Casts doubt on all texts of a Source: something was done there that may change them. Kept
+    /// answers of it are asked for again.
     pub(super) fn doubt_texts(&self, source: &SourceId) {
         self.cache.invalidate_source(source);
         if let Some(search) = self.search() {

@@ -1,4 +1,4 @@
-//! Fetching: what a name leads to, from the cache or from its Source, made public.
+//! Fetching: the answer behind a name, from the cache or from its Source, made public.
 //!
 //! One answer of a Source is kept where that is allowed. A success may be none: the third way to
 //! say "not found" is a text that is an error. The others are told by [`crate::source::meaning`].
@@ -225,8 +225,8 @@ pub(super) fn config(limits: &Limits) -> Config {
     }
 }
 
-/// The Sources that have ever allowed an answer to be kept. The others are always asked:
-/// what one caller fetches must not stand for what another asks a moment later.
+/// The Sources that have ever allowed an answer to be kept. The others are always asked: the answer
+/// to one caller must not stand for another's a moment later.
 #[derive(Default)]
 pub(super) struct Keepers(RwLock<HashSet<SourceId>>);
 

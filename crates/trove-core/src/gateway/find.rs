@@ -28,8 +28,7 @@ pub struct Found {
     pub hits: Hits,
     /// The Sources that were looked through, by id.
     pub searched: Vec<SourceId>,
-    /// The Sources that do not answer now, with what is wrong; what they listed last is
-    /// still found.
+    /// The Sources that do not answer now, with the reason; their last lists are still searched.
     pub down: Vec<(SourceId, String)>,
     /// Those of them that are still being started or listed for the first time.
     pub starting: Vec<SourceId>,

@@ -96,7 +96,7 @@ impl Gateway {
         self.audit.turn_away(knock);
     }
 
-    /// Writes down a tool or a prompt of ours: what it is called, and with what.
+    /// Writes down the use of a tool or a prompt of ours: its name and its subject.
     pub(crate) fn settle_own(
         &self,
         caller: &Caller,

@@ -1,4 +1,4 @@
-//! Strings of JSON: what they say, how long that is, and how a text becomes one.
+//! Strings of JSON: their values, how long those are, and how a text becomes one.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -135,8 +135,8 @@ pub fn push_quoted(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Adds what stands between the quotes. What needs no escape is copied in runs, and what is
-/// escaped already, as in JSON that is quoted once more, by pairs.
+/// Adds the text between the quotes. Text that needs no escape is copied in runs. Text that is
+/// escaped already, as in JSON that is quoted once more, is copied by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
     let bytes = value.as_bytes();
     let mut blocks = Blocks::of(bytes);

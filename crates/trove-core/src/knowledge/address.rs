@@ -1,4 +1,4 @@
-//! guide:// URIs: what they name, and how a document's own is written.
+//! guide:// URIs: their targets, and how a document's own is written.
 //!
 //! Percent-encoding is decoded once, before any check, so that nothing can hide in it.
 

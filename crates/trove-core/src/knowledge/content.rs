@@ -1,7 +1,7 @@
 //! Reads the documents that were selected.
 //!
-//! Contents are never kept: each answer is read from disk, within bounds. What is left
-//! out of an answer is always said in it.
+//! Contents are never kept: each answer is read from disk, within bounds. An answer always tells
+//! which documents are left out of it.
 
 use std::{os::fd::OwnedFd, sync::Arc};
 

@@ -48,8 +48,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Looks at the guide. What was known before is taken over where the file is the same
-    /// and not among `touched`.
+    /// Looks at the guide. Known facts are taken over if the file is the same and not among
+    /// `touched`.
     pub(super) fn build(
         store: &Store,
         groups: &Groups,

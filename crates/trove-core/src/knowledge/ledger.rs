@@ -31,7 +31,7 @@ pub enum Edit {
     SetProjectCollections(String, Vec<String>),
 }
 
-/// Everything wrong with groups that were written by hand: what (`categories.lang`) and why.
+/// Everything wrong with hand-written groups: the key, e.g. `categories.lang`, and why.
 pub fn check_groups(groups: &Groups) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     for (name, category) in groups.categories.iter().flatten() {

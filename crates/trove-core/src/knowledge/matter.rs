@@ -1,4 +1,4 @@
-//! Front matter: what a document says about itself before it begins.
+//! Front matter: the facts that a document states about itself before it begins.
 //!
 //! YAML between two lines of `---`. It is read within narrow bounds, since a stranger may have
 //! written it. Front matter that cannot be read leaves the document as it is.

@@ -90,7 +90,7 @@ pub(super) fn is_text(media: &str) -> bool {
         || media.ends_with("+xml")
 }
 
-/// The text of the first bytes of a file: what [`text`] would give of the whole.
+/// The text of the first bytes of a file: the start of the text that [`text`] gives of the whole.
 pub(super) fn head_text(mut head: Vec<u8>) -> (String, Option<String>) {
     // The end of a character may be cut off; that must not look like another encoding.
     if head.len() >= HEAD

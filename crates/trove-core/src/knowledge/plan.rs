@@ -1,5 +1,5 @@
-//! A change of categories and collections being worked out: what will hold, and what is
-//! to be written down for it. Nothing is written here.
+//! A change of categories and collections being worked out: the groups after it, and the edits to
+//! be written down. Nothing is written here.
 
 use std::collections::BTreeMap;
 

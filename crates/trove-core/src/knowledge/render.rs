@@ -1,9 +1,9 @@
 //! Renders templates in a box.
 //!
-//! A template sees its project, flags, the date and its own name; it may include what
-//! lies in a `_partials` folder. The language is a small part of Jinja: `if`, `for`,
-//! `set`, `with`, `include`, `raw`. What could grow without being counted, such as `~`,
-//! macros or blocks kept in a variable, is refused before it runs; the rest is counted.
+//! A template sees its project, flags, the date and its own name; it may include files of a
+//! `_partials` folder. The language is a small part of Jinja: `if`, `for`, `set`, `with`,
+//! `include`, `raw`. Code that could grow without being counted is refused before it runs, e.g.
+//! `~`, macros or blocks kept in a variable. The rest is counted.
 
 mod check;
 mod filters;

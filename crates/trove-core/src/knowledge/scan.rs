@@ -1,7 +1,7 @@
 //! Walks the guide: which files are there, in what state.
 //!
-//! Looks at names and states only; no file is opened. What cannot be served is left out
-//! and said so.
+//! Looks at names and states only; no file is opened. Files that cannot be served are left out,
+//! with the reason.
 
 use std::{ffi::CStr, os::fd::OwnedFd, sync::Arc};
 

@@ -126,8 +126,8 @@ impl Picks {
         (!is_all).then_some(Picks { categories, collections })
     }
 
-    /// Whether what is listed under this URI is among them. A template is: what it is filled
-    /// with is looked at when it is read.
+    /// Whether the entry listed under this URI is among them. A template is: its values are checked
+    /// when it is read.
     pub fn allow(&self, local: &str) -> bool {
         if local.contains('{') {
             return true;

@@ -124,7 +124,7 @@ fn skill(
     let written = front.get("description").and_then(Value::as_str).map(str::to_owned);
     let description = written.or_else(|| main.title.as_deref().map(str::to_owned));
     let description = description.unwrap_or_default();
-    // The extension asks for both; what is not written is made up.
+    // The extension asks for both; a missing one is made up.
     front.insert("name".into(), json!(name));
     front.insert("description".into(), json!(description));
     let root = format!("{PREFIX}{}", address::encode(place, true));

@@ -1,7 +1,7 @@
-//! Follows the folder of the guide: what changes on disk is seen at once.
+//! Follows the folder of the guide: changes on disk are seen at once.
 //!
-//! Many changes at once become one look. Where the system cannot tell of changes, and
-//! while there is no folder, the disk is looked at every second.
+//! Many changes at once become one look. Where the system cannot tell of changes, and while there
+//! is no folder, the disk is looked at every second.
 
 use std::{
     collections::HashSet,

@@ -1,5 +1,5 @@
-//! Gathers candidates from the index: which resources match, how well, how many there
-//! are. What is not admitted is passed over before it is counted.
+//! Gathers candidates from the index: which resources match, how well, how many there are. A
+//! resource that is not admitted is passed over before it is counted.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,5 +1,5 @@
-//! Gives resources their vectors, in the background: what is used most and changed last
-//! comes first, a few at a time, and not at all while it is told to pause.
+//! Gives resources their vectors, in the background. The most used and last changed come first, a
+//! few at a time, and none while it is told to pause.
 
 use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
@@ -89,7 +89,7 @@ impl Bell {
         self.may_go_on()
     }
 
-    /// Waits out a pause; what was begun is not lost by it. False when it is time to stop.
+    /// Waits out a pause; work that was begun is not lost by it. False when it is time to stop.
     fn may_go_on(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.is_paused && !state.is_stopped {

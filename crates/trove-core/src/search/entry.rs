@@ -83,7 +83,7 @@ impl Entry {
 /// The changes among resources.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Resources that are new or listed differently; what is listed as before costs little.
+    /// Resources that are new or listed differently; those that are listed as before cost little.
     pub put: Vec<Entry>,
     /// Resources that are gone.
     pub removed: Vec<Key>,
@@ -249,7 +249,7 @@ pub struct Coverage {
     pub skipped: std::collections::BTreeMap<Skip, usize>,
 }
 
-/// The whole list of one Source: what is not in it is gone.
+/// The whole list of one Source: a resource that is not in it is gone.
 #[derive(Debug, Clone)]
 pub struct SourceListing {
     /// Whose.

@@ -1,5 +1,5 @@
-//! Admits resources: what the question leaves out, and what the caller may not see, is
-//! gone before anything is counted or cut.
+//! Admits resources: those that the question leaves out, or that the caller may not see, are gone
+//! before any count or cut.
 
 use super::{
     entry::{Coverage, Seen, Sight, Skip},

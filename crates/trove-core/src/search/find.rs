@@ -407,8 +407,8 @@ impl Finder<'_> {
     }
 }
 
-/// Where results end: after the first window whose latter half holds nothing relevant. What
-/// words and meaning propose next speaks less for itself still.
+/// Where results end: after the first window whose latter half holds nothing relevant. Later
+/// proposals of words and meaning are weaker still.
 fn last_of_relevance(candidates: &[Candidate], threshold: f32) -> Option<usize> {
     if threshold <= 0.0 {
         return None;

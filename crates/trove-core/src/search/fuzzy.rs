@@ -1,10 +1,10 @@
 //! Finds the words of the index that a misspelt one may mean.
 //!
-//! Up to one letter may differ from four letters on, up to two from eight on; two letters
-//! swapped count as one. Two letters are looked for only where no word differs in one: what
-//! is nearer is what was meant, and the rest is noise. They are looked for among words with
-//! the same first letter, and among all others only when that finds nothing: who misspells
-//! twice rarely begins with it, and looking everywhere takes ten times as long.
+//! Up to one letter may differ from four letters on, up to two from eight on; two letters swapped
+//! count as one. Two are looked for only if no word differs in one: the nearer word was meant, and
+//! the rest is noise. Words with the same first letter come first. All others are tried only if
+//! that finds none: a user who misspells twice rarely begins with it, and looking everywhere takes
+//! ten times as long.
 
 use std::{
     cmp::Reverse,

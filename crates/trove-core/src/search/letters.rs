@@ -1,4 +1,4 @@
-//! Letters and the words that say nothing: what a token is made of.
+//! Letters, and the words that say nothing: tokens are made of them.
 
 use std::borrow::Cow;
 

@@ -124,7 +124,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Opens the index in `dir`, or one in memory. What an earlier run left is used; what
+    /// Opens the index in `dir`, or one in memory. The index of an earlier run is used. One that
     /// cannot be used is thrown away, which [`Search::status`] tells.
     pub fn open(
         dir: Option<PathBuf>,
@@ -179,8 +179,8 @@ impl Search {
         }
     }
 
-    /// Takes in the whole list of a Source: what is listed as before costs little, what is
-    /// not in it any more is removed.
+    /// Takes in the whole list of a Source: resources listed as before cost little, those that are
+    /// not in it any more are removed.
     pub async fn replace_source(&self, listing: SourceListing) {
         let kib = listing.entries.iter().map(entry_bytes).sum::<usize>() / 1024;
         self.order(Order::Listing(listing), kib).await;

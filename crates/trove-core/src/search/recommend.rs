@@ -56,8 +56,8 @@ pub(super) fn reasons(record: &Record, now: i64) -> Vec<Why> {
 }
 
 /// The first `reach` of these resources, and how many there are. The best of each Source come
-/// early: what was taken from a Source lowers the rest of it. A Source that `is_last` comes after
-/// all others.
+/// early: each resource that is taken from a Source lowers the rest of it. A Source that `is_last`
+/// comes after all others.
 pub(super) fn spread<'a>(
     admitted: impl Iterator<Item = &'a Record>,
     reach: usize,

@@ -327,10 +327,9 @@ pub(super) fn hash(value: &impl std::hash::Hash) -> u64 {
     std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(value)
 }
 
-/// How much a resource is wanted: what is used first, then what is important, then what
-/// is new.
+/// How much a resource is wanted: used ones first, then important ones, then new ones.
 pub(super) fn urgency(record: &Record) -> f64 {
-    /// About a year; what is older differs little.
+    /// About a year; older resources differ little.
     const YEAR: f64 = 31_557_600.0;
     let age_term = record.modified().map_or(0.0, |at| (at as f64 / YEAR).clamp(0.0, 1000.0));
     f64::from(record.uses).min(1e6) * 1e6 + f64::from(record.priority) * 1e4 + age_term

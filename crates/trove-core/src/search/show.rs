@@ -1,5 +1,5 @@
-//! Makes results of candidates: what they are called, where the words were found, and a
-//! piece of the content around the best match.
+//! Makes results of candidates: their names, where the words were found, and a piece of the content
+//! around the best match.
 
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 

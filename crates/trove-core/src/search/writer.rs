@@ -1,8 +1,8 @@
 //! The one that writes the index: takes orders, gathers them, commits them together.
 //!
-//! A commit costs the same for one document as for a thousand, so that orders wait for
-//! each other a moment. What was committed survives the process; what was not is fed
-//! again, because the Sources are the truth.
+//! A commit costs the same for one document as for a thousand, so that orders wait for each other a
+//! moment. Committed documents survive the process; others are fed again, because the Sources are
+//! the truth.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Reads a URI as units: what becomes one character of a decoded value.
+//! Reads a URI as units: each becomes one character of a decoded value.
 //!
 //! A unit is an ASCII character, a plain non-ASCII one, or the percent-escapes of one
 //! character. Values are split only between units, so that `{a}{b}` never cuts `%C3%A9`.
@@ -20,9 +20,9 @@ pub(super) enum Class {
     Reserved = 4,
     /// The characters of a query, without `&`.
     Query = 8,
-    /// Anything except `/`: what a simple variable was perhaps meant to be.
+    /// Anything except `/`: a simple variable was perhaps meant to be this.
     NotSlash = 16,
-    /// Anything except `#` and `&`: what a value in a query was perhaps meant to be.
+    /// Anything except `#` and `&`: a value in a query was perhaps meant to be this.
     NotAmpersand = 32,
     /// Anything except `/` and `;`: likewise in a path parameter.
     NotSemicolon = 64,

@@ -1,5 +1,5 @@
-//! Arguments checked against the schema that was published: what is refused is named,
-//! with what came and what is allowed.
+//! Arguments checked against the schema that was published: a refusal names the argument, the value
+//! that came and the values that are allowed.
 
 use std::fmt;
 

@@ -51,7 +51,7 @@ impl Outcome {
         self.with("message", message)
     }
 
-    /// Adds words for the agent. They are ours: what a server wrote never comes here.
+    /// Adds words for the agent. They are ours: a server's words never come here.
     #[must_use]
     pub fn instruction(self, instruction: &str) -> Outcome {
         self.with("instruction", instruction)

@@ -1,7 +1,7 @@
 //! Tools of their own for each server, for those who rely on them: a list and a read.
 //!
-//! They are made from the catalogue, so they are no rows of the table; what they do is what
-//! `get_resource` does for one server.
+//! They are made from the catalogue, so they are no rows of the table; they do as `get_resource`
+//! does for one server.
 
 use std::sync::LazyLock;
 

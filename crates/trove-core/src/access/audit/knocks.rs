@@ -59,7 +59,7 @@ struct Counted {
 }
 
 impl Knocks {
-    /// Counts one; what it gives is to be written at once.
+    /// Counts one; the entry it returns is to be written at once.
     pub(super) fn note(&self, knock: Knock<'_>, now: Instant, at: SystemTime) -> Option<Entry> {
         let mut kinds = self.0.lock();
         let door = knock.caller.door.as_str();

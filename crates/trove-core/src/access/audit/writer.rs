@@ -56,7 +56,7 @@ pub(super) struct Writer {
     state: Arc<State>,
     /// Lines that are not in the file yet.
     pending: Vec<u8>,
-    /// When the newest entry was; what happens to the log itself is dated by it.
+    /// When the newest entry was; events of the log itself are dated by it.
     last: SystemTime,
     is_failing: bool,
     /// The disk did not keep what was written.
@@ -122,8 +122,8 @@ impl Writer {
         }
     }
 
-    /// Writes what waits, a batch at a time, until that is done or the disk refuses. What comes
-    /// meanwhile waits for its neighbours.
+    /// Writes the waiting entries, a batch at a time, until none is left or the disk refuses.
+    /// Entries that come meanwhile wait for their neighbours.
     fn write(&mut self, entries: &Receiver<Message>) {
         loop {
             while self.pending.len() < MAX_BATCH_BYTES

@@ -1,7 +1,7 @@
 //! Which contents are read for the index now, and which next.
 //!
-//! A few at a time, fewer from one Source, and each server at an even pace, so that one that is
-//! slow or dead holds up no other: what it has stays behind while the others are read.
+//! A few at a time, fewer from one Source, and each server at an even pace. So a slow or dead
+//! server holds up no other: its contents stay behind while those of others are read.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -137,7 +137,7 @@ impl Reading {
     pub(super) async fn next(&mut self) -> Option<(Pending, Outcome)> {
         let (id, outcome) = match self.tasks.join_next_with_id().await? {
             Ok((id, outcome)) => (id, outcome),
-            // A fault of ours; what was read then counts as not readable now.
+            // A fault of ours; the content counts as not readable now.
             Err(broken) => (broken.id(), Outcome::Failed),
         };
         self.under_way.remove(&id).map(|read| (read, outcome))
@@ -325,7 +325,7 @@ impl Crawler {
                 self.search.skip_content(key, skip).await;
             }
             Outcome::Failed => self.take_failure(&read).await,
-            // Its Source is there, and says no every time: what was indexed speaks no longer.
+            // Its Source is there, and says no every time: its indexed text goes.
             Outcome::Refused => self.take_failure(&Pending { has_text: false, ..read }).await,
         }
     }

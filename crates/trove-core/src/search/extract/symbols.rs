@@ -1,7 +1,7 @@
 //! The names that code defines: functions, types, constants.
 //!
-//! Finds them by the words that introduce a definition in common languages. What it
-//! misses is still found as a word; what it takes wrongly is found a little too early.
+//! Finds them by the words that introduce a definition in common languages. A missed name is still
+//! found as a word; a name taken wrongly is found a little too early.
 
 const CODE: [&str; 36] = [
     "rs", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "kts", "c", "h", "cc",

@@ -1,6 +1,6 @@
 //! The forms in which each part of a read can be shown.
 //!
-//! Nothing is dropped: what is neither text nor base64 is shown as the server wrote it.
+//! Nothing is dropped: a content that is neither text nor base64 is shown as the server wrote it.
 
 use std::borrow::Cow;
 

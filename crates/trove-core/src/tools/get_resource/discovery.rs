@@ -1,4 +1,4 @@
-//! Discovery: what there is, by category. Made once for each view of the catalogue.
+//! Discovery: all entries, by category. Made once for each view of the catalogue.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -41,7 +41,7 @@ const MAX_SHOWN: usize = 200;
 const USUAL_BYTES: usize = 4000;
 /// How many overviews are kept: few kinds of callers ask.
 const MAX_KEPT: usize = 16;
-/// How long an overview is kept: what is used most may be something else by then.
+/// How long an overview is kept: other resources may be the most used ones by then.
 const KEPT_FOR: Duration = Duration::from_secs(300);
 /// How many of the most used resources are known to an overview.
 const MAX_USED: usize = 1000;
@@ -249,9 +249,9 @@ impl Discovery {
         Discovery { places, overview, lengths, servers, usual, counts, category_count }
     }
 
-    /// The overview, or what follows a cursor, in at most about `size` bytes. The cursors lead
-    /// through the overview, then through the rest. If the overview is another by then, they lead
-    /// through it once more: what has come into it meanwhile was not in the rest.
+    /// The overview, or the part behind a cursor, in at most about `size` bytes. The cursors lead
+    /// through the overview, then through the rest. If the overview has changed by then, they lead
+    /// through it once more: its new entries were not in the rest.
     fn part(
         &self,
         view: &View,
