@@ -264,8 +264,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a string ends whose contents begin at `start`, everything in it checked, and how many
-/// bytes it means, if no character of it is written as a number.
+/// Where a string that begins at `start` ends, everything in it checked, and how many bytes it
+/// means. The latter only if no character of it is written as a number.
 fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
     // Most strings are short and plain.
     if let Some(len) = marks::short_end(&bytes[start..]) {

@@ -5,8 +5,8 @@
 //! pattern is spelled in the same ways. If two rules match different spellings, the stricter one
 //! wins.
 //!
-//! A list of spellings cannot be complete. So a URI that is not `canonical`, and that its server
-//! does not list as it stands, is also under each rule that it is `near`.
+//! A list of spellings cannot be complete. So a URI that is not `canonical`, and not listed as it
+//! stands, is also under each rule that it is `near`.
 
 use globset::{GlobBuilder, GlobMatcher};
 

@@ -1,8 +1,8 @@
 //! The other URIs that a server might take a URI for.
 //!
-//! Servers read URIs with parsers of many kinds, which drop tabs, turn backslashes, know
-//! default ports, resolve `..` with and without the host, or do not care how many slashes
-//! stand behind the scheme. A rule that is on what one of them makes of a URI is on the URI.
+//! Servers read URIs with parsers of many kinds. Some drop tabs, turn backslashes, know default
+//! ports, resolve `..` with or without the host, or ignore how many slashes stand behind the
+//! scheme. A rule on any such reading of a URI is on the URI.
 
 use url::Url;
 

@@ -58,8 +58,8 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Flights {
-    /// Joins the fetch of `key` that is under way, if it `is_believed` by the moment it
-    /// began, or begins one under the number given to `depart`.
+    /// Joins the fetch of `key` that is under way, if it `is_believed` by the moment it began. Else
+    /// it begins one under the number given to `depart`.
     pub(super) fn board(
         &self,
         key: &Key,

@@ -1,8 +1,8 @@
 //! A part of a list, and the cursor to the next part.
 //!
-//! A cursor remembers the last entry given and some before it, ever farther apart, so that a
-//! list that changes between two pages goes on after the last of them that is still there. It
-//! may then repeat entries; it loses none that was there all along.
+//! A cursor remembers the last entry given and some before it, ever farther apart. So a list that
+//! changes between two pages goes on after the last of them that is still there. It may then repeat
+//! entries; it loses none that was there all along.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,8 +1,9 @@
 //! Keeps the index in step with the catalogue, and reads contents for it in the
 //! background: few at a time, at an even pace from each server, and never before a request.
 //!
-//! A text is looked at again: at once if its Source tells of a change, soon if something happened
-//! that may have changed it, and by the clock, less and less often while it stays the same.
+//! A text is looked at again at once if its Source tells of a change, and soon if something
+//! happened that may have changed it. Else the clock decides, less and less often while it stays
+//! the same.
 
 mod demand;
 mod pace;

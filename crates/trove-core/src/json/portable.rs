@@ -1,7 +1,7 @@
 //! Whether every library that reads JSON reads a text.
 //!
-//! Some refuse a whole message for the sake of half a surrogate pair in it, or of a number
-//! that has very many digits or is too large for any type.
+//! Some refuse a whole message for half a surrogate pair in it, or for a number that is too large
+//! or has very many digits.
 
 /// The most characters of a number.
 const MAX_NUMBER: usize = 300;

@@ -1,5 +1,5 @@
-//! Every name one file has: a document of each category its folder lies in, a file of
-//! each skill it belongs to, and the same again for each link to it.
+//! Every name one file has: as a document of each category its folder lies in, as a file of each
+//! skill, and likewise for each link to it.
 //!
 //! Rules on who may read what are about files, under all of their names.
 

@@ -1,10 +1,9 @@
 //! Which documents hold every word that was asked for, and what they are worth.
 //!
-//! The index library steps through such a question document by document, through a union of
-//! fields and spellings for every word. Where all matches must be counted nothing can be
-//! passed over, and the steps cost more than the sums. So here each word of each field is
-//! walked once, on its own, and its scores are added on a sheet with a place for every
-//! document of the segment.
+//! The index library steps through such a question document by document, through a union of fields
+//! and spellings for every word. Where all matches must be counted nothing can be passed over, and
+//! the steps cost more than the sums. So here each word of each field is walked once, on its own.
+//! Its scores are added on a sheet with a place for every document of the segment.
 
 use tantivy::{
     DocId, Score, SegmentReader, TERMINATED,
@@ -120,11 +119,11 @@ impl Join {
     }
 }
 
-/// Where a sheet has nothing, the document does not hold what was asked: what it does hold
-/// is worth more than nothing.
+/// A document without a score on a sheet does not hold the words: those it holds are worth more
+/// than 0.
 ///
-/// It is nothing with a sign: memory that must be all zeros is fetched from the kernel anew,
-/// page by page, which takes longer than to write over what was used a moment ago.
+/// The zero has a sign: the kernel gives memory of plain zeros anew, page by page. That takes
+/// longer than to write over memory used a moment ago.
 const ABSENT: Score = -0.0;
 
 /// A walk through one segment.

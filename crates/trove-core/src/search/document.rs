@@ -1,9 +1,8 @@
 //! How a resource becomes documents of the index, and how they are read back.
 //!
-//! A resource has one document for all who may see it, and one more for each owner of
-//! private content; a long content has several, one for each window. All of them carry
-//! what is listed of the resource, so that a word of its name and a word of its content
-//! are found together.
+//! A resource has one document for all who may see it, and one more for each owner of private
+//! content; a long content has several, one for each window. All of them carry the listed words. So
+//! a word of the name and a word of the content are found together.
 
 use tantivy::{TantivyDocument, schema::Value as _};
 

@@ -1,11 +1,10 @@
 //! How relevant a result is: a probability that means the same on any catalogue.
 //!
-//! A rank is relative, so that even nonsense has a best result. The score is made of
-//! what can be compared across questions: how much of the weight of the question's words
-//! the result holds, in its text and in its name, and how near its meaning is, in itself
-//! and against everything else. A logistic model over these gives the probability that the asker
-//! wanted that. It is shown as its 0.48th power, so that the default threshold of 0.3 means one in
-//! twelve.
+//! A rank is relative, so that even nonsense has a best result. The score is made of evidence that
+//! can be compared across questions: the share of the question's weight in the text and in the
+//! name, and how near the meaning is, in itself and against all others. A logistic model over these
+//! gives the probability that the asker wanted that. It is shown as its 0.48th power, so that the
+//! default threshold of 0.3 means one in twelve.
 //!
 //! The coefficients were fitted by `retrieval-bench fit` (see the test kit) on labelled
 //! sets; none is negative, so that more evidence never lowers a score.
@@ -49,12 +48,12 @@ pub struct Evidence {
 /// So few resources are as few as can be, and so many are many.
 const FEW: f32 = 16.0;
 const MANY: f32 = 200.0;
-/// How much it speaks for a result, where its meaning is known, that there are few to choose
-/// from: chance alone brings fewer of them near a question.
+/// How much a small choice speaks for a result whose meaning is known: chance alone brings fewer of
+/// them near a question.
 ///
-/// Fitted, it would be several times as much. But then a small catalogue would answer what it
-/// knows nothing of; with this, 95 of 100 questions from elsewhere pass no threshold there, and
-/// the error of scores falls from 0.047 to 0.036 over small catalogues of four sets.
+/// Fitted, it would be several times as much. But then a small catalogue would answer questions it
+/// knows nothing of. With this weight, 95 of 100 questions from elsewhere pass no threshold there.
+/// The error of scores falls from 0.047 to 0.036 over small catalogues of four sets.
 const SCARCITY_WEIGHT: f32 = 1.0;
 
 /// How few a number of resources is: 1 up to sixteen, 0 from two hundred on.

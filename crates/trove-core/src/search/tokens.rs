@@ -1,11 +1,10 @@
 //! Cuts text into the tokens that are indexed, asked for and highlighted.
 //!
-//! A word is a run of letters, digits and `_`. It is cut at `_`, between `camel` and
-//! `Case`, before the last capital of `HTTPServer`, and between letters and digits. A
-//! word of one part gives its stem, and its own form where that differs, so that a
-//! misspelt word can be compared with real ones. A word of several parts gives the
-//! whole, then its parts at successive positions. Scripts without spaces give pairs of
-//! letters. Nothing here knows the index or a query.
+//! A word is a run of letters, digits and `_`. It is cut at `_`, between `camel` and `Case`, before
+//! the last capital of `HTTPServer`, and between letters and digits. A word of one part gives its
+//! stem, and its own form if that differs: a misspelt word is compared with real ones. A word of
+//! several parts gives the whole, then its parts at successive positions. Scripts without spaces
+//! give pairs of letters. Nothing here knows the index or a query.
 
 use std::{borrow::Cow, ops::Range};
 

@@ -556,8 +556,8 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
     }))
 }
 
-/// The hints about a tool. A short list leaves out those that are as the protocol takes them to
-/// be, and of a tool that reads those that are asked only of tools that change something.
+/// The hints about a tool. A short list leaves out those that equal the protocol's defaults. For a
+/// tool that reads, it also leaves out those that matter only to a tool that changes something.
 fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
     let is_closed = spec.toolset != Toolset::Resources;
     match (spec.effect, descriptions) {
