@@ -95,8 +95,8 @@ fn is_plain_path(path: &str) -> bool {
 
 fn is_plain_segment(segment: &str) -> bool {
     let Some(text) = plain_text(segment, IN_SEGMENT) else { return false };
-    // Windows ignores dots and blanks at the end, has short names such as `VAULT~1`, and reads `a:b`
-    // as the stream `b` of the file `a`.
+    // Windows ignores dots and blanks at the end, has short names (`VAULT~1`), and reads `a:b` as the
+    // stream `b` of the file `a`.
     let has_odd_end = text.is_empty() || text.ends_with(['.', ' ']) || text.starts_with(' ');
     let has_short_name =
         text.split('~').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
