@@ -116,7 +116,6 @@ pub enum Via {
 }
 
 impl Via {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Via::Native => "native",
@@ -170,7 +169,6 @@ impl Roles {
         Roles((!roles.is_empty()).then_some(roles))
     }
 
-    /// All of them.
     pub fn as_slice(&self) -> &[String] {
         self.0.as_deref().unwrap_or_default()
     }

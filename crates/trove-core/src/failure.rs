@@ -75,7 +75,6 @@ impl Failure {
         Failure::new(Class::InvalidArguments, message, action)
     }
 
-    /// Its class.
     pub fn class(&self) -> Class {
         self.0.class
     }
@@ -107,7 +106,6 @@ impl Failure {
         &self.0.advice
     }
 
-    /// Its message.
     pub fn message(&self) -> &str {
         &self.0.message
     }

@@ -141,7 +141,6 @@ impl Draft {
         wear(self.file.get_ref(), of)
     }
 
-    /// Sets its permissions.
     pub fn set_permissions(&self, permissions: fs::Permissions) -> io::Result<()> {
         self.file.get_ref().set_permissions(permissions)
     }

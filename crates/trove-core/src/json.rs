@@ -86,17 +86,14 @@ impl Json {
         Json { text: ByteString::from(self.as_str().to_owned()), long: self.long.clone() }
     }
 
-    /// The empty object.
     pub fn empty_object() -> Json {
         Json::valid(ByteString::from_static("{}"))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text as bytes.
     pub fn as_bytes(&self) -> &Bytes {
         self.text.as_bytes()
     }
@@ -313,7 +310,6 @@ impl<'a> Object<'a> {
         self.edited
     }
 
-    /// The object as text.
     pub fn to_text(&self) -> String {
         let size = self.members.iter().map(|(key, value)| key.len() + value.len() + 4);
         let mut text = String::with_capacity(size.sum::<usize>() + 2);

@@ -24,7 +24,6 @@ impl ProjectName {
         if fits && is_plain { Ok(ProjectName(name.into())) } else { Err(BadProjectName) }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

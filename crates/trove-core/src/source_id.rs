@@ -82,7 +82,6 @@ impl SourceId {
         SourceId(GUIDE.into())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

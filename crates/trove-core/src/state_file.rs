@@ -124,7 +124,6 @@ impl StateFile {
         }
     }
 
-    /// Reads a JSON file.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<Option<T>, StateError> {
         self.read(|bytes| {
             if let Ok(Versioned { version }) = serde_json::from_slice(&bytes)

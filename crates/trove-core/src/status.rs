@@ -77,13 +77,9 @@ pub struct SourceStatus {
 /// How much a Source lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Resources.
     pub resources: usize,
-    /// Templates.
     pub templates: usize,
-    /// Tools.
     pub tools: usize,
-    /// Prompts.
     pub prompts: usize,
 }
 
@@ -124,7 +120,6 @@ pub const SLOWED: &str = "it sends far more than is asked for, so Trove reads it
 pub const CUT: &str = "its list was cut, and what follows is not served; `omissions` says where, and `limits` in the configuration has the bounds of lists";
 
 impl State {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             State::Idle => "idle",

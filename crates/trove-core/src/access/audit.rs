@@ -96,13 +96,11 @@ pub struct Entry {
     pub target: Option<String>,
     /// The Source that was asked.
     pub source: Option<SourceId>,
-    /// How it ended.
     pub outcome: Outcome,
     /// The contents that were given; only their length and digest are written.
     pub given: Option<Bytes>,
     /// Where that came from.
     pub cache: Option<Cache>,
-    /// How long it took.
     pub took: Option<Duration>,
     /// How many times the same happened.
     pub times: u64,

@@ -18,7 +18,6 @@ use super::{
     spelling::{self, Slashes, decode},
 };
 
-/// The most rules.
 pub const MAX_RULES: usize = 1000;
 /// The role that every caller has.
 pub const ANYBODY: &str = "*";

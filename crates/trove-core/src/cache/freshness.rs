@@ -15,7 +15,6 @@ pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// A resource that was asked for, and who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The owner.
     pub source: SourceId,
     /// Its name there.
     pub uri: LocalUri,

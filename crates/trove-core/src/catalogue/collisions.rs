@@ -13,7 +13,6 @@ use crate::source::SourceId;
 pub struct Contest {
     /// The kind of thing that has the name.
     pub kind: Contested,
-    /// The name.
     pub name: String,
     /// Who claims it, in the order of the catalogue.
     pub claims: Vec<Claim>,

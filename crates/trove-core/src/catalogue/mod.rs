@@ -177,7 +177,6 @@ impl Catalogue {
         let _ = self.loaded.clone().wait_for(|loaded| *loaded).await;
     }
 
-    /// The log of changes.
     pub(crate) fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -207,15 +206,12 @@ impl Catalogue {
 /// One of the lists a Snapshot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Resources.
     Resources,
-    /// Templates.
     Templates,
     /// Tools of Sources that show theirs.
     Tools,
     /// Prompts of Sources that show theirs.
     Prompts,
-    /// Skills.
     Skills,
 }
 

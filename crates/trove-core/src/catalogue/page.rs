@@ -19,7 +19,6 @@ const MAX_ANCHORS: usize = 20;
 /// A part of a list.
 #[derive(Debug)]
 pub struct Page {
-    /// The entries.
     pub entries: Vec<Json>,
     /// Where to go on; `None` at the end.
     pub next: Option<String>,

@@ -25,7 +25,6 @@ const MAX_SKILL_DEPTH: usize = 32;
 /// The Source and the name behind a PublicUri.
 #[derive(Clone)]
 pub struct Route {
-    /// The owner.
     pub source: Arc<dyn Source>,
     /// The owner's name for it.
     pub local: LocalUri,

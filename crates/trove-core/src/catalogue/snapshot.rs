@@ -43,7 +43,6 @@ pub struct Snapshot {
 /// One Source with its listing.
 #[derive(Clone)]
 pub struct Member {
-    /// The Source.
     pub source: Arc<dyn Source>,
     /// The listing that it last gave.
     pub listing: Arc<Listing>,

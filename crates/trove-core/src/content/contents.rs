@@ -61,7 +61,6 @@ pub struct Content<'a> {
 
 /// The text or the bytes of a content.
 pub enum Payload<'a> {
-    /// A text.
     Text(Words<'a>),
     /// The bytes that base64 held.
     Blob(Vec<u8>),

@@ -46,18 +46,13 @@ pub enum Form {
 /// The image formats that clients can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageFormat {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// GIF.
     Gif,
-    /// WebP.
     Webp,
 }
 
 impl ImageFormat {
-    /// Its MIME type.
     pub fn mime(self) -> &'static str {
         match self {
             ImageFormat::Png => "image/png",

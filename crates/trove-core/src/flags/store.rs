@@ -23,9 +23,7 @@ pub enum Level {
 /// One flag set or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlagChange {
-    /// Where.
     pub level: Level,
-    /// Which.
     pub name: FlagName,
     /// Its new value; `None` removes it.
     pub value: Option<FlagValue>,
@@ -36,7 +34,6 @@ pub struct FlagChange {
 pub struct StoredFlag {
     /// The project; `None` for all of them.
     pub project: Option<String>,
-    /// The name.
     pub name: String,
     /// The value as JSON text.
     pub value: String,

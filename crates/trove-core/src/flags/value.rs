@@ -35,7 +35,6 @@ impl FlagName {
         if fits && name.bytes().all(is_word) { Ok(FlagName(name.into())) } else { Err(BadFlagName) }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,9 +64,7 @@ pub enum FlagValue {
 /// A value that holds no others by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plain {
-    /// On or off.
     Bool(bool),
-    /// A text.
     Text(String),
     /// Texts, in order.
     List(Vec<String>),
@@ -118,7 +115,6 @@ impl FlagValue {
         if taken.bytes() > MAX_VALUE_BYTES { Err(BadValue::Large) } else { Ok(taken) }
     }
 
-    /// The value as JSON.
     pub fn to_json(&self) -> Value {
         match self {
             FlagValue::Plain(plain) => plain.to_json(),

@@ -50,25 +50,19 @@ pub enum Origin {
 /// A value, and where it was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The value.
     pub value: FlagValue,
-    /// Where it was decided.
     pub origin: Origin,
 }
 
 /// One flag of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
     pub name: FlagName,
-    /// Its value.
     pub value: FlagValue,
-    /// Where that was decided.
     pub origin: Origin,
 }
 
 impl Origin {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Origin::Request => "request",

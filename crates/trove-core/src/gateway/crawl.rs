@@ -273,7 +273,6 @@ impl Crawler {
 
 /// The outcome of reading one content.
 enum Outcome {
-    /// The content.
     Content(Content),
     Skip(Skip),
     /// Its Source is away, or busy; it may work later.

@@ -21,7 +21,6 @@ use crate::{
 pub struct GuideShelf {
     /// The categories, each with its documents.
     pub categories: Vec<(Arc<Category>, Vec<Arc<Document>>)>,
-    /// The collections.
     pub collections: Vec<CollectionInfo>,
 }
 

@@ -27,7 +27,6 @@ use crate::{
 pub struct Reading {
     /// The result object, names made public.
     pub reply: Reply,
-    /// Who owns it.
     pub source: SourceId,
     /// The owner's name for it.
     pub local: LocalUri,
@@ -49,7 +48,6 @@ pub struct Reading {
 
 /// A page of a list, with the Snapshot it was cut from.
 pub struct ListAnswer {
-    /// The page.
     pub page: Page,
     /// The Snapshot, for freshness and staleness.
     pub snapshot: Arc<Snapshot>,

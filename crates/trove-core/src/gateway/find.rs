@@ -24,7 +24,6 @@ use crate::{
 /// The results of a search, and the gaps in them.
 #[derive(Default)]
 pub struct Found {
-    /// The results.
     pub hits: Hits,
     /// The Sources that were looked through, by id.
     pub searched: Vec<SourceId>,

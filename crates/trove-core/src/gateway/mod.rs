@@ -125,13 +125,10 @@ pub struct Parts {
     pub limits: Limits,
     /// Remembers listings across restarts.
     pub shelf: Option<Arc<dyn Shelf>>,
-    /// The flags.
     pub flags: Option<Arc<Flags>>,
-    /// The audit log.
     pub audit: Audit,
     /// Local knowledge, served as a Source of ours.
     pub knowledge: Option<Arc<Knowledge>>,
-    /// The search index.
     pub index: Index,
     /// The runner of programs.
     pub programs: Option<Arc<dyn Programs>>,
@@ -222,7 +219,6 @@ impl Gateway {
         &self.board
     }
 
-    /// The counts and timings.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }

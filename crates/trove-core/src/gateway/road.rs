@@ -61,7 +61,6 @@ pub struct Read {
     pub ask: Ask,
     /// The Snapshot in which the caller found the name; `None` if it looked in none.
     pub found_in: Option<Arc<Snapshot>>,
-    /// Its purpose.
     pub purpose: Purpose,
 }
 

@@ -62,7 +62,6 @@ impl Writer {
         self.0.len()
     }
 
-    /// The whole text.
     pub fn finish(mut self) -> String {
         self.close();
         self.0

@@ -31,7 +31,6 @@ pub struct CategoryChange {
 pub struct CollectionChange {
     /// Another name. Members and projects that name the collection follow.
     pub name: Option<String>,
-    /// Its members.
     pub members: Option<Vec<String>>,
     /// The description; an empty one is removed.
     pub description: Option<String>,
@@ -40,7 +39,6 @@ pub struct CollectionChange {
 /// A document with its new text.
 #[derive(Debug)]
 pub struct Replaced {
-    /// The document.
     pub document: Arc<Document>,
     /// Where the file lies that it was before, from the root of the guide.
     pub kept: String,
@@ -112,7 +110,6 @@ impl Knowledge {
         .await
     }
 
-    /// Adds a collection.
     pub async fn add_collection(
         &self,
         visible: &Visible,
@@ -227,7 +224,6 @@ impl Knowledge {
         String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text"))
     }
 
-    /// Removes a document.
     pub async fn remove_document(
         &self,
         visible: &Visible,

@@ -24,7 +24,6 @@ pub(super) enum Exact<'a> {
 }
 
 impl Category {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -34,7 +33,6 @@ impl Category {
         &self.dir
     }
 
-    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }

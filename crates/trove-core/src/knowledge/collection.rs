@@ -24,12 +24,10 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }

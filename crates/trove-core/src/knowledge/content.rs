@@ -39,7 +39,6 @@ pub struct Content {
 /// One document with what it holds.
 #[derive(Debug)]
 pub struct Piece {
-    /// Which.
     pub document: Arc<Document>,
     /// The kind of what it holds; another than it is listed with if its name misleads.
     pub media: &'static str,
@@ -52,14 +51,12 @@ pub struct Piece {
 /// The contents of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Text.
     Text(String),
     /// Anything else.
     Blob(Vec<u8>),
 }
 
 impl Body {
-    /// How many bytes.
     pub fn len(&self) -> usize {
         match self {
             Body::Text(text) => text.len(),
@@ -67,7 +64,6 @@ impl Body {
         }
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -177,12 +177,10 @@ impl Document {
         self.resource.uri.as_str()
     }
 
-    /// Its title.
     pub fn title(&self) -> Option<&str> {
         self.file.title.as_deref()
     }
 
-    /// The description.
     pub fn description(&self) -> Option<&str> {
         self.file.matter.as_ref().and_then(|matter| matter.description.as_deref())
     }

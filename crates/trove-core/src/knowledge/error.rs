@@ -132,7 +132,6 @@ impl KnowledgeError {
         KnowledgeError::NotFound { what: what.into(), near }
     }
 
-    /// Its class.
     pub fn class(&self) -> Class {
         match self {
             KnowledgeError::NotFound { .. }

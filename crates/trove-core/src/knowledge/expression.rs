@@ -11,7 +11,6 @@ pub const MAX_EXPRESSION: usize = 4096;
 /// Which documents are meant: one or more parts, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    /// The parts.
     pub parts: Vec<Part>,
 }
 

@@ -17,13 +17,11 @@ pub enum Edit {
     SetCategory(String, CategorySettings),
     /// Gives a category another name.
     RenameCategory(String, String),
-    /// Removes a category.
     RemoveCategory(String),
     /// Adds or replaces a collection.
     SetCollection(String, CollectionSettings),
     /// Gives a collection another name.
     RenameCollection(String, String),
-    /// Removes a collection.
     RemoveCollection(String),
     /// Sets the categories of a project.
     SetProjectCategories(String, Vec<String>),

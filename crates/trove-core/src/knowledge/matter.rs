@@ -15,11 +15,8 @@ const MAX_REQUIRED: usize = 32;
 /// The facts that a document states about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrontMatter {
-    /// Its title.
     pub title: Option<String>,
-    /// The description.
     pub description: Option<String>,
-    /// The kind of document.
     pub kind: Option<String>,
     /// The instruction to its reader.
     pub instruction: Option<String>,
@@ -39,7 +36,6 @@ pub(super) struct Read {
     pub(super) all: Option<Map<String, Value>>,
     /// How many bytes stand before the document.
     pub(super) length: usize,
-    /// Its fault.
     pub(super) problem: Option<String>,
 }
 

@@ -161,7 +161,6 @@ impl Knowledge {
         self.look(HashSet::new()).await;
     }
 
-    /// The settings in force.
     pub fn settings(&self) -> Arc<Settings> {
         self.settings.load_full()
     }
@@ -432,9 +431,7 @@ pub struct Sight {
 /// A collection as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionInfo {
-    /// Its name.
     pub name: String,
-    /// The description.
     pub description: Option<String>,
     /// Its members as written.
     pub members: Vec<String>,

@@ -15,7 +15,6 @@ const ALIKE: f64 = 0.75;
 pub struct BadName {
     /// The name that was wanted.
     pub name: String,
-    /// The fault.
     pub why: &'static str,
 }
 

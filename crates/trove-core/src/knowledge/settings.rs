@@ -21,7 +21,6 @@ pub struct Settings {
     pub root: PathBuf,
     /// How many documents one answer may hold.
     pub max_documents: usize,
-    /// The groups.
     pub groups: Groups,
     /// The project that is meant by default.
     pub project: Option<String>,
@@ -32,33 +31,26 @@ pub struct Settings {
 pub struct Groups {
     /// The categories; `None`: each folder below the root is one.
     pub categories: Option<BTreeMap<String, CategorySettings>>,
-    /// The collections.
     pub collections: BTreeMap<String, CollectionSettings>,
-    /// The projects.
     pub projects: BTreeMap<String, ProjectSettings>,
 }
 
-/// One category.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategorySettings {
     /// Its folder, from the root.
     pub dir: String,
     /// The documents it gives by default.
     pub patterns: Vec<String>,
-    /// The description.
     pub description: Option<String>,
 }
 
-/// One collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CollectionSettings {
     /// Expressions over categories and collections.
     pub members: Vec<String>,
-    /// The description.
     pub description: Option<String>,
 }
 
-/// One project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProjectSettings {
     /// The folder in which it is worked on, absolute.
@@ -71,7 +63,6 @@ pub struct ProjectSettings {
     pub collections: Option<Vec<String>>,
     /// Flags it sets.
     pub flags: BTreeMap<String, Value>,
-    /// The description.
     pub description: Option<String>,
 }
 

@@ -25,7 +25,6 @@ pub(super) const PREFIX: &str = "skill://guide/";
 /// The most files that one skill lists.
 const MAX_FILES: usize = 1000;
 
-/// One skill.
 #[derive(Debug)]
 pub(super) struct Skill {
     /// The URI of its folder, without a slash at the end.

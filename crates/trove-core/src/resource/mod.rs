@@ -140,7 +140,6 @@ pub struct Listing {
     pub tools: Vec<Named>,
     /// Its prompts, if they are to be shown.
     pub prompts: Vec<Named>,
-    /// Its skills.
     pub skills: Vec<Named>,
     /// How long the lists may be believed.
     pub freshness: Freshness,
@@ -155,15 +154,10 @@ pub struct Listing {
 /// Which lists could not be read, or not to their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unread {
-    /// Resources.
     pub resources: bool,
-    /// Templates.
     pub templates: bool,
-    /// Tools.
     pub tools: bool,
-    /// Prompts.
     pub prompts: bool,
-    /// Skills.
     pub skills: bool,
 }
 
@@ -268,9 +262,7 @@ pub enum Scope {
 pub struct ListsChanged {
     /// Resources or templates.
     pub resources: bool,
-    /// Tools.
     pub tools: bool,
-    /// Prompts.
     pub prompts: bool,
 }
 

@@ -14,7 +14,6 @@ use crate::{
 /// One resource as it is listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its owner.
     pub source: SourceId,
     /// Its name there.
     pub local: LocalUri,
@@ -24,7 +23,6 @@ pub struct Entry {
     pub name: String,
     /// Its name, for people.
     pub title: Option<String>,
-    /// Its description.
     pub description: Option<String>,
     /// Its type, as listed.
     pub mime: Option<String>,
@@ -50,7 +48,6 @@ pub enum Depth {
 /// The identity of a resource in search.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Its owner.
     pub source: SourceId,
     /// Its name there.
     pub local: LocalUri,
@@ -74,7 +71,6 @@ impl Entry {
         }
     }
 
-    /// Its identity in search.
     pub fn key(&self) -> Key {
         Key { source: self.source.clone(), local: self.local.clone() }
     }
@@ -140,7 +136,6 @@ impl Skip {
         Skip::IndexFull,
     ];
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Skip::TooLarge => "too_large",
@@ -156,7 +151,6 @@ impl Skip {
 /// A resource in the index, as a rule about seeing it needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryRef<'a> {
-    /// Its owner.
     pub source: &'a SourceId,
     /// Its name there.
     pub local: &'a str,
@@ -171,7 +165,6 @@ pub struct EntryRef<'a> {
 pub enum Seen {
     /// Every resource.
     All,
-    /// None.
     Nothing,
     /// Those for which [`Sight::sees`] says so.
     Some,
@@ -211,9 +204,7 @@ impl Sight for Everything {
 /// A resource whose content should be read for the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// Which.
     pub key: Key,
-    /// Its public name.
     pub public: PublicUri,
     /// Its type, as listed.
     pub mime: Option<String>,
@@ -228,7 +219,6 @@ pub struct Pending {
 /// The resources of one Source that should be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanting {
-    /// The Source.
     pub source: SourceId,
     /// Those that were never read, the most wanted first.
     pub unread: Vec<Pending>,
@@ -252,7 +242,6 @@ pub struct Coverage {
 /// The whole list of one Source: a resource that is not in it is gone.
 #[derive(Debug, Clone)]
 pub struct SourceListing {
-    /// Whose.
     pub source: SourceId,
     /// All of it.
     pub entries: Vec<Entry>,

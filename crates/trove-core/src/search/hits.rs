@@ -21,7 +21,6 @@ pub struct Hits {
     pub below_threshold: usize,
     /// The offset of the next results, if there are more.
     pub next_offset: Option<usize>,
-    /// How long it took.
     pub took: Duration,
     /// How much of what the caller may see is indexed.
     pub coverage: Coverage,
@@ -35,17 +34,13 @@ pub struct Hits {
 /// One result.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// Its identity.
     pub key: Key,
-    /// Its public name.
     pub public: PublicUri,
     /// Its name, for programs.
     pub name: String,
     /// Its name, for people.
     pub title: Option<String>,
-    /// Its description.
     pub description: Option<String>,
-    /// Its type.
     pub mime: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
@@ -96,7 +91,6 @@ pub enum Why {
 }
 
 impl Why {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Why::Name => "name",

@@ -21,10 +21,8 @@ use super::{
 
 /// The most bytes of the index, unless configured.
 pub const MAX_INDEX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-/// The most vectors.
 pub const MAX_VECTORS: usize = 400_000;
 
-/// The settings.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// When the index takes more bytes than this no more contents are taken in.
@@ -70,7 +68,6 @@ pub struct Status {
     pub queued_kib: usize,
     /// How many resources were taken in and cannot be found yet.
     pub staged: u64,
-    /// The last error.
     pub last_error: Option<String>,
 }
 

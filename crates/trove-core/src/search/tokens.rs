@@ -31,7 +31,6 @@ pub(super) enum Role {
     Form,
 }
 
-/// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) text: String,

@@ -43,7 +43,6 @@ impl From<Vec<String>> for Binding {
 pub struct Bindings(Vec<(String, Binding)>);
 
 impl Bindings {
-    /// No values.
     pub fn new() -> Self {
         Self::default()
     }

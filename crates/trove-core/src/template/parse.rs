@@ -22,7 +22,6 @@ pub(super) const NO_LIMIT: u16 = u16::MAX - 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {at}")]
 pub struct TemplateError {
-    /// The fault.
     pub fault: TemplateFault,
     /// Where, in bytes from the start.
     pub at: usize,

@@ -26,7 +26,6 @@ pub(super) enum Class {
     NotAmpersand = 32,
     /// Anything except `/` and `;`: likewise in a path parameter.
     NotSemicolon = 64,
-    /// Anything.
     Any = 128,
 }
 

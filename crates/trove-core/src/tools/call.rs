@@ -139,7 +139,6 @@ pub struct Call<'a> {
     pub gateway: &'a Arc<Gateway>,
     /// Who calls.
     pub caller: &'a Caller,
-    /// The settings in force.
     pub settings: &'a Settings,
     /// How much of the bridge the caller's client needs.
     pub(super) need: Need,

@@ -15,9 +15,7 @@ pub enum BridgeMode {
     /// When their model cannot open resources by itself.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -28,7 +26,6 @@ pub(super) enum Need {
     All,
     /// Templates: its model opens what is listed.
     Templates,
-    /// Nothing.
     Nothing,
 }
 
@@ -83,16 +80,12 @@ pub struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Takes {
-    /// Tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
-    /// Characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub characters: Option<usize>,
-    /// Lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<usize>,
-    /// Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }

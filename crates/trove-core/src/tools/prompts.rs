@@ -28,7 +28,6 @@ const ARGS: &str = "args";
 /// Other names of it that are understood.
 const OTHER_NAMES: [&str; 2] = ["expression", "query"];
 
-/// Every prompt there is.
 static PROMPTS: &[Prompt] = &[
     Prompt {
         name: "guide",
@@ -65,7 +64,6 @@ static PROMPTS: &[Prompt] = &[
     },
 ];
 
-/// One prompt.
 struct Prompt {
     name: &'static str,
     title: &'static str,

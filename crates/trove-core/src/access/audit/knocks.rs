@@ -36,7 +36,6 @@ pub struct Knock<'a> {
     pub caller: &'a Caller,
     /// The place, in words of our own.
     pub place: &'static str,
-    /// The error class.
     pub class: Class,
 }
 
@@ -82,7 +81,6 @@ impl Knocks {
         self.take(|counted| now.saturating_duration_since(counted.since) >= COUNTING)
     }
 
-    /// All of them.
     pub(super) fn all(&self) -> Vec<Entry> {
         self.take(|_| true)
     }

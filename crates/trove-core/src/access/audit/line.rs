@@ -151,7 +151,6 @@ fn cut(text: &str, limit: usize) -> &str {
 }
 
 impl Cache {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Cache::Hit => "hit",

@@ -125,7 +125,6 @@ impl Reading {
         self.failures.clear();
     }
 
-    /// Forgets a Source.
     pub(super) fn forget_source(&mut self, source: &SourceId) {
         self.chosen.remove(source);
         self.paces.forget(source);
