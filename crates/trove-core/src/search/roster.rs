@@ -298,7 +298,7 @@ impl Roster {
         }
     }
 
-    /// After filling from an index: the places without a resource.
+    /// Collects the free places, after filling from an index.
     pub(super) fn collect_free(&mut self) {
         let is_free = |(_, record): &(usize, &Option<Record>)| record.is_none();
         self.free =

@@ -101,7 +101,7 @@ pub struct Tools {
     gateway: Arc<Gateway>,
     table: &'static [ToolSpec],
     offered: ArcSwap<Offered>,
-    /// The last discovery, kept as long as the catalogue stays.
+    /// The last discoveries, kept as long as the catalogue stays.
     pub(super) discoveries: super::get_resource::Discoveries,
     /// Who searches long texts.
     pub(super) turns: super::get_resource::Turns,
