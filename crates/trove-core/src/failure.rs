@@ -1,4 +1,4 @@
-//! Why something was not given: a class, what was asked for, the cause, and what to do about it.
+//! Why something was not given: a class, the subject, the cause, and the next steps.
 //!
 //! The cause stays typed until a door shows it. Doors take words and numbers from the class.
 

@@ -1,4 +1,4 @@
-//! The last thing each part said about itself.
+//! The last state that each part reported.
 //!
 //! Owners push, readers (`info://`, the command line) read; so all of them tell the
 //! same story and none needs a handle to the parts.

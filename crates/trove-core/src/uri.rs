@@ -1,8 +1,8 @@
 //! The two names of a resource.
 //!
-//! A [`LocalUri`] is what a Source calls it, a [`PublicUri`] what our clients call
-//! it. Both are opaque text compared byte for byte: parsers that normalise would
-//! turn one server's names into names it does not know.
+//! A [`LocalUri`] is the Source's name for it, a [`PublicUri`] our clients' name. Both are opaque
+//! text compared byte for byte: parsers that normalise would turn one server's names into names it
+//! does not know.
 
 use std::{fmt, sync::Arc};
 

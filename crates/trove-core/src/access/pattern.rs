@@ -1,4 +1,4 @@
-//! The pattern of a rule: literal text, and what stands for anything.
+//! The pattern of a rule: literal text and wildcards, e.g. `docs://*/private`.
 //!
 //! A pattern is spelled in as many ways as a URI is. For that, each of its wildcards stands in
 //! the text as one character that no URI has.

@@ -1,4 +1,4 @@
-//! Who asks for what, and how long and by whom its answer may be believed.
+//! The key of an answer, and how long and by which callers it may be believed.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,9 +1,9 @@
 //! Keeps answers for as long as they may be believed, and fetches each only once.
 //!
-//! An answer is kept only where its Source, or the configuration, allows it; it is shown
-//! only to those it was meant for; and it is not believed from the moment its Source
-//! says that it changed, even if it was on its way then. Where a Source fails, what it
-//! said last is given, marked stale. Errors are never kept.
+//! An answer is kept only where its Source, or the configuration, allows it, and shown only to
+//! those it was meant for. It is not believed from the moment its Source says that it changed, even
+//! if it was on its way then. If a Source fails, its last answer is given, marked stale. Errors are
+//! never kept.
 
 mod flight;
 mod floors;

@@ -1,8 +1,7 @@
 //! The one writer: events in, Snapshot and Change out.
 //!
-//! A Source is listed at most once a second however often it says that its lists
-//! changed, and never twice at a time. A listing that fails leaves the last one in
-//! place, marked stale.
+//! A Source is listed at most once a second, even if it says more often that its lists changed, and
+//! never twice at a time. A listing that fails leaves the last one in place, marked stale.
 
 use std::{
     collections::BTreeMap,

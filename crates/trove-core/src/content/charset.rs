@@ -1,4 +1,4 @@
-//! From bytes to text: by their mark, by what was declared, or by what they look like.
+//! From bytes to text: by their mark, by the declared encoding, or by their look.
 
 use std::borrow::Cow;
 

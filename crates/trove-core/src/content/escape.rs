@@ -1,4 +1,4 @@
-//! Makes visible what a text could do without being seen.
+//! Makes unseen characters of a text visible.
 //!
 //! Names, descriptions, errors and previews come from servers that may be hostile. A control
 //! character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round. Tag characters and

@@ -1,4 +1,4 @@
-//! Completions, without the names of what is hidden.
+//! Completions, without the names of hidden entries.
 
 use std::{cell::OnceCell, collections::HashSet, sync::Arc};
 

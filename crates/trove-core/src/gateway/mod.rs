@@ -1,8 +1,7 @@
 //! The use cases; the only front door.
 //!
-//! Every door, the MCP server and the command line alike, asks here and nowhere else,
-//! so that what holds for one holds for all. The gateway has no state of its own: it
-//! joins the parts.
+//! Every door, the MCP server and the command line alike, asks here and nowhere else. So a rule
+//! that holds for one holds for all. The gateway has no state of its own: it joins the parts.
 
 mod actions;
 mod admit;

@@ -1,8 +1,8 @@
 //! The one road of every question: admit, fetch, settle.
 //!
-//! Each door makes a [`Call`] and hands it in. Admission finds the owner of what is named, if the
-//! rules let the caller know of it. Fetching asks the owner, or the cache. Settling writes down
-//! how it ended. One Snapshot, taken at admission, answers the whole call.
+//! Each door makes a [`Call`] and hands it in. Admission finds the owner of the name, if the rules
+//! let the caller know of it. Fetching asks the owner, or the cache. Settling writes down how it
+//! ended. One Snapshot, taken at admission, answers the whole call.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The catalogue as one kind of caller sees it.
 //!
-//! Made once for each Snapshot and each set of standings, then shared: a list costs the
-//! same with rules as without, and what is hidden is absent before anything is counted.
+//! Made once for each Snapshot and each set of standings, then shared. A list costs no more with
+//! rules than without. A hidden entry is absent before any count.
 
 use std::{
     collections::HashMap,

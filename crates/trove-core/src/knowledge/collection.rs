@@ -1,7 +1,6 @@
 //! A collection: a named list of expressions over categories and collections.
 //!
-//! One that names itself, however far round, or that nests without end is told by name
-//! and never followed.
+//! A collection that leads back to itself, or nests too deep, is told by name and never followed.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! A document: a file of a category, and what is known of it without reading it whole.
+//! A document: a file of a category, and the facts on it that need no whole read.
 
 use std::{
     os::fd::OwnedFd,

@@ -1,4 +1,4 @@
-//! `guide://help`: how to use the scheme, with examples from what there is.
+//! `guide://help`: how to use the scheme, with examples from this guide.
 
 use std::fmt::Write as _;
 

@@ -1,6 +1,6 @@
 //! Where categories and collections are written down.
 //!
-//! The file belongs to the program; here is only what is to be written into it.
+//! The file belongs to the program; here are only the edits to be written into it.
 
 use super::{CategorySettings, CollectionSettings, Groups, collection, name, pattern::Patterns};
 

@@ -1,8 +1,8 @@
 //! Skills: every folder with a `SKILL.md` is also served as one.
 //!
-//! A skill's URI is `skill://guide/` and its folder, the last part of which is the
-//! skill's own name, as the extension asks for. Where a folder beside it has that name
-//! already, its own folder's name stands there. Each file is listed with its digest.
+//! A skill's URI is `skill://guide/` and its folder. The last part of the folder is the skill's own
+//! name, as the extension asks for. If a folder beside it has that name already, its own folder's
+//! name stays. Each file is listed with its digest.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},

@@ -1,5 +1,4 @@
-//! Keeps vectors in a file beside the index, so that what took long to compute is not
-//! computed twice.
+//! Keeps vectors in a file beside the index, so that they are not computed twice.
 //!
 //! Records are only ever added. A record that is cut off, damaged, of another encoder or of another
 //! version of a resource is passed over when the file is read. When half of the file is waste it is

@@ -1,7 +1,7 @@
 //! Takes a template apart into literals and expressions.
 //!
-//! Accepts what servers write: any printable literal, and `-` in names, which the RFC
-//! forbids. Refuses what would make matching ambiguous or unbounded.
+//! Accepts templates as servers write them: any printable literal, and `-` in names, which the RFC
+//! forbids. Refuses those that would make matching ambiguous or unbounded.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Reading local knowledge by expression, and what there is of it.
+//! Reading local knowledge by expression, and listing it.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! How calls of our own tools and prompts ended, for the audit log.
 //!
-//! A tool that reads or looks for something is written down as that, by the Gateway. All
-//! others are written down here, and so is one that failed before it came to it.
+//! A tool that reads or searches is written down as that, by the Gateway. All others are written
+//! down here, and so is one that failed before it came to it.
 
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Callers who were not let in, without letting them fill the disk.
 //!
-//! It takes no permission to be turned away, so a caller may be as often as the machine can say no.
-//! A line for each would push the acts of others out of the files, which are bounded. A kind is how
+//! Being turned away takes no permission, so it can happen as often as the machine can say no. A
+//! line for each would push the acts of others out of the files, which are bounded. A kind is how
 //! the caller was refused, and who he is, if that is known. The first of a kind is written at once:
 //! it may be the only one. Those of the minute after it are counted and become one line with their
 //! number. A flood costs two lines a minute.

@@ -1,4 +1,4 @@
-//! Weighs what speaks of a refusal, in one order: JSON-RPC code, HTTP status, `data`, names of
+//! Weighs the evidence of a refusal, in one order: JSON-RPC code, HTTP status, `data`, names of
 //! errors, words.
 //!
 //! The first that is sure decides. Where none is, the first that is likely does.

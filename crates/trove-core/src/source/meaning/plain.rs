@@ -1,4 +1,4 @@
-//! Makes of a server's text what may speak for it: its own words, and names of errors.
+//! Keeps the evidence in a server's text: its own words, and names of errors.
 //!
 //! Values are no evidence: the URI that was asked for, other URIs, paths and words in quotes are
 //! replaced by marks. Example: `Note 'forbidden' not found` is judged as `Note ␁ not found`.

@@ -1,4 +1,4 @@
-//! Images that travel beside the data, and what is said of those that do not.
+//! Images that travel beside the data, and the note on those that do not.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
