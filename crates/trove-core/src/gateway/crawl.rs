@@ -312,7 +312,7 @@ impl Gateway {
             return Outcome::Skip(Skip::TooLarge);
         }
         let Key { source, local } = &pending.key;
-        // The index is for all callers, so it reads as a caller without a name.
+        // The index is for everybody, so it reads what a caller without a name may read.
         let nobody = Caller { via: Via::Search, ..Caller::behind(Door::Http) };
         let (standing, _) = self.rules().standing(&nobody, Named::listed(source, local.as_str()));
         if standing != Standing::Open {
@@ -340,7 +340,7 @@ impl Gateway {
     }
 }
 
-/// The outcome for a content that was not given.
+/// What becomes of a content that was not given.
 fn unread(error: &AskError, pending: &Pending) -> Outcome {
     let AskError::Source { error, .. } = error else { return Outcome::Skip(Skip::Forbidden) };
     if is_passing(error) {

@@ -104,7 +104,7 @@ pub struct Gateway {
     /// How many questions servers may still be asked.
     live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
-    /// The limits of the background work, from the settings.
+    /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
     passing: crawl::Passing,

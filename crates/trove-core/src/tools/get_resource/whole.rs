@@ -45,7 +45,7 @@ pub(in crate::tools) async fn whole(
         ));
     }
     let body = reading.reply.body;
-    // A large result takes a while, in which others want to be served.
+    // What is large takes a while, in which others want to be served.
     if body.as_bytes().len() <= LARGE {
         return Ok(contents_of(&body));
     }
