@@ -35,7 +35,7 @@ impl Caller {
         Caller::behind(Door::CommandLine)
     }
 
-    /// Somebody behind `door`, of whom nothing more is known.
+    /// A caller behind `door`, of whom nothing more is known.
     pub fn behind(door: Door) -> Caller {
         let via = match door {
             Door::CommandLine => Via::CommandLine,
@@ -116,7 +116,6 @@ pub enum Via {
 }
 
 impl Via {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Via::Native => "native",
@@ -170,7 +169,6 @@ impl Roles {
         Roles((!roles.is_empty()).then_some(roles))
     }
 
-    /// All of them.
     pub fn as_slice(&self) -> &[String] {
         self.0.as_deref().unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! Why something was not given: a class, what was asked for, the cause, and what to do about it.
+//! Why something was not given: a class, the subject, the cause, and the next steps.
 //!
 //! The cause stays typed until a door shows it. Doors take words and numbers from the class.
 
@@ -75,7 +75,6 @@ impl Failure {
         Failure::new(Class::InvalidArguments, message, action)
     }
 
-    /// Its class.
     pub fn class(&self) -> Class {
         self.0.class
     }
@@ -107,7 +106,6 @@ impl Failure {
         &self.0.advice
     }
 
-    /// Its message.
     pub fn message(&self) -> &str {
         &self.0.message
     }
@@ -131,8 +129,8 @@ impl Failure {
         self
     }
 
-    /// Has the tools that are to be called named as they are offered; what takes one that is
-    /// not is not advised.
+    /// Names the tools to be called as they are offered. Advice that needs a tool which is not
+    /// offered is left out.
     pub(crate) fn name_tools(&mut self, offered: impl Fn(&str) -> Mentioned) {
         let named = |advice: &Advice| advice.named(&offered).map(Advice::from);
         let actions: Vec<Advice> = self.0.advice.iter().filter_map(named).collect();

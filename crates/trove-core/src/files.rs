@@ -141,7 +141,6 @@ impl Draft {
         wear(self.file.get_ref(), of)
     }
 
-    /// Sets its permissions.
     pub fn set_permissions(&self, permissions: fs::Permissions) -> io::Result<()> {
         self.file.get_ref().set_permissions(permissions)
     }
@@ -251,8 +250,8 @@ fn regular(path: &Path, how: &mut OpenOptions) -> io::Result<File> {
     let file = match opened {
         Ok(file) => file,
         Err(error) => {
-            // A socket, a pipe nobody reads and a folder are refused in words of the system
-            // that help nobody.
+            // A socket, a folder and a pipe without a reader are refused in words of the system
+            // that help no user.
             check(path)?;
             return Err(error);
         }

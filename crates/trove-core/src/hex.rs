@@ -1,6 +1,6 @@
 //! Bytes as hexadecimal digits.
 
-/// Two digits a byte.
+/// Two digits a byte, e.g. `0fa0`.
 pub fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let digit = |half: u8| char::from(DIGITS[usize::from(half)]);

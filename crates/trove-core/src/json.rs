@@ -86,17 +86,14 @@ impl Json {
         Json { text: ByteString::from(self.as_str().to_owned()), long: self.long.clone() }
     }
 
-    /// The empty object.
     pub fn empty_object() -> Json {
         Json::valid(ByteString::from_static("{}"))
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The text as bytes.
     pub fn as_bytes(&self) -> &Bytes {
         self.text.as_bytes()
     }
@@ -121,7 +118,7 @@ impl Json {
         string(self.find(key)?).map(Cow::into_owned)
     }
 
-    /// The text of the member `key` of an object; what stands behind it is not looked at.
+    /// The text of the member `key` of an object; members behind it are not looked at.
     pub(crate) fn find(&self, key: &str) -> Option<&str> {
         let mut scanner = self.scanner();
         let mut is_next = scanner.take(b'{');
@@ -137,9 +134,9 @@ impl Json {
         None
     }
 
-    /// The objects of an array that is a member of this object, each with its text, read in one
-    /// go; nothing where there is no such array, or where it is not the only member of its key.
-    /// What is no object comes as its text alone.
+    /// The objects of an array that is a member of this object, each with its text, read in one go.
+    /// `None` if there is no such array, or if its key is there twice. An item that is no object
+    /// comes as text.
     pub fn objects_in(&self, key: &str) -> Option<Vec<(&str, Option<Object<'_>>)>> {
         let mut scanner = self.scanner();
         let mut found = None;
@@ -205,7 +202,7 @@ impl<'a> Object<'a> {
         Object::next(&mut scanner).filter(|_| scanner.is_done())
     }
 
-    /// An object with its members, read in one go; nothing if `text` is not an object.
+    /// An object with its members, read in one go; `None` if `text` is not an object.
     pub fn with_json(text: &'a ByteString) -> Option<(Json, Object<'a>)> {
         let mut scanner = Scanner::noting(text);
         let object = Object::next(&mut scanner).filter(|_| scanner.is_done())?;
@@ -313,7 +310,6 @@ impl<'a> Object<'a> {
         self.edited
     }
 
-    /// The object as text.
     pub fn to_text(&self) -> String {
         let size = self.members.iter().map(|(key, value)| key.len() + value.len() + 4);
         let mut text = String::with_capacity(size.sum::<usize>() + 2);
@@ -367,7 +363,7 @@ impl Default for Object<'_> {
 }
 
 /// A key. One that is no Unicode, such as half of a surrogate pair, must not take the others with
-/// it: it is no key that anybody asks for.
+/// it: no caller asks for such a key.
 fn key_of(literal: Literal<'_>) -> Cow<'_, str> {
     let inner = &literal.text[1..literal.text.len() - 1];
     if literal.is_plain() {
@@ -416,7 +412,7 @@ pub fn items(text: &str) -> Option<Vec<&str>> {
     scanner.is_done().then_some(items)
 }
 
-/// Edits the items of an array; nothing if no item changed.
+/// Edits the items of an array; `None` if no item changed.
 pub fn edit_items(text: &str, mut edit: impl FnMut(&str) -> Option<String>) -> Option<String> {
     let items = items(text)?;
     let edited: Vec<Option<String>> = items.iter().map(|item| edit(item)).collect();

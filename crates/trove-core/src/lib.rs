@@ -1,4 +1,4 @@
-//! What the gateway is, without any wire.
+//! The gateway, without any wire.
 //!
 //! Read it from the top: *words* (plain values), the *seam* ([`source`]), *parts*, the
 //! *use cases* ([`gateway`]) and what is offered as [`tools`], a paragraph of lines for

@@ -21,7 +21,6 @@ pub const FUNCTIONS: &[Function] = &[
 /// One function a program can call.
 #[derive(Debug, Clone, Copy)]
 pub struct Function {
-    /// Its name.
     pub name: &'static str,
     /// Its parameters; the first must be given unless it is `server`.
     pub parameters: &'static [&'static str],
@@ -71,9 +70,7 @@ pub struct Answer {
 /// The value of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
-    /// A text.
     Text(String),
-    /// Bytes.
     Bytes(Vec<u8>),
     /// A text that the program gets as the value it says, if it is JSON.
     Json(String),

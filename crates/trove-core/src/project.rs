@@ -1,4 +1,4 @@
-//! The name of a project: what flags and knowledge may be chosen for.
+//! The name of a project: flags and parts of the guide may be chosen for it.
 
 use std::{fmt, sync::Arc};
 
@@ -24,7 +24,6 @@ impl ProjectName {
         if fits && is_plain { Ok(ProjectName(name.into())) } else { Err(BadProjectName) }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

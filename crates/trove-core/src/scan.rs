@@ -1,8 +1,8 @@
 //! Finds where JSON values begin and end, quickly and without trusting the text.
 //!
-//! Most of a message is one long string: a document, or a blob in base64. Its end is
-//! looked for many bytes at a time, so that looking into a message costs little more than reading it
-//! from memory. Everything is checked on the way: what passes here is JSON.
+//! Most of a message is one long string: a document, or a blob in base64. Its end is looked for
+//! many bytes at a time, so that a look into a message costs little more than reading it from
+//! memory. Everything is checked on the way: a text that passes here is JSON.
 
 mod long;
 mod marks;
@@ -264,8 +264,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// Where a string ends whose contents begin at `start`, everything in it checked, and how many
-/// bytes it means, if no character of it is written as a number.
+/// Where a string that begins at `start` ends, everything in it checked, and how many bytes it
+/// means. The latter only if no character of it is written as a number.
 fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
     // Most strings are short and plain.
     if let Some(len) = marks::short_end(&bytes[start..]) {
@@ -282,7 +282,7 @@ fn end_of_string(bytes: &[u8], start: usize) -> Scan<(usize, Option<usize>)> {
         }
         let escaped = escaped & below(end);
         count += escaped.count_ones() as usize;
-        // Quotes and backslashes may be escaped; what others are is to be looked at.
+        // Quotes and backslashes may be escaped; other escaped letters are checked.
         for place in ones(escaped & !seen.quotes & !seen.backslashes) {
             has_numbers |= escape(bytes, at + place - 1)? > 2;
         }

@@ -44,7 +44,7 @@ pub trait Source: Send + Sync + 'static {
         Indexing::Content
     }
 
-    /// Whether what it says may be shown to everybody who may ask, by configuration.
+    /// Whether its answers may be shown to every caller who may ask, by configuration.
     fn is_public(&self) -> bool {
         false
     }
@@ -130,7 +130,6 @@ pub struct LiveHit {
     pub title: Option<String>,
     /// The Source's words about it.
     pub description: Option<String>,
-    /// Its type.
     pub mime: Option<String>,
     /// When it last changed, in seconds since 1970.
     pub modified: Option<i64>,
@@ -192,7 +191,6 @@ impl Abilities {
 /// One thing a Source can be asked to do. Names and URIs in it are the Source's own.
 #[derive(Debug, Clone)]
 pub enum Operation {
-    /// Read a resource.
     Read {
         /// Which.
         uri: LocalUri,
@@ -207,17 +205,14 @@ pub enum Operation {
         /// The arguments, `ref` among them.
         arguments: Json,
     },
-    /// Call a tool.
     CallTool {
         /// The arguments, `name` among them.
         arguments: Json,
     },
-    /// Fill a prompt.
     GetPrompt {
         /// The arguments, `name` among them.
         arguments: Json,
     },
-    /// Describe one skill.
     GetSkill {
         /// The arguments, `name` or `uri` among them.
         arguments: Json,
@@ -231,7 +226,6 @@ pub struct Visible(Option<Arc<Passes>>);
 type Passes = dyn Fn(&str) -> bool + Send + Sync;
 
 impl Visible {
-    /// All of them.
     pub const ALL: Visible = Visible(None);
 
     /// Those whose LocalUri passes.

@@ -15,7 +15,7 @@ const OWN: &str = "trove";
 /// The id of local knowledge.
 pub(crate) const GUIDE: &str = "guide";
 
-/// Whether the gateway itself is called so; no server can be.
+/// Whether the gateway itself is called so, e.g. `guide`; no server can be.
 pub(crate) fn is_ours(text: &str) -> bool {
     matches!(text, OWN | GUIDE)
 }
@@ -52,7 +52,7 @@ impl SourceId {
         is_valid.then(|| SourceId(text.into()))
     }
 
-    /// The nearest valid id: the same text always gives the same id.
+    /// The nearest valid id, e.g. `my-server` for `My Server!`. Equal texts give equal ids.
     pub fn normalise(text: &str) -> SourceId {
         let mut id = String::new();
         for c in text.to_lowercase().chars() {
@@ -82,7 +82,6 @@ impl SourceId {
         SourceId(GUIDE.into())
     }
 
-    /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

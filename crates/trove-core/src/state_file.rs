@@ -124,7 +124,6 @@ impl StateFile {
         }
     }
 
-    /// Reads a JSON file.
     pub fn read_json<T: DeserializeOwned>(&self) -> Result<Option<T>, StateError> {
         self.read(|bytes| {
             if let Ok(Versioned { version }) = serde_json::from_slice(&bytes)
@@ -168,7 +167,7 @@ impl StateFile {
         draft.finish()
     }
 
-    /// Keeps other processes from changing it. The lock is a file beside it, `NAME.lock`.
+    /// Keeps other processes from changing it. The lock is a file beside it, e.g. `eras.lock`.
     pub fn lock(&self, patience: Duration) -> Result<Lock, StateError> {
         let path = self.path.with_extension("lock");
         let unusable = |error| StateError::Unusable { path: path.clone(), error };

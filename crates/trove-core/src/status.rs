@@ -1,4 +1,4 @@
-//! The last thing each part said about itself.
+//! The last state that each part reported.
 //!
 //! Owners push, readers (`info://`, the command line) read; so all of them tell the
 //! same story and none needs a handle to the parts.
@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{failure::Outage, source_id::SourceId};
 
-/// What every Source last said about itself.
+/// The last known state of every Source.
 #[derive(Debug, Default)]
 pub struct StatusBoard {
     sources: RwLock<BTreeMap<SourceId, SourceStatus>>,
@@ -40,13 +40,13 @@ pub struct SourceStatus {
     pub transport: &'static str,
     /// The protocol version spoken, once known.
     pub protocol: Option<String>,
-    /// What the server calls itself.
+    /// The name that the server gives itself.
     pub server: Option<String>,
     /// The time the last answer took, in microseconds.
     pub latency_us: Option<u64>,
-    /// What went wrong last, and what may help.
+    /// The last error, and the help for it.
     pub last_error: Option<Outage>,
-    /// What is odd about it though it may work.
+    /// A warning about a server that may work all the same.
     pub warning: Option<&'static str>,
     /// It sends more than is asked for, and is read slowly.
     pub is_slowed: bool,
@@ -58,7 +58,7 @@ pub struct SourceStatus {
     pub connects: u32,
     /// Since when its listing is only a memory.
     pub stale_since: Option<Instant>,
-    /// What it has is known, if only from memory.
+    /// Its listing is known, if only from memory.
     pub is_known: bool,
     /// How many resources, templates, tools and prompts it lists.
     pub counts: Counts,
@@ -68,7 +68,7 @@ pub struct SourceStatus {
     pub recipe: Option<Recipe>,
     /// How many descriptions differ from those that were accepted.
     pub changed: usize,
-    /// What is missing from its listing, and why.
+    /// The parts that are missing from its listing, and why.
     pub omissions: Vec<String>,
     /// The process, where it is a child.
     pub pid: Option<u32>,
@@ -77,13 +77,9 @@ pub struct SourceStatus {
 /// How much a Source lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
-    /// Resources.
     pub resources: usize,
-    /// Templates.
     pub templates: usize,
-    /// Tools.
     pub tools: usize,
-    /// Prompts.
     pub prompts: usize,
 }
 
@@ -124,7 +120,6 @@ pub const SLOWED: &str = "it sends far more than is asked for, so Trove reads it
 pub const CUT: &str = "its list was cut, and what follows is not served; `omissions` says where, and `limits` in the configuration has the bounds of lists";
 
 impl State {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             State::Idle => "idle",
@@ -139,7 +134,7 @@ impl State {
 }
 
 impl SourceStatus {
-    /// What is odd about it now.
+    /// The warning about it now, if there is one.
     pub fn oddity(&self) -> Option<&'static str> {
         if self.is_slowed {
             return Some(SLOWED);
@@ -227,7 +222,7 @@ pub fn from_tools(
     Some(format!("{tools}{none}: recipe {name} makes {made}"))
 }
 
-/// A number with a comma before each group of three digits.
+/// A number with a comma before each group of three digits, e.g. `1,234`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -263,12 +258,12 @@ impl StatusBoard {
         }
     }
 
-    /// What is said of one Source.
+    /// The state of one Source.
     pub fn of(&self, id: &SourceId) -> Option<SourceStatus> {
         self.read().get(id).cloned()
     }
 
-    /// What is said of all, by id.
+    /// The states of all, by id.
     pub fn all(&self) -> BTreeMap<SourceId, SourceStatus> {
         self.read().clone()
     }
@@ -293,7 +288,8 @@ impl StatusBoard {
 }
 
 impl Remedy {
-    /// The command for a server; `configuration` is made by [`naming`], or empty.
+    /// The command for a server, e.g. `trove auth login wiki`; `configuration` is made by
+    /// [`naming`], or empty.
     pub fn command(self, id: &SourceId, configuration: &str) -> String {
         match self {
             Remedy::LogIn => format!("trove auth login {id}{configuration}"),

@@ -1,8 +1,8 @@
 //! The two names of a resource.
 //!
-//! A [`LocalUri`] is what a Source calls it, a [`PublicUri`] what our clients call
-//! it. Both are opaque text compared byte for byte: parsers that normalise would
-//! turn one server's names into names it does not know.
+//! A [`LocalUri`] is the Source's name for it, a [`PublicUri`] our clients' name. Both are opaque
+//! text compared byte for byte: parsers that normalise would turn one server's names into names it
+//! does not know.
 
 use std::{fmt, sync::Arc};
 
@@ -68,7 +68,7 @@ uri_type! {
     LocalUri
 }
 
-/// The scheme of a URI: what stands before the first `:`, if it can be a scheme.
+/// The scheme of a URI, e.g. `docs` of `docs://x`: the part before the first `:`, if it can be one.
 pub fn scheme(uri: &str) -> Option<&str> {
     let (scheme, _) = uri.split_once(':')?;
     let mut chars = scheme.chars();
@@ -78,8 +78,8 @@ pub fn scheme(uri: &str) -> Option<&str> {
     valid.then_some(scheme)
 }
 
-/// Decodes percent-encoding once; nothing if the result is not UTF-8, or a `%` is not
-/// followed by two digits.
+/// Decodes percent-encoding once, e.g. `a%2520b` to `a%20b`. `None` if the result is not UTF-8, or
+/// a `%` is not followed by two digits.
 pub fn decode_once(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -28,7 +28,7 @@ pub struct Health {
     pub templates: usize,
     /// The search index.
     pub index: IndexHealth,
-    /// What is kept on disk, by name.
+    /// The stores on disk, by name.
     pub stores: Vec<StoreHealth>,
     /// The cache of contents; told where no rule hides any resource.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +44,7 @@ pub struct StoreHealth {
     /// `ok`; `failing` while it cannot be read or written; `memory` where it is kept in memory
     /// only; `rebuilt` where what an earlier run left could not be used; `off` where there is none.
     pub state: &'static str,
-    /// What is wrong, or was.
+    /// The problem, present or past.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<&'static str>,
     /// Entries of the audit log that were lost since the start.
@@ -135,19 +135,19 @@ pub struct SourceHealth {
     /// The protocol version spoken.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// What the server calls itself.
+    /// The name that the server gives itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
     /// How long the last answer took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<f64>,
-    /// What went wrong last.
+    /// The last error.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
     /// The command that lets it work again, to be typed where Trove runs; told to every caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// What is odd about it though it may work.
+    /// A warning about a server that may work all the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<&'static str>,
     /// Failed attempts in a row.
@@ -169,7 +169,7 @@ pub struct SourceHealth {
     /// were approved; `trove approve` shows which.
     #[serde(default, skip_serializing_if = "is_none")]
     pub changed: usize,
-    /// What is missing from the lists, and why.
+    /// The parts that are missing from the lists, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub omissions: Vec<String>,
     /// How many tools the server has, shown or not.

@@ -1,7 +1,7 @@
-//! `info://`, `config://`, `auth://`: what the gateway says about itself and its caller.
+//! `info://`, `config://`, `auth://`: the gateway's words about itself and its caller.
 //!
-//! Nothing here is typed twice: health is what the parts pushed to the StatusBoard,
-//! capabilities are the tables that are served, limits the constants that are enforced.
+//! Nothing here is typed twice: health is the parts' reports on the StatusBoard, capabilities are
+//! the tables that are served, limits the constants that are enforced.
 
 pub mod fields;
 mod health;
@@ -37,7 +37,7 @@ const OWN_LIST_TTL_MS: u64 = 300_000;
 pub trait Facts: Send + Sync {
     /// The state of everything, as far as the caller may know of it.
     fn health(&self, caller: &Caller) -> Health;
-    /// What is served to the caller.
+    /// The entries that are served to the caller.
     fn capabilities(&self, caller: &Caller) -> Capabilities;
     /// The names several Sources use, as far as the caller may know of them.
     fn collisions(&self, caller: &Caller) -> Vec<Collision>;
@@ -51,7 +51,7 @@ pub trait Facts: Send + Sync {
     fn tools(&self) -> Option<Arc<dyn ToolBook>>;
 }
 
-/// What is known of the gateway's own tools.
+/// The gateway's own tools, as far as these documents tell of them.
 pub trait ToolBook: Send + Sync {
     /// The tools `caller` is offered.
     fn summaries(&self, caller: &Caller) -> Vec<Item>;
@@ -69,7 +69,7 @@ pub trait ToolBook: Send + Sync {
     fn prompt_document(&self, name: &str) -> Option<String>;
 }
 
-/// What the gateway serves.
+/// The entries that the gateway serves.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Capabilities {
     /// Tools.
@@ -95,13 +95,13 @@ pub struct Item {
     /// Its name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it says it is.
+    /// The description it gives itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The group it belongs to, for tools of ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub toolset: Option<&'static str>,
-    /// What it does to the world, for tools of ours.
+    /// Its effect on the world, for tools of ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub effect: Option<&'static str>,
 }
@@ -156,7 +156,7 @@ pub struct About {
     facts: Weak<dyn Facts>,
 }
 
-/// What is listed: URI, name, description.
+/// The listed documents: URI, name, description.
 const LISTED: [(&str, &str, &str); 6] = [
     (
         "auth://status",
@@ -261,7 +261,7 @@ impl Source for About {
     }
 
     fn indexing(&self) -> Indexing {
-        // What it says changes from one moment to the next.
+        // Its text changes from one moment to the next.
         Indexing::Metadata
     }
 

@@ -1,6 +1,6 @@
 //! `config://`: the settings and limits in force, and `auth://`: who the caller is to us.
 //!
-//! What is published is what holds: the program fills these from the constants and the
+//! The published settings are those in force: the program fills them from the constants and the
 //! configuration it enforces. No secret, no path and no environment value is among them.
 
 use std::collections::BTreeMap;
@@ -63,11 +63,11 @@ pub struct SearchSettings {
 /// `config://security`.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SecuritySettings {
-    /// What programs may import.
+    /// The modules that programs may import.
     pub allowed_modules: Vec<&'static str>,
-    /// What they must not.
+    /// The modules that they must not import.
     pub blocked_modules: Vec<&'static str>,
-    /// What they lack.
+    /// The built-in functions that they lack.
     pub dangerous_builtins: Vec<&'static str>,
     /// How much memory they may take.
     pub memory_limit_mb: u64,
@@ -150,7 +150,7 @@ pub struct CallerStatus {
     pub roles: Vec<String>,
     /// How they were established.
     pub roles_from: &'static str,
-    /// What is out of reach for want of a role.
+    /// The rules that keep resources out of reach for want of a role.
     pub out_of_reach: Vec<RuleShown>,
     /// The servers that have an `auth://status` of their own: it tells who Trove is to them.
     pub servers: Vec<OwnStanding>,

@@ -1,17 +1,15 @@
 //! The audit log: who asked for what, when, through which door, and how it ended.
 //!
-//! Append-only JSON lines in a file that its owner alone may read, rotated by size.
-//! Contents and questions are never written, only their size and, if so set, a digest of what
-//! was given. Recording never waits: what there is no room for is dropped, counted, and the
-//! count is written into the log itself.
+//! Append-only JSON lines in a file that its owner alone may read, rotated by size. Contents and
+//! questions are never written, only their size and, if so set, a digest of the contents. Recording
+//! never waits: entries without room are dropped and counted, and the log tells the count.
 //!
-//! An entry is in the file a moment after it was recorded, together with its neighbours,
-//! and then survives the end of the process; those of the last moment do not survive
-//! `kill -9`: what was recorded in the last 25 ms, and never more than the queue and one batch
-//! hold. docs/security.md says so, too.
+//! An entry is in the file a moment after it was recorded, together with its neighbours. From then
+//! on it survives the end of the process. `kill -9` loses the entries of the last 25 ms, and never
+//! more than the queue and one batch hold. docs/security.md says so, too.
 //!
-//! Callers share the room: one that asks very often is counted in the place of others being
-//! pushed out.
+//! Callers share the room: entries of one that asks very often are counted, so that they do not
+//! push out those of others.
 
 mod knocks;
 mod line;
@@ -44,7 +42,7 @@ use writer::{Message, Writer};
 
 /// The most entries that wait to be written.
 pub const MAX_WAITING: usize = 8192;
-/// The most bytes that wait to be digested; what comes on top is written without a digest.
+/// The most bytes that wait to be digested; entries on top are written without a digest.
 pub const MAX_WAITING_BYTES: usize = 64 * 1024 * 1024;
 /// So many entries or bytes are not left waiting for neighbours.
 const ENOUGH_WAITING: usize = MAX_WAITING / 4;
@@ -84,27 +82,25 @@ impl AuditConfig {
 pub struct Entry {
     /// When it ended.
     pub at: SystemTime,
-    /// The door it came through, as in `stdio`, `http`.
+    /// The door it came through, e.g. `stdio` or `http`.
     pub door: &'static str,
     /// In which way it was asked.
     pub via: Via,
-    /// What the client calls itself.
+    /// The name that the client gives itself.
     pub client: Option<Arc<str>>,
     /// Who asks, where that is known.
     pub principal: Option<Arc<str>>,
-    /// What was to be done, as in `read`, `list`, `search`.
+    /// The action, e.g. `read`, `list` or `search`.
     pub action: &'static str,
     /// With which resource or by which name.
     pub target: Option<String>,
     /// The Source that was asked.
     pub source: Option<SourceId>,
-    /// How it ended.
     pub outcome: Outcome,
-    /// What was given; only its length and digest are written.
+    /// The contents that were given; only their length and digest are written.
     pub given: Option<Bytes>,
     /// Where that came from.
     pub cache: Option<Cache>,
-    /// How long it took.
     pub took: Option<Duration>,
     /// How many times the same happened.
     pub times: u64,
@@ -173,7 +169,7 @@ struct Open {
     ended: Mutex<Option<oneshot::Receiver<()>>>,
 }
 
-/// What the recorders and the writer share.
+/// The state that the recorders and the writer share.
 struct State {
     /// Entries dropped and not yet written as such.
     dropped: AtomicU64,
@@ -183,7 +179,7 @@ struct State {
     waiting: AtomicUsize,
     /// Bytes that wait to be digested.
     waiting_bytes: AtomicUsize,
-    /// What is recorded cannot be written now.
+    /// Entries cannot be written now.
     is_failing: AtomicBool,
     is_closing: AtomicBool,
     /// How often nothing was left waiting.
@@ -245,22 +241,22 @@ impl Audit {
         let writer = Writer::new(Log::new(config), state.clone());
         let thread = std::thread::Builder::new().name("audit".to_owned()).spawn(move || {
             writer.run(&waiting);
-            // Whoever waited may have given up.
+            // The one who waited may have given up.
             let _ = end.send(());
         });
-        // Without a thread nobody receives, and every entry is counted as dropped.
+        // Without a thread there is no receiver, and every entry is counted as dropped.
         state.is_failing.store(thread.is_err(), Ordering::Relaxed);
         let thread = thread.ok().map(|thread| thread.thread().clone());
         let ended = Mutex::new(Some(ended));
         Audit(Some(Arc::new(Open { entries, state, has_digests, thread, ended })))
     }
 
-    /// Whether anything is recorded, so that nobody gathers facts for nothing.
+    /// Whether entries are recorded, so that facts for them are worth gathering.
     pub fn is_on(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Records an entry. Never waits, whatever the disk does.
+    /// Records an entry. Never waits, even if the disk hangs.
     pub fn record(&self, entry: Entry) {
         let Some(open) = &self.0 else { return };
         let state = &open.state;
@@ -286,7 +282,7 @@ impl Audit {
         }
     }
 
-    /// Records that somebody was not let in; many of the same kind become one line.
+    /// Records a caller who was not let in; many of the same kind become one line.
     pub fn turn_away(&self, knock: Knock<'_>) {
         let Some(open) = &self.0 else { return };
         if let Some(entry) = open.state.knocks.note(knock, Instant::now(), SystemTime::now()) {
@@ -305,7 +301,7 @@ impl Audit {
         self.0.as_ref().map_or(0, |open| open.state.dropped_in_all.load(Ordering::Relaxed))
     }
 
-    /// Writes what waits, and ends. What is recorded after that is dropped.
+    /// Writes the waiting entries, and ends. Entries recorded after that are dropped.
     pub async fn close(&self) {
         let Some(open) = &self.0 else { return };
         open.state.is_closing.store(true, Ordering::Release);

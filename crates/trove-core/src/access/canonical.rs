@@ -16,7 +16,7 @@ const ESCAPED: &str = " \"<>^`{}[]:@!$&'()*+,=";
 /// The punctuation that stands for itself in a query or fragment.
 const IN_TAIL: &str = "-._~!$'()*+,=@:/?";
 
-/// Whether `uri` is canonical.
+/// Whether `uri` is canonical, e.g. `docs://a/b%20c`, unlike `docs://a//b`.
 pub(super) fn is_canonical(uri: &str) -> bool {
     let Some((scheme, rest)) = uri.split_once(':') else { return false };
     if !is_plain_scheme(scheme) {
@@ -38,7 +38,7 @@ fn is_plain_scheme(scheme: &str) -> bool {
 /// Whether the part between the scheme and a query or fragment is plain.
 fn is_plain_place(scheme: &str, place: &str) -> bool {
     let Some(place) = place.strip_prefix("//") else {
-        // One slash alone is read in many ways, and so is somebody's name before an `@`.
+        // One slash alone is read in many ways, and so is a user's name before an `@`.
         let first = place.split('/').next().unwrap_or_default();
         return !first.contains('@') && is_plain_path(place);
     };
@@ -54,7 +54,7 @@ fn is_plain_place(scheme: &str, place: &str) -> bool {
     is_plain && is_plain_authority(authority)
 }
 
-/// A path without its `C:/`.
+/// A path without its drive, e.g. `Users/me` of `C:/Users/me`.
 fn without_drive(path: &str) -> &str {
     let Some((drive, rest)) = path.split_once('/') else { return path };
     let is_colon = |text: &str| text == ":" || text.eq_ignore_ascii_case("%3a");
@@ -95,8 +95,8 @@ fn is_plain_path(path: &str) -> bool {
 
 fn is_plain_segment(segment: &str) -> bool {
     let Some(text) = plain_text(segment, IN_SEGMENT) else { return false };
-    // Windows leaves dots and blanks at the end aside, has short names such as `VAULT~1`, and
-    // reads what stands behind a colon as another stream of the same file.
+    // Windows ignores dots and blanks at the end, has short names (`VAULT~1`), and reads `a:b` as the
+    // stream `b` of the file `a`.
     let has_odd_end = text.is_empty() || text.ends_with(['.', ' ']) || text.starts_with(' ');
     let has_short_name =
         text.split('~').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -117,7 +117,7 @@ fn is_plain_tail(tail: &str) -> bool {
     is_plain(query) && fragment.is_none_or(is_plain)
 }
 
-/// The text behind its escapes, if each character stands as it must and is what it seems.
+/// The decoded text, if each character is what it seems and stands as it must: `a b` of `a%20b`.
 fn plain_text(written: &str, punctuation: &str) -> Option<String> {
     let is_tail = punctuation == IN_TAIL;
     let is_raw = |c: char| !c.is_ascii() || c.is_ascii_alphanumeric() || punctuation.contains(c);

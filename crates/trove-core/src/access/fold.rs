@@ -37,7 +37,8 @@ const UNSEEN: [RangeInclusive<char>; 17] = [
     '\u{e0000}'..='\u{e0fff}',
 ];
 
-/// A URI in one case and one normal form, with blanks for plus signs behind its scheme.
+/// A URI in one case and one normal form, with blanks for plus signs, e.g. `a+b://c d` of
+/// `A+b://C+d`.
 pub(super) fn fold(uri: &str) -> String {
     let start = uri.find(':').unwrap_or(0);
     let (scheme, rest) = uri.split_at(start);
@@ -54,8 +55,8 @@ pub(super) fn visible(text: &str) -> String {
     text.nfkc().filter(|c| is_seen(*c)).collect()
 }
 
-/// A text with each `xn--` label of a host name in the letters it stands for; `None` if it has
-/// no such label.
+/// A text with its `xn--` labels decoded, e.g. `bücher.example` of `xn--bcher-kva.example`; `None`
+/// if it has no such label.
 pub(super) fn with_decoded_hosts(text: &str) -> Option<String> {
     // Few have two hyphens, and many are looked at.
     let lower = if text.contains("--") { text.to_lowercase() } else { return None };
@@ -73,13 +74,13 @@ pub(super) fn with_decoded_hosts(text: &str) -> Option<String> {
     Some(decoded)
 }
 
-/// The letters and digits of a text, one behind the other, without accents.
+/// The letters and digits of a text, in a row and without accents, e.g. `cafe2` of `Café 2`.
 pub(super) fn letters(text: &str) -> String {
     let decomposed: String = fold_letters(text).nfkd().collect();
     decomposed.chars().filter(|c| is_letter(*c)).collect()
 }
 
-/// The runs of letters and digits in a text, each as [`letters`] has it.
+/// The runs of letters and digits in a text, each as [`letters`] has it, e.g. `cafe` and `2`.
 pub(super) fn words(text: &str) -> Vec<String> {
     let parts = text.split(|c: char| !is_letter(c) && !is_mark(c));
     parts.map(letters).filter(|word| !word.is_empty()).collect()

@@ -12,7 +12,7 @@ pub use policy::{ANYBODY, BadPattern, MAX_RULES, Policy, Rule};
 
 use crate::caller::{Caller, Door, Roles};
 
-/// The rules in force, and the roles of whoever started the program.
+/// The rules in force, and the roles of the user who started the program.
 #[derive(Debug, Default)]
 pub struct Access {
     /// Who may read what.
@@ -26,7 +26,7 @@ pub struct Access {
 /// The role of those who run the gateway.
 pub const ADMIN: &str = "admin";
 
-/// What a rule leaves to a caller, the best first.
+/// The rights that a rule leaves to a caller, the best first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Standing {
     /// To read it.
@@ -44,16 +44,15 @@ impl Access {
         roles.as_slice()
     }
 
-    /// Whether the caller is not told why something failed. Whoever is at the command line can
-    /// read the log.
+    /// Whether the caller is not told why something failed. A user at the command line can read the
+    /// log.
     pub fn withholds_causes_from(&self, caller: &Caller) -> bool {
         let is_trusted =
             || caller.door == Door::CommandLine || self.roles(caller).iter().any(|r| r == ADMIN);
         self.withholds_causes && !is_trusted()
     }
 
-    /// For each rule what it leaves to the caller: callers for whom this is the same see
-    /// the same.
+    /// The rights that each rule leaves to the caller. Callers with equal rights see equal lists.
     pub fn standings(&self, caller: &Caller) -> Vec<Standing> {
         let roles = self.roles(caller);
         self.policy.rules().iter().map(|rule| rule.standing(roles)).collect()

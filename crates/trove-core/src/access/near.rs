@@ -1,8 +1,8 @@
 //! Whether a URI that no two parsers read alike may be one that a rule is on.
 //!
-//! The answer errs on one side. Whatever a parser drops, turns or decodes, the words of a name
-//! stay in it, so a URI without the words of a rule is not one of its names. A URI that has
-//! them all may be one.
+//! The answer errs on one side. A parser may drop, turn or decode parts of a name, but its words
+//! stay. So a URI without the words of a rule is not one of its names. A URI that has them all may
+//! be one.
 
 use super::{
     fold::{letters, visible, with_decoded_hosts, words},
@@ -75,8 +75,8 @@ impl Blurred {
     }
 }
 
-/// Whether the usual parsers see a scheme: they drop blanks before it, and tabs and ends of
-/// lines anywhere.
+/// Whether the usual parsers see a scheme, e.g. in ` do\tcs:x`: they drop blanks before it, and
+/// tabs and ends of lines anywhere.
 fn has_scheme(uri: &str) -> bool {
     let Some((scheme, _)) = uri.split_once(':') else { return false };
     let scheme: String = scheme.chars().filter(|c| !"\t\r\n".contains(*c)).collect();
@@ -101,7 +101,7 @@ fn decode_all(text: &str) -> (String, bool) {
     (text, true)
 }
 
-/// A text with its escapes decoded once; `None` if some are no UTF-8.
+/// A text with its escapes decoded once, e.g. `a b` of `a%20b`; `None` if some are no UTF-8.
 fn decode(text: &str) -> Option<String> {
     let mut decoded = String::with_capacity(text.len());
     let mut rest = text;

@@ -1,4 +1,4 @@
-//! The pattern of a rule: literal text, and what stands for anything.
+//! The pattern of a rule: literal text and wildcards, e.g. `docs://*/private`.
 //!
 //! A pattern is spelled in as many ways as a URI is. For that, each of its wildcards stands in
 //! the text as one character that no URI has.
@@ -54,7 +54,7 @@ impl Pattern {
         self.text.chars().map(|c| if is_query(c) { '?' } else { c }).collect()
     }
 
-    /// The literal text, with a blank for each wildcard.
+    /// The literal text, with a blank for each wildcard, e.g. `docs:// /x` of `docs://*/x`.
     pub(super) fn with_blanks(&self) -> String {
         self.text.replace(|c| self.wildcard(c).is_some(), " ")
     }
@@ -70,7 +70,7 @@ impl Pattern {
         self.wildcards.iter().any(|wildcard| wildcard == "[[]")
     }
 
-    /// The beginning of one of its texts, up to the first wildcard.
+    /// The beginning of one of its texts, up to the first wildcard, e.g. `docs://` of `docs://*/x`.
     pub(super) fn literal<'a>(&self, text: &'a str) -> &'a str {
         let end = text.find(|c| self.wildcard(c).is_some());
         &text[..end.unwrap_or(text.len())]
@@ -107,7 +107,7 @@ fn mark(n: usize) -> Option<char> {
     char::from_u32(FIRST_MARK + n)
 }
 
-/// The length of the wildcard that a text begins with, if it does.
+/// The length of the wildcard that a text begins with, if it does, e.g. 2 of `**/x`.
 fn wildcard_len(text: &str) -> Option<usize> {
     match text.chars().next()? {
         '*' => Some(text.len() - text.trim_start_matches('*').len()),

@@ -1,11 +1,12 @@
 //! Ordered rules over URIs: the first that matches decides.
 //!
-//! A rule is tried on every spelling a server might take for the same thing (see `spelling`),
-//! without regard to case, under its qualified name, and behind each qualifier of its scheme. Its pattern is spelled in the same ways.
-//! If two rules match different spellings of a URI, the stricter rule wins.
+//! A rule is tried on every spelling a server might take for the same thing (see `spelling`), in
+//! any case. It is also tried on the qualified name, and behind each qualifier of a scheme. Its
+//! pattern is spelled in the same ways. If two rules match different spellings, the stricter one
+//! wins.
 //!
-//! A list of spellings cannot be complete. So a URI that is not `canonical`, and that its server
-//! does not list as it stands, is also under each rule that it is `near`.
+//! A list of spellings cannot be complete. So a URI that is not `canonical`, and not listed as it
+//! stands, is also under each rule that it is `near`.
 
 use globset::{GlobBuilder, GlobMatcher};
 
@@ -17,9 +18,8 @@ use super::{
     spelling::{self, Slashes, decode},
 };
 
-/// The most rules.
 pub const MAX_RULES: usize = 1000;
-/// The role that everybody has.
+/// The role that every caller has.
 pub const ANYBODY: &str = "*";
 
 /// One rule on who may read what.
@@ -30,14 +30,14 @@ pub struct Rule {
     matchers: Vec<GlobMatcher>,
     /// The part it is on, without the port, the query or the fragment that it names.
     without_named: Vec<GlobMatcher>,
-    /// What everything it matches begins with, in lower case.
+    /// The start of each URI it matches, in lower case, e.g. `admin://` of `admin://*`.
     literal: String,
     /// The kind of slashes behind its scheme.
     slashes: Option<Slashes>,
     /// The words of the names it is on.
     words: Words,
     is_on_everything: bool,
-    /// The roles of which a caller needs one; `*` is everybody, none is nobody.
+    /// The roles of which a caller needs one; `*` admits every caller.
     pub roles: Vec<String>,
     /// Whether callers without the role see that the resource exists.
     pub visible: bool,
@@ -52,7 +52,7 @@ pub struct BadPattern {
 }
 
 impl BadPattern {
-    /// What was written, and what is wrong with it.
+    /// Names the pattern and its fault.
     pub fn new(pattern: &str, why: &str) -> BadPattern {
         BadPattern { pattern: pattern.to_owned(), why: why.to_owned() }
     }
@@ -107,8 +107,8 @@ impl Rule {
         self.matchers.iter().any(|matcher| matcher.is_match(uri))
     }
 
-    /// Whether its pattern names a query or a port beside what `part` is. Such a rule is an exception
-    /// to those behind it. Example: `api://item?id=1` is one for the part `api://item`.
+    /// Whether its pattern names a query or a port beside `part`. Such a rule is an exception to
+    /// those behind it. Example: `api://item?id=1` is one for the part `api://item`.
     fn names_more_than(&self, part: &str) -> bool {
         self.without_named.iter().any(|matcher| matcher.is_match(part))
     }
@@ -118,7 +118,7 @@ impl Rule {
         &self.pattern
     }
 
-    /// What it leaves to a caller with these roles.
+    /// The rights it leaves to a caller with these roles.
     pub fn standing(&self, roles: &[String]) -> Standing {
         let is_open = self.roles.iter().any(|needed| needed == ANYBODY || roles.contains(needed));
         match (is_open, self.visible) {
@@ -149,8 +149,8 @@ impl Policy {
         &self.rules
     }
 
-    /// The places of the rules that decide about what the Source `id` calls `local`, in
-    /// order: the first rule on each of its spellings. What they leave least holds.
+    /// The places of the rules that decide about `local` of the Source `id`, in order: the first
+    /// rule on each of its spellings. The strictest of them holds.
     pub fn places_for(&self, id: &str, local: &str) -> Vec<usize> {
         if self.rules.is_empty() {
             return Vec::new();
@@ -245,13 +245,13 @@ impl Policy {
     }
 }
 
-/// The beginning that both texts share.
+/// The beginning that both texts share, e.g. `docs:/` of `docs://a` and `docs:/b`.
 fn common_start(a: &str, b: &str) -> String {
     let both = a.chars().zip(b.chars());
     both.take_while(|(a, b)| a == b).map(|(c, _)| c).collect()
 }
 
-/// What a text begins with, in lower case, as far as case is a plain thing.
+/// The start of a text in lower case, up to its first letter beyond ASCII.
 fn plain_start(text: &str) -> String {
     let end = text.find(|c: char| !c.is_ascii()).unwrap_or(text.len());
     text[..end].to_ascii_lowercase()

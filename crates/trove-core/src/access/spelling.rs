@@ -1,8 +1,8 @@
-//! What a server might take a URI for.
+//! The other URIs that a server might take a URI for.
 //!
-//! Servers read URIs with parsers of many kinds, which drop tabs, turn backslashes, know
-//! default ports, resolve `..` with and without the host, or do not care how many slashes
-//! stand behind the scheme. A rule that is on what one of them makes of a URI is on the URI.
+//! Servers read URIs with parsers of many kinds. Some drop tabs, turn backslashes, know default
+//! ports, resolve `..` with or without the host, or ignore how many slashes stand behind the
+//! scheme. A rule on any such reading of a URI is on the URI.
 
 use url::Url;
 
@@ -96,8 +96,8 @@ pub(super) fn of(uri: &str, slashes: &[Slashes]) -> Vec<String> {
     all
 }
 
-/// A name without what servers often leave aside, in each combination: who asks and the port, the
-/// last slash, a fragment, a query with it.
+/// A name without parts that servers often leave aside, e.g. `api://h/a` of `api://me@h:80/a/?x#y`.
+/// The parts are who asks and the port, the last slash, a fragment, and a query with it.
 pub(super) fn parts_of(uri: &str) -> Vec<String> {
     let rest = uri.split_once("://").map_or(uri, |(_, rest)| rest);
     if !rest.contains(['?', '#', '@', ':']) && !rest.ends_with('/') {
@@ -120,7 +120,7 @@ pub(super) fn without_named(text: &str) -> Vec<String> {
     parts
 }
 
-/// A URI, taken apart: `docs://`, `me@l:80`, `/a`, `?x`, `#y`.
+/// A URI, taken apart, e.g. into `docs://`, `me@l:80`, `/a`, `?x`, `#y`.
 struct Pieces<'a> {
     scheme: &'a str,
     authority: &'a str,
@@ -179,7 +179,7 @@ pub(super) fn unescape(rest: &str) -> Option<(String, &str)> {
     Some((text, after))
 }
 
-/// Percent-decoding, once; nothing when there is nothing to decode.
+/// Percent-decoding, once, e.g. `a b` of `a%20b`; `None` if there is nothing to decode.
 pub(super) fn decode(text: &str) -> Option<String> {
     if !text.contains('%') {
         return None;
@@ -198,7 +198,7 @@ pub(super) fn decode(text: &str) -> Option<String> {
     (decoded != text).then_some(decoded)
 }
 
-/// The scheme, and the rest from its colon on.
+/// The scheme, and the rest from its colon on, e.g. `docs` and `://x`.
 fn split(uri: &str) -> Option<(&str, &str)> {
     let at = uri.find(':')?;
     // Parsers take a scheme that blanks stand before or that is broken by a tab.
@@ -207,7 +207,7 @@ fn split(uri: &str) -> Option<(&str, &str)> {
     uri[..at].chars().all(is_part).then(|| uri.split_at(at))
 }
 
-/// What browsers, and many servers with them, make of it; nothing where that is the same.
+/// The spelling of browsers and many servers; `None` if it is the spelling given.
 fn normal(uri: &str) -> Option<String> {
     if is_plain(uri) {
         return None;
@@ -228,8 +228,8 @@ fn is_plain(uri: &str) -> bool {
     !is_web && rest.bytes().all(is_simple) && (scheme == "file") == (end == 0)
 }
 
-/// The path with `.`, `..` and doubled slashes resolved; nothing when it has none. What
-/// stands where a host does may be one, or the first part of the path.
+/// The path with `.`, `..` and doubled slashes resolved, e.g. `docs://h/b` of `docs://h/a/../b`.
+/// `None` if it has none. `has_host` says that the part behind `://` is a host.
 fn resolve_dots(uri: &str, has_host: bool) -> Option<String> {
     let start = match uri.find("://") {
         Some(at) => at + "://".len(),

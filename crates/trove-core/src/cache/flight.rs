@@ -1,8 +1,8 @@
 //! One fetch per key at a time, shared by all who wait for it.
 //!
-//! The fetch lives as long as somebody waits: one who leaves changes nothing for the
-//! others, and when all have left the fetch is dropped, which cancels it. No task is
-//! spawned, so none needs an owner.
+//! The fetch lives as long as a caller waits. One who leaves changes nothing for the others. When
+//! all have left the fetch is dropped, which cancels it. No task is spawned, so none needs an
+//! owner.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -58,8 +58,8 @@ pub(super) struct Waiting<'a> {
 }
 
 impl Flights {
-    /// Joins the fetch of `key` that is under way, if it `is_believed` by the moment it
-    /// began, or begins one under the number given to `depart`.
+    /// Joins the fetch of `key` that is under way, if it `is_believed` by the moment it began. Else
+    /// it begins one under the number given to `depart`.
     pub(super) fn board(
         &self,
         key: &Key,
@@ -79,15 +79,15 @@ impl Flights {
         let Departure { began, work } = depart(number);
         let work = work.shared();
         let flight = Flight { number, began, work: work.clone(), waiting: 1 };
-        // A fetch that is no longer believed goes on for those who wait for it; nobody
-        // else will find it.
+        // A fetch that is no longer believed goes on for those who wait for it; no new caller will
+        // find it.
         let outdated = state.under_way.insert(key.clone(), flight);
         drop(state);
         drop(outdated);
         Waiting { flights: self, key: key.clone(), number, work }
     }
 
-    /// A fetch has ended: whoever asks from now on begins another.
+    /// A fetch has ended: the next caller begins another.
     pub(super) fn end(&self, key: &Key, number: u64) {
         self.leave(key, number, |_| true);
     }

@@ -137,7 +137,7 @@ impl State {
     }
 }
 
-/// The names that hold what `uri` names, the nearest first: with and without their last slash.
+/// The names that hold what `uri` names, the nearest first, e.g. `x://a/` and `x://a` of `x://a/b`.
 fn holders(uri: &str) -> impl Iterator<Item = &str> {
     let path = uri.find("://").map_or(0, |at| at + "://".len());
     let slashes = uri.bytes().enumerate().skip(path).filter(|(_, byte)| *byte == b'/');

@@ -1,4 +1,4 @@
-//! Who asks for what, and how long and by whom its answer may be believed.
+//! The key of an answer, and how long and by which callers it may be believed.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,13 +9,12 @@ use crate::{
     uri::LocalUri,
 };
 
-/// The longest an answer is believed, whatever its Source says.
+/// The longest an answer is believed, even if its Source says longer.
 pub const MAX_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A resource that was asked for, and who asks.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The owner.
     pub source: SourceId,
     /// Its name there.
     pub uri: LocalUri,
@@ -26,7 +25,7 @@ pub struct Key {
 /// Who may be shown an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Audience {
-    /// Anybody who may ask.
+    /// Every caller who may ask.
     Everyone,
     /// Every caller with this authorization.
     Only(Arc<str>),
@@ -39,31 +38,31 @@ impl Key {
     }
 }
 
-/// What holds for a resource by configuration.
+/// The configured rules on keeping answers of a resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Policy {
-    /// How long an answer may be believed, and shown to everyone, where its Source says
-    /// nothing. Nothing: it is not kept, as the protocol wants, unless the resource is
-    /// public by configuration.
+    /// How long an answer may be believed, and shown to everyone, if its Source does not say.
+    /// `None`: it is not kept, as the protocol wants, unless the resource is public by
+    /// configuration.
     pub public_ttl: Option<Duration>,
     /// The Source reports each change of the resource: an answer is believed until then.
     pub told: Option<Told>,
 }
 
-/// Who may be shown an answer to `asker`; nothing: only the one who asked, this once.
+/// The callers who may be shown an answer to `asker`; `None`: only the asker, this once.
 pub(super) fn audience(reply: &Reply, policy: Policy, asker: &Audience) -> Option<Audience> {
     if reply.needs_input {
         return None;
     }
     match (reply.freshness.map(|said| said.scope), policy.public_ttl) {
         (Some(Scope::Public), _) | (None, Some(_)) => Some(Audience::Everyone),
-        // What is private to nobody in particular is for nobody to see again.
+        // An answer that is private to no caller in particular is kept for none.
         (Some(Scope::Private), _) if *asker == Audience::Everyone => None,
         (Some(Scope::Private), _) | (None, None) => Some(asker.clone()),
     }
 }
 
-/// How long an answer is believed; nothing if it must not be kept.
+/// How long an answer is believed; `None` if it must not be kept.
 pub(super) fn ttl(reply: &Reply, policy: Policy) -> Option<Duration> {
     let said = reply.freshness.map(|said| Duration::from_millis(said.ttl_ms));
     let until_told = policy.told.map(|_| MAX_TTL);
@@ -71,7 +70,7 @@ pub(super) fn ttl(reply: &Reply, policy: Policy) -> Option<Duration> {
     (!reply.needs_input && !ttl.is_zero()).then_some(ttl)
 }
 
-/// What may still be said of an answer after some time.
+/// The freshness that is left of an answer after some time, e.g. 40 s of 60 s after 20 s.
 pub(super) fn remaining(freshness: Option<Freshness>, age: Duration) -> Option<Freshness> {
     let age_ms = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
     freshness.map(|said| Freshness { ttl_ms: said.ttl_ms.saturating_sub(age_ms), ..said })

@@ -1,9 +1,9 @@
 //! Keeps answers for as long as they may be believed, and fetches each only once.
 //!
-//! An answer is kept only where its Source, or the configuration, allows it; it is shown
-//! only to those it was meant for; and it is not believed from the moment its Source
-//! says that it changed, even if it was on its way then. Where a Source fails, what it
-//! said last is given, marked stale. Errors are never kept.
+//! An answer is kept only where its Source, or the configuration, allows it, and shown only to
+//! those it was meant for. It is not believed from the moment its Source says that it changed, even
+//! if it was on its way then. If a Source fails, its last answer is given, marked stale. Errors are
+//! never kept.
 
 mod flight;
 mod floors;
@@ -40,7 +40,7 @@ use flight::{Departure, Flights, Landed};
 use floors::Floors;
 use store::{Entry, Store};
 
-/// What the cache may take, and which clock tells its dates.
+/// The limits of the cache, and the clock for its dates.
 #[derive(Clone)]
 pub struct Config {
     /// The most bytes that are kept.
@@ -50,7 +50,7 @@ pub struct Config {
     /// How long an answer is kept after it is no longer believed, in case its Source
     /// fails.
     pub stale_for: Duration,
-    /// What time it is, for [`Cached::fetched_at`].
+    /// The clock, for [`Cached::fetched_at`].
     pub now: fn() -> SystemTime,
 }
 
@@ -114,8 +114,8 @@ impl Cache {
         Cache { inner: Arc::new(inner) }
     }
 
-    /// The answer that is kept, or else what `fetch` gives. A fetch that another began
-    /// for the same is waited for instead; it has the deadline of whoever began it.
+    /// The kept answer, or else the result of `fetch`. A fetch that another caller began for the
+    /// key is waited for instead; it has the deadline of that caller.
     pub async fn get_or_fetch<F, W>(
         &self,
         key: Key,
@@ -173,7 +173,7 @@ impl Cache {
         Some(answer(&entry, Given::Kept))
     }
 
-    /// One resource has changed: what is kept or on its way is not believed any more.
+    /// One resource has changed: answers that are kept or on their way are not believed any more.
     pub fn invalidate(&self, source: &SourceId, uri: &LocalUri) {
         self.inner.floors.raise(source, uri);
     }
@@ -208,7 +208,7 @@ impl Cache {
     {
         let inner = &self.inner;
         let mut fetch = Some(fetch);
-        // What is public by configuration is fetched once for all who ask.
+        // An answer that is public by configuration is fetched once for all who ask.
         let shared = match policy.public_ttl {
             Some(_) => key.seen_by(Audience::Everyone),
             None => key.clone(),
@@ -243,8 +243,8 @@ impl Cache {
 }
 
 impl Inner {
-    /// What is kept for whoever asks, fresh or not, and not known to have changed. What is
-    /// for everyone is the newer: whatever is kept for one alone takes its place.
+    /// The answer kept for the asker, fresh or not, and not known to have changed. The newer one
+    /// counts: an answer kept for the asker alone takes the place of one for everyone.
     async fn find(&self, key: &Key, policy: Policy) -> Option<Arc<Entry>> {
         let shared = self.believed(&key.seen_by(Audience::Everyone)).await;
         if shared.as_ref().is_some_and(|entry| entry.is_fresh(policy.told)) {
@@ -267,12 +267,12 @@ impl Inner {
         began: u64,
         outcome: Result<Reply, SourceError>,
     ) -> Landed {
-        // What was overtaken by a change says nothing about what is kept by now.
+        // An answer that was overtaken by a change says nothing about the one that is kept by now.
         let is_believed = self.floors.allow(&key.source, &key.uri, began);
         let reply = match outcome {
             Ok(reply) => reply,
             Err(error) => {
-                // What the Source itself refuses now must not stand in for it later.
+                // An answer that the Source itself refuses now must not stand in for it later.
                 if is_believed && !error.is_retryable() {
                     self.replace(&key, None).await;
                 }
@@ -303,8 +303,7 @@ impl Inner {
         Ok(entry)
     }
 
-    /// Keeps an answer, and nothing else, for whoever asked, be it for them alone or for
-    /// everyone.
+    /// Keeps an answer, and nothing else, for the asker, be it for him alone or for everyone.
     async fn replace(&self, key: &Key, entry: Option<&Arc<Entry>>) {
         let kept_for = entry.and_then(|entry| entry.audience.as_ref());
         if let (Some(entry), Some(audience)) = (entry, kept_for) {

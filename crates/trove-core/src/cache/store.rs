@@ -14,14 +14,14 @@ use tokio::time::Instant;
 use super::freshness::{Audience, Key};
 use crate::source::{Reply, Told};
 
-/// What an entry costs beside its text.
+/// The memory of an entry beside its text, in bytes.
 const OVERHEAD: usize = 256;
 
 /// An answer as it was fetched.
 #[derive(Debug)]
 pub(super) struct Entry {
     pub(super) reply: Reply,
-    /// Who may see it; nothing: only the one who asked, this once.
+    /// The callers who may see it; `None`: only the asker, this once.
     pub(super) audience: Option<Audience>,
     /// The moment at which its fetch began, as the floors count.
     pub(super) began: u64,
@@ -37,7 +37,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// Whether somebody who waited for it may have it, though another asked.
+    /// Whether a caller who waited for it may have it, though another asked.
     pub(super) fn is_for(&self, asker: &Audience) -> bool {
         self.audience.as_ref().is_some_and(|who| *who == Audience::Everyone || who == asker)
     }

@@ -1,7 +1,7 @@
 //! How long a listing is believed before its Source is listed again.
 //!
-//! Nothing is listed again that nobody wants to see: it is looked at when somebody lists or
-//! searches. Whoever lists waits for it a moment, and hears of what is new if it comes later.
+//! A Source is listed again only when a client lists or searches. The client waits for it a moment,
+//! and is told of news that come later.
 
 use std::time::{Duration, SystemTime};
 
@@ -12,11 +12,11 @@ use crate::resource::Freshness;
 
 /// How long, where the Source does not say, and does not tell when its lists change.
 const SILENT: Duration = Duration::from_secs(10);
-/// The same, where it does.
+/// How long, where the Source tells when its lists change.
 const ANNOUNCING: Duration = Duration::from_secs(300);
 /// The most of its time that a Source spends on listings: one part of so many.
 pub(super) const SHARE: u32 = 20;
-/// For how long nobody waits for a Source that did not come in time.
+/// How long callers do not wait for a Source that did not come in time.
 const LATE: Duration = Duration::from_secs(10);
 
 /// How old a listing is; shared by the writer and the Snapshots that hold it. Nothing is known
@@ -31,7 +31,7 @@ struct Known {
     is_doubted: bool,
     /// It was done after they were last asked for.
     is_doubted_anew: bool,
-    /// Somebody waited for it in vain.
+    /// A caller waited for it in vain.
     late: Option<Instant>,
 }
 
@@ -65,12 +65,12 @@ impl Age {
         self.known().is_doubted
     }
 
-    /// Somebody waited for it in vain.
+    /// A caller waited for it in vain.
     pub(super) fn note_late(&self) {
         self.known().late = Some(Instant::now());
     }
 
-    /// Whether somebody waited for it in vain just now.
+    /// Whether a caller waited for it in vain just now.
     pub(super) fn is_late(&self) -> bool {
         self.known().late.is_some_and(|late| late.elapsed() < LATE)
     }
@@ -91,7 +91,7 @@ impl Age {
         let known = self.known();
         let Listed { came, took } = known.listed?;
         let lifetime = match said.ttl_ms {
-            // Whoever tells of changes is asked all the same: not all keep to that.
+            // A Source that tells of changes is asked all the same: not all keep to that.
             _ if known.is_doubted && announces => SILENT,
             _ if known.is_doubted => Duration::ZERO,
             0 if announces => ANNOUNCING,
@@ -101,7 +101,7 @@ impl Age {
         Some(lifetime.max(took * SHARE).saturating_sub(came.elapsed()))
     }
 
-    /// What is left of the time for which it may be believed.
+    /// The rest of the time for which it may be believed.
     pub(super) fn remaining(&self, said: Freshness) -> Freshness {
         let age = self.known().listed.map_or(Duration::MAX, |listed| listed.came.elapsed());
         let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);

@@ -13,7 +13,6 @@ use crate::source::SourceId;
 pub struct Contest {
     /// The kind of thing that has the name.
     pub kind: Contested,
-    /// The name.
     pub name: String,
     /// Who claims it, in the order of the catalogue.
     pub claims: Vec<Claim>,
@@ -150,7 +149,7 @@ fn contests<N: Into<String>>(kind: Contested, several: BTreeMap<N, Vec<Claim>>) 
     all
 }
 
-/// A template without the names of its variables: `x://{a}/{+b}` becomes `x://{}/{+}`.
+/// A template without the names of its variables, e.g. `x://{}/{+}` of `x://{a}/{+b}`.
 fn shape(template: &str) -> String {
     let mut shape = String::with_capacity(template.len());
     let mut is_inside = false;

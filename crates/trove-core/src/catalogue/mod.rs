@@ -1,4 +1,4 @@
-//! The catalogue: one current [`Snapshot`], written by one task, read by everybody.
+//! The catalogue: one current [`Snapshot`], written by one task, read by all.
 
 pub mod collisions;
 pub mod naming;
@@ -39,20 +39,20 @@ use shelf::Shelf;
 /// How many events may wait for the writer; a Source that sends more waits.
 const MAX_WAITING_EVENTS: usize = 1024;
 
-/// How long whoever lists waits for old listings to be renewed.
+/// How long a client that lists waits for old listings to be renewed.
 const MAX_RENEWAL_WAIT: Duration = Duration::from_millis(250);
 
 /// Tells which tools of our own are offered beside these servers.
 pub type NameOwn = Box<dyn Fn(&[&SourceId]) -> OwnTools + Send + Sync>;
 
-/// What the writer and the catalogue share.
+/// The parts that the writer and the catalogue share.
 #[derive(Default)]
 struct Shared {
-    /// Whom to ask for the tools of our own.
+    /// Names our own tools.
     name_own: OnceLock<NameOwn>,
-    /// He may say something else by now.
+    /// It may name others by now.
     own_changed: Notify,
-    /// Somebody wants to see what there is.
+    /// A client wants to see the lists.
     wanted: Notify,
 }
 
@@ -126,7 +126,7 @@ impl Catalogue {
         }
     }
 
-    /// The same, and waits a moment for them; not again for those that do not come.
+    /// As `want`, and waits a moment for the listings; not again for those that do not come.
     pub(crate) async fn renewed(&self) {
         if !self.has_old() {
             return;
@@ -135,7 +135,7 @@ impl Catalogue {
         self.shared.wanted.notify_one();
         let renewed = async { while !self.awaited().is_empty() && changes.recv().await.is_ok() {} };
         if tokio::time::timeout(MAX_RENEWAL_WAIT, renewed).await.is_err() {
-            // What comes later is told as a change.
+            // A listing that comes later is told as a change.
             for age in self.awaited() {
                 age.note_late();
             }
@@ -177,7 +177,6 @@ impl Catalogue {
         let _ = self.loaded.clone().wait_for(|loaded| *loaded).await;
     }
 
-    /// The log of changes.
     pub(crate) fn changes(&self) -> &Changes {
         &self.changes
     }
@@ -207,15 +206,12 @@ impl Catalogue {
 /// One of the lists a Snapshot holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum List {
-    /// Resources.
     Resources,
-    /// Templates.
     Templates,
     /// Tools of Sources that show theirs.
     Tools,
     /// Prompts of Sources that show theirs.
     Prompts,
-    /// Skills.
     Skills,
 }
 
@@ -231,7 +227,7 @@ impl List {
         }
     }
 
-    /// The cursor that leads to a place in this list, and in no other.
+    /// The cursor that leads to a place in this list, and in no other, e.g. `tools:wiki_find`.
     pub(crate) fn cursor_to(self, place: &str) -> String {
         format!("{}:{place}", self.as_str())
     }

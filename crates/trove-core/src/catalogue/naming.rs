@@ -1,8 +1,8 @@
 //! PublicUri ⇄ (Source, LocalUri). No name is joined or split anywhere else.
 //!
-//! The native URI is the public name while exactly one Source owns it. The qualified
-//! form `id+uri` always works and is a pure function of the two, so a link made from
-//! it stays good whatever other servers come and go.
+//! The native URI is the public name while exactly one Source owns it. The qualified form `id+uri`
+//! always works, e.g. `wiki+docs://x`. It is a pure function of the two, so a link made from it
+//! stays good while other servers come and go.
 
 use crate::{
     source::SourceId,
@@ -34,26 +34,26 @@ pub fn is_own_tool(name: &str) -> bool {
     RESERVED_TOOLS.contains(&name)
 }
 
-/// The name that always works.
+/// The name that always works, e.g. `wiki+docs://x`.
 pub fn qualify(id: &SourceId, local: &str) -> PublicUri {
     PublicUri::new(format!("{id}+{local}"))
 }
 
-/// The id and the rest of a text that could be a qualified name. Whether a Source of
-/// that id exists is for the caller to say.
+/// The id and the rest of a qualified name, e.g. `wiki` and `docs://x` of `wiki+docs://x`. Whether
+/// a Source of that id exists is for the caller to say.
 pub fn split_qualified(uri: &str) -> Option<(SourceId, LocalUri)> {
     let (id, local) = uri.split_once('+')?;
     let id = SourceId::of_anyone(id)?;
     Some((id, LocalUri::new(local)))
 }
 
-/// Whether the scheme of `uri` is one of our own.
+/// Whether the scheme of `uri` is one of our own, e.g. of `guide://help`.
 pub fn is_reserved(uri: &str) -> bool {
     scheme(uri).is_some_and(|s| RESERVED_SCHEMES.iter().any(|r| r.eq_ignore_ascii_case(s)))
 }
 
-/// The usual spelling of a URI of ours whose scheme or authority is in another case;
-/// nothing if it is that already, or not ours. Both are alike in every case (RFC 3986).
+/// The usual spelling of a URI of ours, e.g. `guide://help` of `GUIDE://Help`. `None` if it is
+/// spelt so already, or not ours. Case does not matter in the scheme and the authority (RFC 3986).
 pub fn usual_spelling(uri: &str) -> Option<String> {
     let (scheme, rest) = uri.split_once(':')?;
     let authority = rest.strip_prefix("//")?.bytes();
@@ -64,13 +64,13 @@ pub fn usual_spelling(uri: &str) -> Option<String> {
     (is_other && is_reserved(uri)).then(|| format!("{}{rest}", head.to_ascii_lowercase()))
 }
 
-/// Whether clients may fetch `uri` without us, so that it means something to them even
-/// when no Source lists it.
+/// Whether clients may fetch `uri` without us, e.g. `https://h/x`: it means something to them even
+/// if no Source lists it.
 pub fn is_web(uri: &str) -> bool {
     scheme(uri).is_some_and(|s| s.eq_ignore_ascii_case("http") || s.eq_ignore_ascii_case("https"))
 }
 
-/// Whether a URI has a `..` segment, however it is spelt.
+/// Whether a URI has a `..` segment in any spelling, e.g. `docs://a/%2e%2e/b`.
 pub fn climbs(uri: &str) -> bool {
     // Most have neither two dots nor an escape, and are seen at every read.
     let mut dots = memchr::memchr_iter(b'.', uri.as_bytes());
@@ -89,7 +89,7 @@ pub fn climbs(uri: &str) -> bool {
     false
 }
 
-/// The public name of a tool or prompt.
+/// The public name of a tool or prompt, e.g. `wiki_find`.
 pub fn prefixed(prefix: &str, name: &str) -> String {
     if prefix.is_empty() { name.to_owned() } else { format!("{prefix}_{name}") }
 }

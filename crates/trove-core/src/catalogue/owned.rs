@@ -1,4 +1,4 @@
-//! What a Source lists, by the names it uses itself.
+//! The entries of one Source, by the names it uses itself.
 
 use super::{
     naming,
@@ -8,7 +8,7 @@ use super::{
 use crate::{source::SourceId, template::Bindings};
 
 impl Snapshot {
-    /// What the Source `id` lists as `local`.
+    /// The entry that the Source `id` lists as `local`.
     pub fn listed(&self, id: &SourceId, local: &str) -> Option<&ResourceEntry> {
         let is_it = |entry: &&ResourceEntry| {
             entry.local.as_str() == local && self.owner(entry.member).id() == id

@@ -1,8 +1,8 @@
 //! A part of a list, and the cursor to the next part.
 //!
-//! A cursor remembers the last entry given and some before it, ever farther apart, so that a
-//! list that changes between two pages goes on after the last of them that is still there. It
-//! may then repeat entries; it loses none that was there all along.
+//! A cursor remembers the last entry given and some before it, ever farther apart. So a list that
+//! changes between two pages goes on after the last of them that is still there. It may then repeat
+//! entries; it loses none that was there all along.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -19,9 +19,8 @@ const MAX_ANCHORS: usize = 20;
 /// A part of a list.
 #[derive(Debug)]
 pub struct Page {
-    /// The entries.
     pub entries: Vec<Json>,
-    /// Where to go on; nothing at the end.
+    /// Where to go on; `None` at the end.
     pub next: Option<String>,
 }
 
@@ -74,7 +73,7 @@ pub(crate) fn span<'a, T>(
     Ok((start..end, cursor_after(list, end, key)))
 }
 
-/// The cursor to what follows the first `end` elements; nothing at the end.
+/// The cursor to the elements behind the first `end`; `None` at the end.
 pub(crate) fn cursor_after<'a, T>(
     list: &'a [T],
     end: usize,

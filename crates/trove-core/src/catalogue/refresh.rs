@@ -1,8 +1,7 @@
 //! The one writer: events in, Snapshot and Change out.
 //!
-//! A Source is listed at most once a second however often it says that its lists
-//! changed, and never twice at a time. A listing that fails leaves the last one in
-//! place, marked stale.
+//! A Source is listed at most once a second, even if it says more often that its lists changed, and
+//! never twice at a time. A listing that fails leaves the last one in place, marked stale.
 
 use std::{
     collections::BTreeMap,
@@ -42,7 +41,7 @@ const MIN_LOCAL_LISTING_INTERVAL: Duration = Duration::from_millis(200);
 const REST_FOR_LOCAL_ENTRY: Duration = Duration::from_micros(10);
 /// How much longer for each entry that it listed: a long list takes long to read.
 const REST_FOR_ENTRY: Duration = Duration::from_micros(20);
-/// The same where the list was another than before, and so is indexed.
+/// How much longer for each entry of a list that is new, and so is indexed.
 const REST_FOR_NEW_ENTRY: Duration = Duration::from_micros(200);
 /// How much longer for each entry of any Source, where a new Snapshot was made of all of them.
 const REST_FOR_ANY_ENTRY: Duration = Duration::from_micros(10);
@@ -52,12 +51,12 @@ const BYTES_OF_ENTRY: usize = 100;
 const MAX_AT_ONCE: usize = 256;
 /// How long to wait before listing again a Source whose listing failed.
 const RETRY_LISTING_AFTER: Duration = Duration::from_secs(5);
-/// From this many entries on a Snapshot is built aside, where nobody waits.
+/// From this many entries on a Snapshot is built aside, if no caller waits.
 const BUILD_ASIDE_FROM: usize = 2000;
 /// How often that time doubles at the most: up to five minutes.
 const MAX_DOUBLINGS: u32 = 6;
 
-/// What the writer is told.
+/// The messages to the writer.
 pub(super) enum Message {
     Attach(Arc<dyn Source>),
     Detach(SourceId),
@@ -65,10 +64,10 @@ pub(super) enum Message {
     /// All Sources of the configuration have been attached; to be answered once they are
     /// in the Snapshot.
     AllAttached(oneshot::Sender<()>),
-    /// What a Source listed before the last restart.
+    /// The list of a Source from before the last restart.
     Remembered(SourceId, u64, Listing),
     Listed(SourceId, u64, Result<Listing, SourceError>),
-    /// What a Source lists may have changed.
+    /// The lists of a Source may have changed.
     Doubted(SourceId),
     /// A Source is to be listed again that was left alone for a while.
     Due(SourceId, u64),
@@ -99,12 +98,12 @@ pub(super) struct Writer {
     is_complete: bool,
     all_attached: Option<oneshot::Sender<()>>,
     announced: ListsChanged,
-    /// Whose listing is new since the last Snapshot.
+    /// The Sources whose listing is new since the last Snapshot.
     listed: Vec<SourceId>,
     tasks: JoinSet<()>,
 }
 
-/// What the writer knows of one Source.
+/// The state of one Source, as the writer knows it.
 struct Slot {
     source: Arc<dyn Source>,
     listing: Arc<Listing>,
@@ -118,7 +117,7 @@ struct Slot {
     changed_meanwhile: bool,
     /// The last look found another list than the one before.
     was_new: bool,
-    /// What the Source said to have changed since it was last listed.
+    /// The changes that the Source announced since it was last listed.
     announced: ListsChanged,
     /// How often in a row a listing was tried again because it was not whole.
     retries: u32,
@@ -133,8 +132,8 @@ impl Slot {
         }
     }
 
-    /// The least time between two listings. What they cost grows with their length, so does this:
-    /// a Source whose list is another at each look takes a share of the processor, not all of it.
+    /// The least time between two listings. It grows with the length of the list, as its cost does.
+    /// So a Source whose list differs at each look takes a share of the processor, not all of it.
     fn interval(&self, all_entries: usize) -> Duration {
         let rest = |each: Duration, entries: usize| {
             each.saturating_mul(u32::try_from(entries).unwrap_or(u32::MAX))
@@ -224,7 +223,7 @@ impl Writer {
             if let Some(done) = self.all_attached.take() {
                 let _ = done.send(());
             }
-            // What is ours is listed before the first answer: it is here, and quick.
+            // Our own Sources are listed before the first answer: they are here, and quick.
             let is_own_listed =
                 self.slots.values().all(|slot| !slot.source.is_builtin() || !slot.is_stale);
             if self.is_complete && self.loading == 0 && is_own_listed {
@@ -273,7 +272,7 @@ impl Writer {
             self.loading += 1;
             let (id, own, fingerprint) = (id.clone(), own.clone(), source.fingerprint());
             self.tasks.spawn_blocking(move || {
-                // Whatever a damaged memory does, the start goes on without it.
+                // The start goes on without a damaged memory, even if loading it panics.
                 let load = catch_unwind(AssertUnwindSafe(|| shelf.load(&id)));
                 let own_memory = load.ok().flatten().filter(|(of, _)| *of == fingerprint);
                 let remembered = own_memory.map(|(_, listing)| listing).unwrap_or_default();
@@ -565,7 +564,7 @@ impl Writer {
             return error!("the catalogue could not be put together; the last one stands");
         };
         self.current.store(new);
-        // Whoever reads on the board that a Source is listed must find its list.
+        // A reader of the board that sees a Source as listed must find its list.
         for id in std::mem::take(&mut self.listed) {
             self.report_listed(&id);
         }
@@ -576,7 +575,7 @@ impl Writer {
     }
 }
 
-/// What a server says may be long; what is shown of it is not.
+/// A server's message may be long; at most 500 characters of it are shown.
 fn short(text: &str) -> String {
     text.chars().take(500).collect()
 }

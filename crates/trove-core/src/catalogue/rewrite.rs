@@ -1,6 +1,6 @@
 //! Puts public names wherever a Source's answer carries its own.
 //!
-//! Only the places the protocol gives to URIs are touched: what a tool computed
+//! Only the places the protocol gives to URIs are touched: the output of a tool
 //! (`structuredContent`, text) is data and stays as it is. Of a member that is there twice only the
 //! first is passed on, which is the one that rules and readers of ours looked at.
 
@@ -12,7 +12,7 @@ use crate::{
     source::SourceId,
 };
 
-/// The result of a read: `contents[].uri`; nothing if it has no such list.
+/// The result of a read: `contents[].uri`; `None` if it has no such list.
 pub fn contents(snapshot: &Snapshot, source: &SourceId, result: &Json) -> Option<Json> {
     let stays = |item: &Object<'_>| {
         item.any_given_twice().is_none()

@@ -25,9 +25,8 @@ const MAX_SKILL_DEPTH: usize = 32;
 /// The Source and the name behind a PublicUri.
 #[derive(Clone)]
 pub struct Route {
-    /// Who owns it.
     pub source: Arc<dyn Source>,
-    /// What the owner calls it.
+    /// The owner's name for it.
     pub local: LocalUri,
     /// How the name was understood.
     pub by: RoutedBy,
@@ -61,7 +60,7 @@ impl RoutedBy {
 /// Why a name leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// Nobody owns it.
+    /// No Source owns it.
     #[error("no source serves it")]
     Unknown,
     /// It is longer than any that is listed.
@@ -132,7 +131,7 @@ impl Matching {
     }
 }
 
-/// Whether a template names more than a scheme, as `auth://keys/{id}` does: one like `auth://{x}`
+/// Whether a template names more than a scheme, e.g. `auth://keys/{id}`. One like `auth://{x}`
 /// would catch everything there is under a scheme of ours.
 fn names_a_place(entry: &TemplateEntry) -> bool {
     let compiled = entry.template.compiled.as_ref();
@@ -168,7 +167,7 @@ impl Snapshot {
             return Ok(self.route_to(member, local, RoutedBy::Qualifier));
         }
         if let Some(usual) = naming::usual_spelling(uri) {
-            // So that whatever is said of a name of ours, rules too, is said of this one.
+            // Rules on a name of ours hold for this spelling too, e.g. `Guide://x`.
             return self.route(&usual);
         }
         if let Some(owners) = self.contested.get(uri) {
@@ -177,8 +176,8 @@ impl Snapshot {
         self.route_by_template(uri).unwrap_or_else(|| self.route_by_scheme(uri))
     }
 
-    /// The way to a URI under a scheme of ours that we do not have: to the server that lists it, or
-    /// whose template it fits. `None` if no server has it.
+    /// The way to a URI under a scheme of ours that we do not have: to the server that lists it or
+    /// has a template for it. `None` if no server has it.
     pub fn route_elsewhere(&self, uri: &str) -> Option<Result<Route, RouteError>> {
         if !naming::is_reserved(uri) || naming::climbs(uri) || uri.len() > MAX_MATCHED_BYTES {
             return None;
@@ -268,9 +267,9 @@ impl Snapshot {
         }
     }
 
-    /// A URI that nobody lists, such as a link a tool returned: asked of the one Source
-    /// that uses its scheme. A file or folder of a skill is asked of whoever lists that
-    /// skill; what is ours of ourselves only, where more is served than is listed.
+    /// Routes a URI that no Source lists, e.g. a link a tool returned, to the one Source that uses
+    /// its scheme. A file of a skill goes to the Source that lists the skill. A URI of ours stays
+    /// with us: we serve more than we list.
     fn route_by_scheme(&self, uri: &str) -> Result<Route, RouteError> {
         // No template takes a `..`, so nothing else may pass one on behind its back.
         let scheme = scheme(uri).filter(|_| !naming::climbs(uri)).ok_or(RouteError::Unknown)?;

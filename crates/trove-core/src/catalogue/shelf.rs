@@ -1,7 +1,7 @@
 //! Remembers the last listing of each Source across restarts.
 //!
-//! What lies here is a memory, never the truth: anything unreadable is left out, and
-//! a Source that answers replaces it whole.
+//! A remembered listing is never the truth: unreadable parts are left out, and a Source that
+//! answers replaces it whole.
 
 use std::{
     fs, io,
@@ -39,7 +39,7 @@ pub trait Shelf: Send + Sync + 'static {
     fn save(&self, id: &SourceId, fingerprint: u64, listing: &Listing) -> io::Result<()>;
     /// Forgets every Source but these.
     fn retain(&self, ids: &[SourceId]);
-    /// Gives up what is being loaded: nobody waits for it any more.
+    /// Gives up loads that are under way: no caller waits for them any more.
     fn close(&self);
 }
 
@@ -90,7 +90,7 @@ impl Shelf for FileShelf {
             let path = file.path();
             let listing = listing_of(&path);
             if listing.extension().is_some_and(|e| e == EXTENSION) && !wanted.contains(&listing) {
-                // What cannot be removed is only a memory of what nobody asks for.
+                // A file that cannot be removed is only a memory of a Source that is gone.
                 let _ = fs::remove_file(path);
             }
         }

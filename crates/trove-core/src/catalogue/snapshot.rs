@@ -1,7 +1,7 @@
 //! All that all Sources list, as one immutable value.
 //!
-//! Built once per change and then only read: an exact lookup is one hash, a template
-//! match is linear in the URI, and no lock is held by anybody.
+//! Built once per change and then only read: an exact lookup is one hash, a template match is
+//! linear in the URI, and no reader holds a lock.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,9 +43,8 @@ pub struct Snapshot {
 /// One Source with its listing.
 #[derive(Clone)]
 pub struct Member {
-    /// The Source.
     pub source: Arc<dyn Source>,
-    /// What it last listed.
+    /// The listing that it last gave.
     pub listing: Arc<Listing>,
     /// Whether the listing is only a memory.
     pub is_stale: bool,
@@ -63,8 +62,8 @@ impl Member {
         }
     }
 
-    /// Whether it is to be listed again. What is ours tells of every change, and what is down
-    /// or failed is listed again for that.
+    /// Whether it is to be listed again. Our own Sources tell of every change. One that is down or
+    /// failed is listed again for that.
     pub(super) fn is_old(&self) -> bool {
         let is_settled = !self.source.is_builtin() && !self.is_stale;
         is_settled && self.age.is_over(self.listing.freshness, self.source.announces_lists())
@@ -130,7 +129,7 @@ impl Snapshot {
         Snapshot::beside(OwnTools::default(), revision, members)
     }
 
-    /// The same beside tools of our own, whose names nobody else is given.
+    /// As [`Snapshot::build`], beside tools of our own, whose names no server is given.
     pub(super) fn beside(own: OwnTools, revision: u64, mut members: Vec<Member>) -> Snapshot {
         members.sort_by(|a, b| {
             (!a.source.is_builtin(), a.source.id()).cmp(&(!b.source.is_builtin(), b.source.id()))
@@ -213,7 +212,7 @@ impl Snapshot {
         &self.members[member as usize].source
     }
 
-    /// What at least one Source can do.
+    /// The abilities that at least one Source has.
     pub fn abilities(&self) -> Abilities {
         self.members.iter().fold(Abilities::default(), |all, m| all.or(m.source.abilities()))
     }
@@ -252,8 +251,7 @@ impl Snapshot {
         Some((self.owner(entry.member), &entry.local))
     }
 
-    /// The name our clients use for what `source` calls `local`; nothing when they are
-    /// the same.
+    /// The name our clients use for `local` of `source`; `None` if they are the same.
     pub fn public_name(&self, source: &SourceId, local: &str) -> Option<PublicUri> {
         match self.route(local) {
             Ok(route) if route.source.id() == source && route.local.as_str() == local => None,
@@ -279,7 +277,7 @@ impl Snapshot {
         }
     }
 
-    /// Whether a name of this member may stand bare if nobody else claims it.
+    /// Whether a name of this member may stand bare if no other Source claims it.
     fn may_stand_bare(&self, member: &Member, local: &str) -> bool {
         if member.source.is_builtin() {
             return true;
@@ -382,7 +380,7 @@ impl Snapshot {
         for (member, n) in self.members.iter().zip(0u32..) {
             for named in pick(&member.listing) {
                 let mut public = naming::prefixed(member.source.tool_prefix(), &named.name);
-                // Nothing is picked silently: a name that several claim is nobody's.
+                // No owner is picked silently: a name that several claim goes to none of them.
                 if claims.get(&public).is_some_and(|claims| claims.len() > 1) {
                     public = naming::prefixed(member.source.id().as_str(), &public);
                 }

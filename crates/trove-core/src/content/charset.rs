@@ -1,4 +1,4 @@
-//! From bytes to text: by their mark, by what was declared, or by what they look like.
+//! From bytes to text: by their mark, by the declared encoding, or by their look.
 
 use std::borrow::Cow;
 
@@ -41,7 +41,7 @@ pub(super) fn marked(bytes: &[u8]) -> Option<&'static str> {
     Encoding::for_bom(bytes).map(|(encoding, _)| encoding.name())
 }
 
-/// The name of the encoding that a label stands for.
+/// The name of the encoding that a label stands for, e.g. `windows-1252` for `latin1`.
 pub(super) fn named(label: &str) -> Option<&'static str> {
     Encoding::for_label(label.as_bytes()).map(Encoding::name)
 }

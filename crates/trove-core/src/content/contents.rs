@@ -1,7 +1,7 @@
 //! The contents in the answer to a read, as a Source wrote them.
 //!
 //! The one place where they are taken apart, for the bridge, the index, the page and the command
-//! line. What is neither text nor base64 stays as it was written.
+//! line. A content that is neither text nor base64 stays as it was written.
 
 use std::borrow::Cow;
 
@@ -61,7 +61,6 @@ pub struct Content<'a> {
 
 /// The text or the bytes of a content.
 pub enum Payload<'a> {
-    /// A text.
     Text(Words<'a>),
     /// The bytes that base64 held.
     Blob(Vec<u8>),
@@ -69,7 +68,7 @@ pub enum Payload<'a> {
     Odd(&'a str),
 }
 
-/// A text, or a JSON string that it is made from when somebody looks at it.
+/// A text, or a JSON string that the text is made from when it is needed.
 #[derive(Clone)]
 pub enum Words<'a> {
     /// The JSON string, and how long the text is that it says.
@@ -115,7 +114,7 @@ impl<'a> Words<'a> {
         memchr::memmem::find(written.as_bytes(), word.as_bytes()).is_some()
     }
 
-    /// Whether it begins as JSON does, blanks aside.
+    /// Whether it begins as JSON does, blanks aside, e.g. `{`.
     pub(crate) fn look_like_json(&self) -> bool {
         let begins = |text: &str| text.trim_start().starts_with(['{', '[']);
         match self {
@@ -181,7 +180,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// The bytes of a blob; blanks and line ends in it mean nothing.
+/// The bytes of a blob, e.g. of `aGk=`; blanks and line ends in it mean nothing.
 pub fn decode_blob(blob: &str) -> Option<Vec<u8>> {
     if !blob.contains(char::is_whitespace) {
         return BASE64.decode(blob).ok();

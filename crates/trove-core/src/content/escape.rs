@@ -1,24 +1,24 @@
-//! Makes visible what a text could do without being seen.
+//! Makes unseen characters of a text visible.
 //!
-//! Names, descriptions, errors and previews come from servers nobody vouches for. A
-//! control character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round,
-//! and tag characters or selectors carry words that only a model reads.
+//! Names, descriptions, errors and previews come from servers that may be hostile. A control
+//! character moves the cursor of a terminal, a bidi mark turns `gpj.exe` round. Tag characters and
+//! selectors carry words that only a model reads.
 
 use std::{borrow::Cow, fmt::Write as _};
 
-/// The text with every control, bidi, zero-width and tag character written as
-/// `\u{…}`. Line feeds and tabs stay; a carriage return before a line feed goes.
+/// The text with every control, bidi, zero-width and tag character escaped, e.g. as `\u{202e}`.
+/// Line feeds and tabs stay; a carriage return before a line feed goes.
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     escape(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// The same for what must stay on one line: line feeds and tabs are written out too.
+/// As [`escape_controls`] for one line: line feeds and tabs are written out too, e.g. as `\n`.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false)
 }
 
-/// The text as one line for somebody who reads it: line ends, tabs and other blanks that are
-/// controls become one space each run, and what else acts unseen is written out.
+/// The text as one line for a reader. Line ends, tabs and other blanks that are controls become one
+/// space each run; other unseen characters are written out.
 ///
 /// Example: `"a\n\n\tb\u{1b}"` becomes `a b\u{1b}`, its last character in letters.
 pub fn one_line(text: &str) -> Cow<'_, str> {
@@ -43,7 +43,7 @@ fn is_blank_control(c: char) -> bool {
     c.is_whitespace() && is_unseen(None, c)
 }
 
-/// A URI fit to be shown: what would act unseen in it is percent-encoded, e.g. `x://a%1Bb`.
+/// A URI fit to be shown: unseen characters in it are percent-encoded, e.g. `x://a%1Bb`.
 /// [`meant_uri`] gives the URI back.
 pub fn shown_uri(uri: &str) -> Cow<'_, str> {
     let is_seen = |c: &char| !is_unseen(Some('a'), *c);
@@ -64,8 +64,8 @@ pub fn shown_uri(uri: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// The URI that [`shown_uri`] shows so; `None` where nothing in it stands for an unseen
-/// character.
+/// The URI that [`shown_uri`] shows so, e.g. with an escape character for `%1B`; `None` if it has
+/// no unseen character.
 pub fn meant_uri(shown: &str) -> Option<String> {
     let mut meant = String::with_capacity(shown.len());
     let mut rest = shown;
@@ -89,7 +89,7 @@ pub fn meant_uri(shown: &str) -> Option<String> {
     has_unseen.then_some(meant)
 }
 
-/// The unseen character that a text begins with in percent-encoded form, and the length of that.
+/// The unseen character at the start of a text in escapes, e.g. of `%E2%80%AE`, and their length.
 fn unseen_at(text: &str) -> Option<(char, usize)> {
     let mut bytes = Vec::with_capacity(4);
     while bytes.len() < 4 {
@@ -107,7 +107,7 @@ fn unseen_at(text: &str) -> Option<(char, usize)> {
     None
 }
 
-/// A JSON text with the same written as JSON escapes: it stands for the same value.
+/// A JSON text with unseen characters as escapes, e.g. `\u202e`: it stands for the same value.
 pub fn escape_in_json(text: &str) -> Cow<'_, str> {
     let acts = |before: Option<char>, c: char| !c.is_ascii_whitespace() && is_unseen(before, c);
     let mut out = String::new();

@@ -27,7 +27,7 @@ const MAX_LINE_BYTES: usize = 500;
 /// How much of a long line is shown before a match.
 const LEAD_BYTES: usize = 100;
 
-/// What stands around the parts of a long line.
+/// Room for the line number, the ellipses and the line end, in bytes.
 const SPARE_BYTES: usize = 32;
 
 /// Where a line can only be looked through in pieces: how long one is.
@@ -81,7 +81,7 @@ impl GrepLimits {
     }
 }
 
-/// What matched.
+/// The lines that matched.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GrepResult {
     /// Lines as `12:matched` and `13-beside`, with `--` where lines are left out.
@@ -130,7 +130,7 @@ pub enum BadPattern {
         "the pattern is not a regular expression of RE2 syntax: {why}; escape special characters with \\"
     )]
     Syntax {
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
 }
@@ -375,7 +375,7 @@ fn excerpt<'a>(
         text.push_str(if start > end { "…" } else { "" });
         text.push_str(&line[start..part_end]);
         end = part_end;
-        // Behind the last letter there is nothing to show, whatever matches nothing there.
+        // Behind the last letter is no more to show; an empty match there does not count.
         next = if end < line.len() { finder.after(line, end)? } else { None };
     }
     text.push_str(if end < line.len() { "…" } else { "" });

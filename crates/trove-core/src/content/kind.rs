@@ -14,12 +14,12 @@ const SNIFF_BYTES: usize = 64 * 1024;
 /// such a text is taken for one only if few of its bytes are not ASCII.
 const LEAST_GUESSED: usize = 64;
 
-/// What stands in a decoded text where the bytes made no sense.
+/// The character that stands in a decoded text for bytes that made no sense.
 const FAULT: char = char::REPLACEMENT_CHARACTER;
 
 const OCTET_STREAM: &str = "application/octet-stream";
 
-/// What some contents are.
+/// The kind of some contents, e.g. `image/png` shown as an image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     /// The MIME type in lower case, without parameters.
@@ -46,18 +46,13 @@ pub enum Form {
 /// The image formats that clients can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImageFormat {
-    /// PNG.
     Png,
-    /// JPEG.
     Jpeg,
-    /// GIF.
     Gif,
-    /// WebP.
     Webp,
 }
 
 impl ImageFormat {
-    /// Its MIME type.
     pub fn mime(self) -> &'static str {
         match self {
             ImageFormat::Png => "image/png",
@@ -128,7 +123,7 @@ pub fn sniff(declared_mime: Option<&str>, name_or_uri: &str, bytes: &[u8]) -> Ki
     Kind { mime, form: Form::Binary, charset: None }
 }
 
-/// What the Source says of the contents; a type that says nothing counts as none.
+/// The declaration of the Source; a type that says nothing counts as none.
 #[derive(Default)]
 struct Declared {
     mime: Option<String>,
@@ -156,8 +151,8 @@ fn is_token(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$&-^_.+*%".contains(&b))
 }
 
-/// Whether bytes are text in whatever encoding; `is_cut` says that more follow, and `may_guess`
-/// that it may be an encoding nobody names.
+/// Whether bytes are text in any encoding. `is_cut` says that more follow, and `may_guess` that it
+/// may be an encoding without a name.
 fn is_text(
     head: &[u8],
     is_cut: bool,
@@ -209,7 +204,7 @@ fn text_kind(
     Kind { mime, form: if is_json { Form::Json } else { Form::Text }, charset }
 }
 
-/// What a text without a type and an extension is.
+/// The type of a text without a declared one and an extension, e.g. `application/json` for `{}`.
 fn text_mime(bytes: &[u8]) -> &'static str {
     let first = bytes.trim_ascii_start().first();
     if matches!(first, Some(b'{' | b'[')) && holds_json(bytes) {
@@ -227,12 +222,12 @@ fn holds_json(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_ok_and(json::is_json)
 }
 
-/// Whether a type means one JSON value.
+/// Whether a type means one JSON value, e.g. `application/ld+json`.
 fn is_json_type(mime: &str) -> bool {
     mime.ends_with("+json") || matches!(mime, "application/json" | "text/json" | "text/x-json")
 }
 
-/// Whether a type is text by its name.
+/// Whether a type is text by its name, e.g. `image/svg+xml`.
 fn is_textual(mime: &str) -> bool {
     const APPLICATIONS: [&str; 14] = [
         "application/json5",
@@ -256,7 +251,7 @@ fn is_textual(mime: &str) -> bool {
         || APPLICATIONS.contains(&mime)
 }
 
-/// Whether something of this type cannot be text.
+/// Whether something of this type cannot be text, e.g. `application/pdf`.
 fn is_surely_binary(mime: &str) -> bool {
     let top = mime.split('/').next().unwrap_or_default();
     let is_media = matches!(top, "image" | "audio" | "video" | "font");

@@ -1,8 +1,7 @@
-//! What the contents of a resource are, and how to show them in a small window.
+//! The kind of some contents, and how to show them in a small window.
 //!
-//! Plain functions over bytes that somebody else wrote: they do no I/O, decompress
-//! nothing, never panic, and take time linear in what they are given. What they say
-//! of a binary is what its own header claims; nobody should reserve memory by it.
+//! Plain functions over bytes of strangers. They do no I/O, decompress nothing, never panic, and
+//! take linear time. Sizes of a binary are its own header's claim: reserve no memory by them.
 
 mod charset;
 mod contents;

@@ -48,7 +48,7 @@ const EXTENSIONS: [(&str, &str); 44] = [
     ("yml", "application/yaml"),
 ];
 
-/// Which type the extension of a file name or URI suggests.
+/// The type that the end of a file name or URI suggests, e.g. `application/yaml` for `a/b.yml?x`.
 pub fn mime_of_name(name_or_uri: &str) -> Option<&'static str> {
     let path = name_or_uri.split(['?', '#']).next().unwrap_or_default();
     let file = path.rsplit(['/', '\\', ':']).next().unwrap_or_default();

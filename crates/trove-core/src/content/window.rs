@@ -12,7 +12,7 @@ pub struct Window<'a> {
     pub text: &'a str,
     /// Where it begins, in bytes.
     pub start: usize,
-    /// Where the next one begins; nothing at the end.
+    /// Where the next one begins; `None` at the end.
     pub next_offset: Option<usize>,
 }
 
@@ -23,7 +23,7 @@ pub struct Base64Window {
     pub base64: String,
     /// Where it begins, in bytes before encoding.
     pub start: usize,
-    /// Where the next one begins, in bytes before encoding; nothing at the end.
+    /// Where the next one begins, in bytes before encoding; `None` at the end.
     pub next_offset: Option<usize>,
 }
 
@@ -39,8 +39,8 @@ pub fn window(text: &str, offset: usize, max_bytes: usize) -> Window<'_> {
     Window { text: &text[start..end], start, next_offset: next(end, text.len()) }
 }
 
-/// Bytes from `offset` on, as at most `max_chars` characters of base64, but at least
-/// four. Both ends move back to a multiple of three.
+/// Bytes from `offset` on, as at most `max_chars` characters of base64, but at least four. Both
+/// ends move back to a multiple of three, e.g. an offset of 4 to 3.
 pub fn base64_window(bytes: &[u8], offset: usize, max_chars: usize) -> Base64Window {
     let offset = offset.min(bytes.len());
     let start = if offset == bytes.len() { offset } else { offset - offset % 3 };

@@ -1,7 +1,6 @@
-//! What to do about a failure, in sentences that name tools of ours as they are offered.
+//! The next steps after a failure, in sentences that name tools of ours as they are offered.
 //!
-//! A name is looked for in what stands in the program alone: what others wrote is repeated
-//! as it is.
+//! A name is looked for only in words of the program: the words of others are repeated as they are.
 
 /// A sentence.
 #[derive(Debug, Clone)]
@@ -11,13 +10,13 @@ pub struct Advice(Vec<Part>);
 enum Part {
     /// Words of the program, which may name tools.
     Ours(&'static str),
-    /// Words that may hold what somebody else wrote.
+    /// Words that a server or client may have written.
     Told(String),
     /// A name that may have been meant.
     Meant(String),
 }
 
-/// What a word is that may be the name of a tool.
+/// A word that may be the name of a tool.
 pub enum Mentioned {
     /// An ordinary word.
     NoTool,
@@ -57,7 +56,7 @@ impl Advice {
         self
     }
 
-    /// Goes on with words that somebody else may have written.
+    /// Goes on with words that a server or client may have written.
     #[must_use]
     pub fn telling(mut self, words: impl Into<String>) -> Advice {
         self.0.push(Part::Told(bounded(words.into())));
@@ -73,8 +72,8 @@ impl Advice {
         words.collect()
     }
 
-    /// The sentence with every tool under the name it is offered by; nothing where it takes one
-    /// that is not.
+    /// The sentence with every tool under the name it is offered by; `None` if it needs a tool that
+    /// is not offered.
     pub(crate) fn named(&self, offered: &impl Fn(&str) -> Mentioned) -> Option<String> {
         let parts = self.0.iter().map(|part| match part {
             Part::Ours(words) => named(words, offered),
@@ -97,7 +96,7 @@ pub(crate) fn named(words: &str, offered: &impl Fn(&str) -> Mentioned) -> Option
     words.collect()
 }
 
-/// The most bytes of a sentence that may hold what somebody else wrote.
+/// The most bytes of a sentence that may hold foreign words.
 const MAX_SENTENCE: usize = 2000;
 
 pub(crate) fn bounded(mut text: String) -> String {

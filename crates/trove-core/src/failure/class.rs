@@ -83,7 +83,8 @@ macro_rules! classes {
     };
 }
 
-// name, label: code of 2026-07-28 and of earlier eras, exit code, HTTP status, teller; meaning; next step
+// Name, label: codes of 2026-07-28 and earlier eras, exit code, HTTP status, teller; meaning;
+// advice
 classes! {
     InvalidUri "InvalidURI" "invalid_uri": INVALID_PARAMS RESOURCE_NOT_FOUND, SOURCE, 404, Tools;
         "the URI is malformed, or no resource or template fits it";
@@ -180,12 +181,13 @@ impl Class {
         TABLE.iter().map(|row| row.class)
     }
 
-    /// Its name: `error` of an answer, the word of the audit log and of the page.
+    /// Its name, e.g. `NotFound`: `error` of an answer, the word of the audit log and of the page.
     pub fn as_str(self) -> &'static str {
         self.row().name
     }
 
-    /// Its name in snake case: `error_type` of an answer, and the label of the metrics.
+    /// Its name in snake case, e.g. `not_found`: `error_type` of an answer, and the label of the
+    /// metrics.
     pub fn label(self) -> &'static str {
         self.row().label
     }
@@ -231,7 +233,7 @@ impl Class {
         Class::all().find(|class| class.as_str() == name)
     }
 
-    /// The table as Markdown: what tools and doors give, or what only the command line does.
+    /// The table as Markdown: the classes of tools and doors, or those of the command line alone.
     pub fn table(of_commands: bool) -> String {
         let mut text = if of_commands {
             String::from("| class | code | meaning | what to do |\n|---|---|---|---|\n")

@@ -9,7 +9,7 @@ use crate::status::Remedy;
 pub struct Outage {
     /// The reason.
     pub why: Why,
-    /// The reason in words, which nobody reads but people.
+    /// The reason in words for people; no code parses them.
     pub told: String,
     /// The command that ends it, e.g. `trove auth login wiki`.
     pub command: Option<String>,
@@ -20,7 +20,7 @@ pub struct Outage {
 pub enum Why {
     /// It is tried again, and may come back by itself.
     Passing,
-    /// The server asks who we are, and somebody can log in.
+    /// The server asks who we are, and a user can log in.
     AsksWho,
     /// The server does not believe what the configuration says of who we are.
     NotBelieved,

@@ -26,7 +26,6 @@ pub struct FlagDef {
 /// The type of a known flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// On or off.
     Bool,
     /// Any text.
     Text,
@@ -41,9 +40,7 @@ pub enum Kind {
 /// The default of a known flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// On or off.
     Bool(bool),
-    /// A text.
     Text(&'static str),
     /// These texts.
     List(&'static [&'static str]),
@@ -65,7 +62,6 @@ pub enum Scope {
 /// The name of the flag that says how several documents come in one answer.
 pub const CONTENT_FORMAT: &str = "content-format";
 
-/// Every known flag.
 pub const KNOWN: &[FlagDef] = &[FlagDef {
     name: CONTENT_FORMAT,
     kind: Kind::Choice(&["mime", "plain", "parts"]),

@@ -1,9 +1,9 @@
 //! Flags: named, typed switches that outlive the process.
 //!
-//! A flag is set for all projects or for one. Reading resolves request → project →
-//! settings of the project → global → default and says where the value came from. Reads are from memory; a change
-//! is acknowledged once it is durable ([`store`]). What a flag means is not known here,
-//! except that the known ones ([`defs`]) are kept within their rules.
+//! A flag is set for all projects or for one. Reading resolves request → project → settings of the
+//! project → global → default, and says where the value came from. Reads are from memory; a change
+//! is acknowledged once it is durable ([`store`]). The meaning of a flag is not known here, except
+//! that the known ones ([`defs`]) are kept within their rules.
 
 pub mod defs;
 mod sqlite;

@@ -23,7 +23,7 @@ const VERSION: i64 = 1;
 const MAX_BUSY: Duration = Duration::from_secs(5);
 /// How soon a file that was busy is tried again.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
-/// What is left of the write-ahead log once its contents are in the file.
+/// The size to which the write-ahead log is cut once its contents are in the file.
 const MAX_IDLE_LOG_BYTES: i64 = 1 << 20;
 
 /// `project` is empty for flags of all projects; no project has an empty name. The table
@@ -211,8 +211,8 @@ fn open_to_write(home: &Home, path: &Path) -> Result<Connection, StoreError> {
     prepared.map_err(|error| explain(path, error))
 }
 
-/// On a disk that may not be written SQLite wants to be told that nobody else writes
-/// either. That would hide a write-ahead log, so with one it is asked to find its own way.
+/// On a disk that may not be written SQLite wants to be told that no other process writes either.
+/// That would hide a write-ahead log. So with a log it is asked to find its own way.
 fn open_to_read(path: &Path) -> rusqlite::Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -243,8 +243,8 @@ fn prepare(connection: &mut Connection) -> rusqlite::Result<()> {
     Ok(())
 }
 
-/// Two that make this change to a new file at once would wait for each other, so SQLite
-/// refuses one of them at once whatever the time it may wait; that one tries again.
+/// Two that make this change to a new file at once would wait for each other. So SQLite refuses one
+/// of them at once and ignores the busy timeout; that one tries again.
 fn use_log(connection: &Connection) -> rusqlite::Result<()> {
     let deadline = Instant::now() + MAX_BUSY;
     loop {
@@ -268,7 +268,7 @@ fn data_version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
-/// What is wrong with the table, if anything is.
+/// The fault of the table, if it has one.
 fn damage(connection: &Connection) -> rusqlite::Result<Option<String>> {
     let found: String =
         connection.query_row("PRAGMA quick_check('flags')", [], |row| row.get(0))?;

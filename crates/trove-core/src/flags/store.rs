@@ -1,7 +1,7 @@
-//! Where flags are kept: what any store must do, and why one may fail.
+//! Where flags are kept: the duties of any store, and why one may fail.
 //!
-//! A store is used by one thread at a time and may block. It decides nothing: what may be
-//! stored has been checked before, and what comes out is checked again.
+//! A store is used by one thread at a time and may block. It decides nothing: a change has been
+//! checked before it is stored, and a flag that is read back is checked again.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,20 +23,17 @@ pub enum Level {
 /// One flag set or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlagChange {
-    /// Where.
     pub level: Level,
-    /// Which.
     pub name: FlagName,
-    /// Its new value; nothing removes it.
+    /// Its new value; `None` removes it.
     pub value: Option<FlagValue>,
 }
 
 /// One flag as it lies in a store; whether it makes sense is for the reader to see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredFlag {
-    /// The project; nothing for all of them.
+    /// The project; `None` for all of them.
     pub project: Option<String>,
-    /// The name.
     pub name: String,
     /// The value as JSON text.
     pub value: String,
@@ -51,7 +48,7 @@ pub trait FlagStore: Send {
     /// this process and of the machine.
     fn write(&mut self, changes: &[FlagChange]) -> Result<(), StoreError>;
 
-    /// Whether somebody else changed anything since this was last asked.
+    /// Whether another process changed anything since this was last asked.
     fn was_changed_elsewhere(&mut self) -> Result<bool, StoreError>;
 }
 
@@ -66,7 +63,7 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The fault that was found.
         detail: String,
     },
     /// A later version of the program made it.
@@ -128,7 +125,7 @@ pub enum StoreError {
     Failing {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The words of the system.
         detail: String,
     },
     /// It has been closed.
@@ -151,7 +148,7 @@ impl StoreError {
     }
 }
 
-/// What to type. Two ways: save what can be read, or begin anew; both keep the old files,
+/// The commands to type. Two ways: save the readable part, or begin anew; both keep the old files,
 /// with the log that belongs to them.
 fn repair(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
@@ -165,7 +162,7 @@ fn repair(path: &Path) -> String {
     )
 }
 
-/// The path as a shell takes it.
+/// The path as a shell takes it, e.g. `'/a b'`.
 fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', r"'\''"))
 }

@@ -33,8 +33,8 @@ pub(super) struct Table {
 pub(super) struct NoRoom;
 
 impl Table {
-    /// Of what was stored. What makes no sense is left out and said: another version, or a
-    /// person with a database tool, may have written it.
+    /// A table of stored flags. A flag that makes no sense is left out, with a warning: another
+    /// version, or a person with a database tool, may have written it.
     pub(super) fn of(stored: Vec<StoredFlag>, known: &[FlagDef]) -> Table {
         let mut table = Table::default();
         let mut left_out = 0usize;
@@ -69,7 +69,7 @@ impl Table {
         let flags =
             self.flags - usize::from(before.is_some()) + usize::from(change.value.is_some());
         let bytes = self.bytes - freed + taken;
-        // What makes it smaller is always welcome.
+        // A change that makes it smaller is always welcome.
         if (flags > MAX_FLAGS && flags > self.flags)
             || (bytes > MAX_FLAGS_BYTES && bytes > self.bytes)
         {

@@ -16,7 +16,7 @@ pub const MAX_ELEMENTS: usize = 256;
 /// The most a whole value may take, texts and keys together.
 pub const MAX_VALUE_BYTES: usize = 64 * 1024;
 
-/// The name of a flag: `^[\w-]{1,64}$` in ASCII, as JSON Schema means it.
+/// The name of a flag, e.g. `content-format`: `^[\w-]{1,64}$` in ASCII, as JSON Schema means it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FlagName(Arc<str>);
 
@@ -35,7 +35,6 @@ impl FlagName {
         if fits && name.bytes().all(is_word) { Ok(FlagName(name.into())) } else { Err(BadFlagName) }
     }
 
-    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -65,9 +64,7 @@ pub enum FlagValue {
 /// A value that holds no others by name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Plain {
-    /// On or off.
     Bool(bool),
-    /// A text.
     Text(String),
     /// Texts, in order.
     List(Vec<String>),
@@ -118,7 +115,6 @@ impl FlagValue {
         if taken.bytes() > MAX_VALUE_BYTES { Err(BadValue::Large) } else { Ok(taken) }
     }
 
-    /// The value as JSON.
     pub fn to_json(&self) -> Value {
         match self {
             FlagValue::Plain(plain) => plain.to_json(),
@@ -128,7 +124,7 @@ impl FlagValue {
         }
     }
 
-    /// Whether it is on; nothing if it is no switch.
+    /// Whether it is on; `None` if it is no switch.
     pub fn as_bool(&self) -> Option<bool> {
         match self {
             FlagValue::Plain(Plain::Bool(is_on)) => Some(*is_on),
@@ -136,7 +132,7 @@ impl FlagValue {
         }
     }
 
-    /// Its text; nothing if it is something else.
+    /// Its text; `None` if it is of another type.
     pub fn as_str(&self) -> Option<&str> {
         match self {
             FlagValue::Plain(Plain::Text(text)) => Some(text),
@@ -195,7 +191,7 @@ fn map(entries: &serde_json::Map<String, Value>) -> Result<BTreeMap<String, Plai
     Ok(taken)
 }
 
-/// The value by itself; nothing if it is of a type that cannot be one.
+/// The value by itself; `None` if it is of a type that cannot be one.
 fn plain(value: &Value) -> Result<Option<Plain>, BadValue> {
     Ok(match value {
         Value::Bool(is_on) => Some(Plain::Bool(*is_on)),

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::project::ProjectName;
 
-/// What the settings give to a project, by name.
+/// The flags that the settings give to a project, by name.
 pub type Written = BTreeMap<String, Value>;
 
 /// The longest pattern of a listing.
@@ -43,32 +43,26 @@ pub enum Origin {
     Config,
     /// For all projects.
     Global,
-    /// By nobody: it is as documented.
+    /// At no level: the documented default holds.
     Default,
 }
 
 /// A value, and where it was decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resolved {
-    /// The value.
     pub value: FlagValue,
-    /// Where it was decided.
     pub origin: Origin,
 }
 
 /// One flag of a listing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed {
-    /// Its name.
     pub name: FlagName,
-    /// Its value.
     pub value: FlagValue,
-    /// Where that was decided.
     pub origin: Origin,
 }
 
 impl Origin {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Origin::Request => "request",
@@ -89,22 +83,22 @@ impl View {
         View { table, known, project, request: BTreeMap::new(), settings: BTreeMap::new() }
     }
 
-    /// The same with a value that holds for this request only and beats all others.
+    /// The view with a value that holds for this request only and beats all others.
     pub fn with_request(mut self, name: &str, value: &Value) -> Result<View, FlagError> {
         let (name, value) = checked(self.known, name, value)?;
         self.request.insert(name, Arc::new(value));
         Ok(self)
     }
 
-    /// The same with what the settings give to the project. What no flag can hold was
-    /// refused when the settings were read.
+    /// The view with the settings' flags for the project. A value that no flag can hold was refused
+    /// when the settings were read.
     pub fn with_settings(mut self, written: &Written) -> View {
         let good = written.iter().filter_map(|(name, value)| checked(self.known, name, value).ok());
         self.settings = good.map(|(name, value)| (name, Arc::new(value))).collect();
         self
     }
 
-    /// What a flag is, and where that was decided; nothing if it is neither set nor known.
+    /// The value of a flag, and the level that decided it; `None` if it is neither set nor known.
     pub fn get(&self, name: &str) -> Option<Resolved> {
         let levels = [
             (Origin::Request, Some(&self.request)),
@@ -127,7 +121,7 @@ impl View {
         Ok(self.get(name.as_str()))
     }
 
-    /// What a flag is set to for all projects.
+    /// The value of a flag for all projects.
     pub fn global(&self, name: &FlagName) -> Option<&FlagValue> {
         self.table.global().get(name).map(Arc::as_ref)
     }
@@ -175,7 +169,7 @@ impl View {
     }
 }
 
-/// What is written for a flag, if it can hold that.
+/// The name and value of a flag, if it can hold that value.
 fn checked(
     known: &[FlagDef],
     name: &str,

@@ -125,7 +125,7 @@ impl Writer {
         stop
     }
 
-    /// Opens the store if need be, and reads it if somebody else changed it.
+    /// Opens the store if need be, and reads it if another process changed it.
     fn look(&mut self) -> Result<(), StoreError> {
         let looked = self.try_look();
         self.condition().unread = looked.as_ref().err().cloned();
@@ -168,7 +168,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Stores what there is room for, all at once, then shows it and tells everybody.
+    /// Stores the changes that there is room for, all at once. Then shows them and answers all
+    /// senders.
     fn store(&mut self, sets: Waiting) {
         if sets.is_empty() {
             return;
@@ -193,8 +194,8 @@ impl Writer {
         }
         if written.is_ok() && !changes.is_empty() {
             self.table.send_replace(Arc::new(table));
-            // Another process may have written between our look and our change. What it
-            // wrote comes with the next look if it cannot be read now.
+            // Another process may have written between our look and our change. Its change comes
+            // with the next look if it cannot be read now.
             let _ = self.look();
         }
         for (before, done, _place) in answers {

@@ -1,4 +1,4 @@
-//! What Sources offer beyond reading: tools, prompts, skills, directories.
+//! The actions of Sources beyond reading: tools, prompts, skills, directories.
 //!
 //! All of them work alike: find the owner by the name among the arguments, put the
 //! owner's name there, ask, and make the names in the answer public.
@@ -121,8 +121,8 @@ impl Gateway {
         Ok(Reply { body, ..reply })
     }
 
-    /// What a caller is told who asks for what is hidden from him: what local knowledge says
-    /// to whoever asks for something that is not there.
+    /// The error for a caller who asks for a hidden entry. It is the answer of local knowledge to a
+    /// name that is not there.
     async fn refused(
         &self,
         caller: &Caller,

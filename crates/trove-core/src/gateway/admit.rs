@@ -43,8 +43,8 @@ impl Gateway {
         }
     }
 
-    /// The way to what `uri` names, if the caller may go it. What is hidden from the
-    /// caller is not there.
+    /// The way to the target of `uri`, if the caller may go it. A target hidden from the caller is
+    /// not there.
     pub(super) fn admit(
         &self,
         caller: &Caller,
@@ -200,17 +200,16 @@ fn route_as_shown(snapshot: &Snapshot, uri: &str) -> Result<Route, RouteError> {
     meant.filter(is_listed).unwrap_or(route)
 }
 
-/// How long after it was added a server is waited for by whoever asks for a name that nobody
-/// serves.
+/// How long after it was added a server is waited for, when a client asks for a name that no server
+/// has.
 const FIRST_MOMENTS: Duration = Duration::from_secs(3);
 /// How often it is looked whether the name is known by now.
 const LOOK: Duration = Duration::from_millis(20);
 
 impl Gateway {
-    /// What `find` finds in a Snapshot, and that: in the one given, else in that of this moment. A name it does not know may
-    /// be one of a server that is just being listed for the first time; its first
-    /// moments are waited for, and nothing else. What is our own is told at once: whoever may not
-    /// know of it is not kept waiting where nobody else would be.
+    /// Looks for a name in the given Snapshot, else in the current one, and returns both. A server
+    /// that is listed for the first time may have it; only its first moments are waited for. For a
+    /// name of ours there is no wait: a delay would tell of an entry that is hidden.
     pub(super) async fn once_known<T>(
         &self,
         name: Option<&str>,
@@ -248,7 +247,7 @@ impl Gateway {
         }
     }
 
-    /// The failure of a server that is configured and not in use, if the name says that it is meant.
+    /// The failure of a server that is configured and not in use, if the name says it is meant.
     pub(super) fn not_in_use(
         &self,
         caller: &Caller,
@@ -277,7 +276,8 @@ impl Gateway {
     }
 
     /// Says that the name may become known, where that is so, else whether its scheme is used at
-    /// all. Where rules hide something no scheme is called unused: it may be that of what is hidden.
+    /// all. Where rules hide something no scheme is called unused: it may be that of a hidden
+    /// entry.
     fn with_hope(&self, snapshot: &Snapshot, error: AskError) -> AskError {
         let AskError::NotFound { uri, .. } = error else { return error };
         let awaits_lists = self.awaits_lists();

@@ -1,4 +1,4 @@
-//! Completions, without the names of what is hidden.
+//! Completions, without the names of hidden entries.
 
 use std::{cell::OnceCell, collections::HashSet, sync::Arc};
 
@@ -79,7 +79,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// Nothing: no template is completed, or none that is one.
+    /// `None`: no template is completed, or none that is one.
     fn of(arguments: &Json) -> Option<Filled> {
         let template = UriTemplate::parse(&arguments.get("ref")?.get_str("uri")?).ok()?;
         let name = arguments.get("argument")?.get_str("name")?;

@@ -1,8 +1,9 @@
 //! Keeps the index in step with the catalogue, and reads contents for it in the
 //! background: few at a time, at an even pace from each server, and never before a request.
 //!
-//! A text is looked at again: at once if its Source tells of a change, soon if something happened
-//! that may have changed it, and by the clock, less and less often while it stays the same.
+//! A text is looked at again at once if its Source tells of a change, and soon if something
+//! happened that may have changed it. Else the clock decides, less and less often while it stays
+//! the same.
 
 mod demand;
 mod pace;
@@ -49,13 +50,13 @@ use crate::{
 
 /// How long reading one content may take.
 const MAX_READING: Duration = Duration::from_secs(30);
-/// How long the background waits for a pause between requests to read a content: where
-/// somebody always asks, the index must get whole too.
+/// How long the background waits for a pause between requests to read a content. Where clients
+/// always ask, the index must get whole too.
 const MAX_YIELD: Duration = Duration::from_millis(200);
-/// The same for vectors, which take the processor for longer, and their turn after that.
+/// How long it waits to make vectors, which take the processor for longer, and their turn then.
 const MAX_MEANING_YIELD: Duration = Duration::from_secs(2);
 const MEANING_TURN: Duration = Duration::from_millis(50);
-/// The same for both where so much is asked that whatever they take is taken from requests.
+/// How long both wait under load, where all their time is taken from requests.
 const MAX_LOADED_YIELD: Duration = Duration::from_secs(3);
 
 /// How many entries of a list are looked at before others have their turn.
@@ -63,7 +64,7 @@ const STEP: usize = 256;
 /// How many bytes an entry has, about.
 const BYTES_OF_ENTRY: usize = 100;
 
-/// What the crawler is told by the settings.
+/// The limits of the crawler, from the settings.
 #[derive(Debug)]
 pub struct CrawlSettings {
     /// Contents that are larger are left out.
@@ -72,7 +73,7 @@ pub struct CrawlSettings {
     pub parallel: AtomicUsize,
     /// No content is read again by the clock sooner than this, in milliseconds.
     pub reread_after_ms: AtomicU64,
-    /// How long after its start the crawler lets everybody else begin, in milliseconds.
+    /// How long after its start the crawler waits for others to begin, in milliseconds.
     pub settle_ms: AtomicU64,
     rules: ArcSwap<IndexRules>,
 }
@@ -84,7 +85,7 @@ impl CrawlSettings {
         self.parallel.store(parallel, Ordering::Relaxed);
     }
 
-    /// Says what may be looked into, by URI; what was fed before is fed again.
+    /// Says which URIs may be looked into; entries that were fed before are fed again.
     pub fn set_rules(&self, rules: IndexRules) {
         self.rules.store(Arc::new(rules));
     }
@@ -121,11 +122,11 @@ impl Gateway {
             () = gateway.yield_meaning(&search) => {}
             () = gateway.index_passing(&search) => {}
         }
-        // Whoever comes after us finds it running.
+        // The next crawler finds it running.
         search.pause_meaning(false);
     }
 
-    /// When everybody else has begun.
+    /// The moment when others have begun.
     fn settled(&self) -> Instant {
         let settle = self.crawl_settings.settle_ms.load(Ordering::Relaxed);
         Instant::now() + Duration::from_millis(settle)
@@ -234,7 +235,7 @@ impl Crawler {
         }
         let snapshot = self.gateway.snapshot().await;
         let ids: HashSet<&SourceId> = snapshot.members().iter().map(|m| m.source.id()).collect();
-        // What an earlier run knew of a server that is not configured any more goes too.
+        // Facts that an earlier run had of a server that is not configured any more go too.
         let known = self.search.sources().into_iter().chain(self.fed.keys().cloned());
         let gone: HashSet<SourceId> = known.filter(|id| !ids.contains(id)).collect();
         // Names depend on who else is there.
@@ -259,8 +260,8 @@ impl Crawler {
                 !before.was_stale && aside(bytes, leaves)
             });
             if !is_same && !is_about_others {
-                // Another listing, or the first since we are here: nobody told us of changes.
-                // The dates in it vouch for the texts that have one.
+                // Another listing, or the first since the start: no Source told us of changes. The
+                // dates in it vouch for the texts that have one.
                 self.search.cast_doubt(id, Doubt::Undated);
             }
             let entries = entries(&snapshot, n, member, &self.rules).await;
@@ -270,9 +271,8 @@ impl Crawler {
     }
 }
 
-/// What became of reading one content.
+/// The outcome of reading one content.
 enum Outcome {
-    /// The content.
     Content(Content),
     Skip(Skip),
     /// Its Source is away, or busy; it may work later.
@@ -296,8 +296,8 @@ impl Gateway {
         Believed { at_least, at_first: self.cache_ttl(), as_said }
     }
 
-    /// Casts doubt on all texts of a Source: something was done there that may change them. What
-    /// was kept of it is asked for again.
+    /// Casts doubt on all texts of a Source: something was done there that may change them. Kept
+    /// answers of it are asked for again.
     pub(super) fn doubt_texts(&self, source: &SourceId) {
         self.cache.invalidate_source(source);
         if let Some(search) = self.search() {
@@ -305,7 +305,7 @@ impl Gateway {
         }
     }
 
-    /// Reads one content for the index, as nobody in particular.
+    /// Reads one content for the index, on behalf of no caller.
     async fn read_for_index(&self, search: &Search, pending: &Pending) -> Outcome {
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
         if pending.size.is_some_and(|size| size > max as u64) {
@@ -320,7 +320,7 @@ impl Gateway {
         }
         let snapshot = self.current();
         let Some(entry) = snapshot.listed(source, local.as_str()) else { return Outcome::Failed };
-        // A text that is only read for the first time may have been kept for somebody.
+        // A text that is only read for the first time may have been kept for one caller.
         let purpose = Purpose::Index { anew: pending.reason != Reason::Unread };
         let read = Read::of(&entry.public, Ask::default());
         let read = Read { purpose, found_in: Some(snapshot.clone()), ..read };
@@ -405,7 +405,7 @@ fn text_for_index(
         let kind = content::sniff(None, pending.key.local.as_str(), text.as_bytes());
         mime = Some(kind.mime.into_owned());
     }
-    // What a Source calls private is for the one whose credentials fetched it.
+    // A content that its Source calls private is for the one whose credentials fetched it.
     let is_private = reply.freshness.is_some_and(|said| said.scope == Scope::Private);
     let owner = is_private.then(|| scope.clone());
     Outcome::Content(Content { text, mime, read_at: when.asked_at, believed: when.believed, owner })
@@ -437,7 +437,7 @@ fn entry(
     };
     let details = snapshot.details(resource);
     let annotations = details.annotations();
-    // What a read would change is never read unasked, whatever a rule says.
+    // A read that would change something is never done unasked, even if a rule allows it.
     let depth = if annotations.has_effects() { Depth::Metadata } else { depth };
     Some(Entry {
         source: id.clone(),

@@ -21,7 +21,6 @@ use crate::{
 pub struct GuideShelf {
     /// The categories, each with its documents.
     pub categories: Vec<(Arc<Category>, Vec<Arc<Document>>)>,
-    /// The collections.
     pub collections: Vec<CollectionInfo>,
 }
 
@@ -43,7 +42,7 @@ impl Gateway {
         caller.project.clone().or_else(of_settings)
     }
 
-    /// What of local knowledge the caller's project picks; nothing: all.
+    /// The part of local knowledge that the caller's project picks; `None`: all of it.
     pub(super) fn picks_of(&self, caller: &Caller) -> Option<Picks> {
         self.knowledge()?.picks(caller.project.as_ref().map(ProjectName::as_str))
     }
@@ -69,7 +68,7 @@ impl Gateway {
         ProjectName::new(found).ok()
     }
 
-    /// Whether the folder somebody works in may decide about the project.
+    /// Whether the folder a user works in may decide about the project.
     pub fn has_project_folders(&self) -> bool {
         let has = |knowledge: &Arc<Knowledge>| {
             let settings = knowledge.settings();
@@ -104,7 +103,7 @@ impl Gateway {
         Ok(GuideShelf { categories, collections: knowledge.collections(sight).await })
     }
 
-    /// A document for somebody who edits it.
+    /// A document for its editor.
     pub(super) async fn written(
         &self,
         caller: &Caller,
@@ -157,7 +156,7 @@ impl Gateway {
         Some(AskError::Source { source_id: knowledge.id().clone(), uri: Some(uri.clone()), error })
     }
 
-    /// What of local knowledge the caller may know of.
+    /// The part of local knowledge that the caller may know of.
     pub(crate) fn sight_of_guide(&self, caller: &Caller) -> Sight {
         Sight {
             project: caller.project.as_ref().map(|project| project.as_str().to_owned()),
@@ -165,9 +164,8 @@ impl Gateway {
         }
     }
 
-    /// What a caller is told who asks for what is hidden from him: what he would be told
-    /// if it were not there. Sources that are not ours have their own words; their resources
-    /// are not there at all.
+    /// The error for a caller who asks for a hidden resource: the answer if it were not there.
+    /// Sources that are not ours have their own words; their resources are not there at all.
     pub(super) async fn as_if_absent(
         &self,
         caller: &Caller,

@@ -34,7 +34,7 @@ pub enum AskError {
     Forbidden {
         /// The name that was asked for.
         uri: PublicUri,
-        /// The roles of which one is needed; none when nobody may.
+        /// The roles of which one is needed; none if the resource is closed to every caller.
         roles: Vec<String>,
     },
     /// No tool or prompt of that name.
@@ -51,7 +51,7 @@ pub enum AskError {
     /// The arguments are not what the operation takes.
     #[error("{what}")]
     BadArguments {
-        /// What is wrong with them.
+        /// The fault in them.
         what: String,
     },
     /// Too much is being watched.
@@ -65,7 +65,7 @@ pub enum AskError {
     Source {
         /// Who.
         source_id: SourceId,
-        /// What it was asked for, where that is one resource.
+        /// The resource it was asked for, if it was one resource.
         uri: Option<PublicUri>,
         /// Why.
         error: SourceError,
@@ -74,7 +74,7 @@ pub enum AskError {
 
 /// The words before the rest of a message where the scheme already leads nowhere.
 const FOREIGN: &str = "Invalid URI scheme: ";
-/// What is said of a name that may become known.
+/// The end of a message on a name that may become known.
 const NOT_ALL_LISTED: &str = "; not every server has been listed yet: try again in a while";
 
 impl AskError {
@@ -83,8 +83,8 @@ impl AskError {
         AskError::NotFound { uri: uri.clone(), is_foreign: false, awaits_lists: false }
     }
 
-    /// Refuses arguments with a member that decides what is meant, twice: whom they are passed on
-    /// to might take the other one.
+    /// Refuses arguments that hold a deciding member twice: a server they are passed on to might
+    /// take the other one.
     pub(super) fn check_once(object: &Object<'_>, keys: &[&str]) -> Result<(), AskError> {
         match keys.iter().find(|key| object.is_given_twice(key)) {
             Some(key) => Err(AskError::BadArguments { what: format!("`{key}` is given twice") }),

@@ -1,4 +1,4 @@
-//! What the gateway says about itself, read off the parts it joins.
+//! The gateway's facts about itself, read off the parts it joins.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -33,13 +33,13 @@ impl Gateway {
         if !health.stores.iter().all(StoreHealth::is_well) {
             health.status = "degraded";
         }
-        // What is odd about the guide is told by name, so only to those who see all of it.
+        // Faults of the guide are told by name, so only to callers who see all of it.
         if self.access().standings(caller).iter().any(|standing| *standing != Standing::Open) {
             let guide = SourceId::guide();
             let own = health.sources.iter_mut().filter(|source| source.id == guide.as_str());
             own.for_each(|source| source.omissions.clear());
         }
-        // What all of it counts would tell of what is hidden.
+        // Counts over all entries would tell of hidden ones.
         health.cache = self.access().policy.is_empty().then(|| self.cache_health());
         health
     }
@@ -61,9 +61,9 @@ impl Gateway {
             return IndexHealth::default();
         };
         let status = search.status();
-        // What all of it counts would tell of what is hidden.
+        // Counts over all entries would tell of hidden ones.
         let is_open = self.access().policy.is_empty();
-        // What was not even listed to the index is not counted in it.
+        // An entry that was not even listed to the index is not counted in it.
         let is_fed = self.progress.is_fed_with(&self.current());
         let is_written = status.staged == 0 && status.queued_kib == 0;
         let waits_for: Vec<String> = self.starting().iter().map(SourceId::to_string).collect();
@@ -133,7 +133,7 @@ impl Facts for Gateway {
         let rules = self.rules();
         let mut known = Vec::new();
         for contest in self.current().contests() {
-            // Rules are about resources and templates; names of tools are known to everybody.
+            // Rules are about resources and templates; names of tools are known to all callers.
             let has_rules = matches!(contest.kind, Contested::Resource | Contested::Template);
             let is_known = |claim: &Claim| {
                 let standing = rules.standing(caller, Named::listed(&claim.source, &claim.local)).0;
@@ -156,7 +156,7 @@ impl Facts for Gateway {
     fn standing(&self, caller: &Caller) -> CallerStatus {
         let access = self.access();
         let is_local = caller.door.is_local();
-        // Nobody comes in over HTTP without proof where one is asked for.
+        // No caller comes in over HTTP without proof where one is asked for.
         let needs_proof = self.settings.load().1.auth_required;
         let rules = access.policy.rules().iter();
         let closed = rules.filter(|rule| rule.standing(access.roles(caller)) == Standing::Shown);

@@ -1,4 +1,4 @@
-//! Fetching: what a name leads to, from the cache or from its Source, made public.
+//! Fetching: the answer behind a name, from the cache or from its Source, made public.
 //!
 //! One answer of a Source is kept where that is allowed. A success may be none: the third way to
 //! say "not found" is a text that is an error. The others are told by [`crate::source::meaning`].
@@ -23,13 +23,12 @@ use crate::{
     uri::{LocalUri, PublicUri},
 };
 
-/// What a read gave, and where it came from.
+/// The answer to a read, and its origin.
 pub struct Reading {
     /// The result object, names made public.
     pub reply: Reply,
-    /// Who owns it.
     pub source: SourceId,
-    /// What the owner calls it.
+    /// The owner's name for it.
     pub local: LocalUri,
     /// How the name was understood.
     pub by: RoutedBy,
@@ -49,13 +48,12 @@ pub struct Reading {
 
 /// A page of a list, with the Snapshot it was cut from.
 pub struct ListAnswer {
-    /// The page.
     pub page: Page,
     /// The Snapshot, for freshness and staleness.
     pub snapshot: Arc<Snapshot>,
 }
 
-/// What no client could make anything of.
+/// The fault of an answer that no client could use.
 const NO_CONTENTS: &str = "its answer to a read has no `contents`";
 
 impl Gateway {
@@ -94,7 +92,7 @@ impl Gateway {
     ) -> Result<Reading, AskError> {
         let Read { uri, ask, found_in, purpose } = read;
         let mut admitted = self.admitted(caller, &uri, found_in).await?;
-        // Whoever watches the index grow, in our health, must not hold it up.
+        // A client that watches the index grow, in our health, must not hold it up.
         if purpose == Purpose::Use && !admitted.route.source.is_builtin() {
             self.demand.note();
         }
@@ -143,7 +141,7 @@ impl Gateway {
         answer
     }
 
-    /// What was fetched, as far as the caller may read it and under names that clients know.
+    /// The fetched answer, as far as the caller may read it and under names that clients know.
     fn made_public(
         &self,
         caller: &Caller,
@@ -220,7 +218,7 @@ pub const MAX_CACHED_ANSWER: usize = 4 * 1024 * 1024;
 /// How long an answer may stand in for a Source that fails.
 const STALE_FOR: Duration = Duration::from_secs(3600);
 
-/// What the cache may take.
+/// The limits of the cache.
 pub(super) fn config(limits: &Limits) -> Config {
     Config {
         max_bytes: limits.cache_bytes,
@@ -230,8 +228,8 @@ pub(super) fn config(limits: &Limits) -> Config {
     }
 }
 
-/// The Sources that have ever allowed an answer to be kept. The others are always asked:
-/// what one caller fetches must not stand for what another asks a moment later.
+/// The Sources that have ever allowed an answer to be kept. The others are always asked: the answer
+/// to one caller must not stand for another's a moment later.
 #[derive(Default)]
 pub(super) struct Keepers(RwLock<HashSet<SourceId>>);
 
@@ -275,7 +273,7 @@ impl Gateway {
         let is_alone = ask.answers.is_some() || ask.notices.is_some();
         let may_keep = match purpose {
             Purpose::Use | Purpose::Check => !is_alone && self.may_keep(id, policy),
-            // What is our own differs with who asks, and costs no message.
+            // Our own answers differ by caller, and cost no message.
             Purpose::Index { .. } => !route.source.is_builtin(),
         };
         let audience = Audience::Only(ask.caller.scope());
@@ -329,9 +327,9 @@ const LACKS: [&str; 2] = [" not found: ", " does not exist: "];
 /// The shortest value without quotes by which such a text is known to speak of what was asked for.
 const LEAST_VALUE: usize = 2;
 
-/// The error that a success is in truth. Only what nobody lists is doubted, since the
-/// text of a listed resource is data whatever it says; and only a short line that says
-/// of what was asked for that it is not there.
+/// The error that a success is in truth. Only a resource that is not listed is doubted: the text of
+/// a listed one is data. Only a short line counts, and only if it denies the resource, e.g.
+/// `Not found: docs`.
 fn reported_as_text(reading: &Reading) -> Option<String> {
     let snapshot = &reading.snapshot;
     let body = &reading.reply.body;
@@ -363,8 +361,8 @@ fn reported_as_text(reading: &Reading) -> Option<String> {
     (says_not_found(said) && (is_plain_word || speaks_of_it())).then(|| said.to_owned())
 }
 
-/// Whether a sentence names a value: between quotes, or as its last word if it begins by saying
-/// that something is missing.
+/// Whether a sentence names a value: in quotes, e.g. `Category 'x' not found`, or at the end of a
+/// denial, e.g. `Not found: docs`.
 fn names(said: &str, value: &str) -> bool {
     let quoted = |quote: char| said.contains(&format!("{quote}{value}{quote}"));
     let lower = said.to_ascii_lowercase();

@@ -1,4 +1,4 @@
-//! What the gateway has counted, as a page for Prometheus.
+//! The gateway's counts, as a page for Prometheus.
 
 use super::Gateway;
 use crate::{
@@ -37,7 +37,7 @@ impl Gateway {
         page.gauge("trove_index_lag", told, coverage.indexable.saturating_sub(coverage.indexed));
         let told = "Resources that have no vectors of what they are now.";
         page.gauge("trove_index_meaning_lag", told, search.awaiting_meaning());
-        // What not everybody may read is not named to whoever scrapes.
+        // A resource that is not open to every caller is not named to the scraper.
         let nobody = Caller::behind(Door::Http);
         let name = "trove_resource_reads";
         page.head(name, Shape::Gauge, "How often the most read resources were read.");

@@ -21,15 +21,13 @@ use crate::{
     uri::PublicUri,
 };
 
-/// What was found, and what may be missing.
+/// The results of a search, and the gaps in them.
 #[derive(Default)]
 pub struct Found {
-    /// The results.
     pub hits: Hits,
     /// The Sources that were looked through, by id.
     pub searched: Vec<SourceId>,
-    /// The Sources that do not answer now, with what is wrong; what they listed last is
-    /// still found.
+    /// The Sources that do not answer now, with the reason; their last lists are still searched.
     pub down: Vec<(SourceId, String)>,
     /// Those of them that are still being started or listed for the first time.
     pub starting: Vec<SourceId>,
@@ -115,8 +113,8 @@ impl Gateway {
         Ok(Found { hits, searched, down, starting, silent: Vec::new() })
     }
 
-    /// The names of resources that a name nobody has may have meant, by its words and their
-    /// meaning; only of what the caller may read. Nothing is recorded of it.
+    /// The resources that an unknown name may have meant, by its words and their meaning; only
+    /// those that the caller may read. The search is not recorded.
     pub async fn alike(&self, caller: &Caller, name: &str, limit: usize) -> Vec<PublicUri> {
         let Some(search) = self.search().cloned() else { return Vec::new() };
         let words: Vec<&str> =
@@ -176,7 +174,7 @@ impl Gateway {
     }
 }
 
-/// The Sources that tell of the gateway itself: nobody looks for them first.
+/// The Sources that tell of the gateway itself: no client looks for them first.
 fn own_sources(snapshot: &Snapshot) -> Vec<SourceId> {
     let sources = snapshot.members().iter().map(|member| &member.source);
     let own = sources.filter(|source| source.is_builtin() && *source.id() != SourceId::guide());
@@ -197,14 +195,14 @@ pub(super) fn seconds(moment: SystemTime) -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-/// What a caller may read he may find.
+/// Lets a caller find exactly the entries that he may read.
 struct CallerSight {
     rules: Arc<Rules>,
-    /// What is listed now: what the index still has of others is not found.
+    /// The current lists: entries that only the index still has are not found.
     snapshot: Arc<Snapshot>,
     caller: Caller,
     scope: Arc<str>,
-    /// What of the guide his project picks.
+    /// The part of the guide that his project picks.
     picks: Option<Picks>,
 }
 

@@ -1,7 +1,7 @@
 //! How much of servers' logs clients want to hear.
 //!
-//! Servers are shared, so they log at the lowest level that any client wants; each client is
-//! told what it wants of that.
+//! Servers are shared, so they log at the lowest level that any client wants. Each client is told
+//! only the messages of its own level and above.
 
 use std::sync::{
     Arc, Mutex, PoisonError, Weak,

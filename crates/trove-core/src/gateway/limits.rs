@@ -1,4 +1,4 @@
-//! How much the gateway holds for everybody together.
+//! How much the gateway holds for all callers together.
 
 use super::{MAX_CACHE_BYTES, MAX_CACHED_ANSWER, MAX_WATCHES};
 use crate::{search::MAX_INDEX_BYTES, uri::MAX_URI_BYTES};

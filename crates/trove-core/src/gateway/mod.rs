@@ -1,8 +1,7 @@
 //! The use cases; the only front door.
 //!
-//! Every door, the MCP server and the command line alike, asks here and nowhere else,
-//! so that what holds for one holds for all. The gateway has no state of its own: it
-//! joins the parts.
+//! Every door, the MCP server and the command line alike, asks here and nowhere else. So a rule
+//! that holds for one holds for all. The gateway has no state of its own: it joins the parts.
 
 mod actions;
 mod admit;
@@ -125,13 +124,10 @@ pub struct Parts {
     pub limits: Limits,
     /// Remembers listings across restarts.
     pub shelf: Option<Arc<dyn Shelf>>,
-    /// The flags.
     pub flags: Option<Arc<Flags>>,
-    /// The audit log.
     pub audit: Audit,
     /// Local knowledge, served as a Source of ours.
     pub knowledge: Option<Arc<Knowledge>>,
-    /// The search index.
     pub index: Index,
     /// The runner of programs.
     pub programs: Option<Arc<dyn Programs>>,
@@ -217,12 +213,11 @@ impl Gateway {
         self.catalogue.feed()
     }
 
-    /// What each Source says about itself.
+    /// The state of each Source.
     pub fn board(&self) -> &Arc<StatusBoard> {
         &self.board
     }
 
-    /// What is counted and timed.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
@@ -232,7 +227,7 @@ impl Gateway {
         self.catalogue.changes().reader()
     }
 
-    /// The Snapshot of this moment, whatever is in it by now.
+    /// The Snapshot of this moment, even if not every Source is in it yet.
     pub fn current(&self) -> Arc<Snapshot> {
         self.catalogue.snapshot()
     }
@@ -247,17 +242,17 @@ impl Gateway {
         self.catalogue.snapshot()
     }
 
-    /// What `caller` sees of the catalogue, once what was remembered is in it.
+    /// The catalogue as `caller` sees it, once the remembered lists are in it.
     pub async fn view(&self, caller: &Caller) -> Arc<View> {
         self.view_of(self.snapshot().await, caller)
     }
 
-    /// What `caller` sees of the catalogue of this moment.
+    /// The current catalogue as `caller` sees it.
     pub fn current_view(&self, caller: &Caller) -> Arc<View> {
         self.view_of(self.current(), caller)
     }
 
-    /// What `caller` sees of one Snapshot.
+    /// One Snapshot as `caller` sees it.
     pub(crate) fn view_of(&self, snapshot: Arc<Snapshot>, caller: &Caller) -> Arc<View> {
         let rules = self.rules();
         let standings = rules.access().standings(caller);

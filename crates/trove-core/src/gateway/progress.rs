@@ -19,10 +19,10 @@ const LOOK: Duration = Duration::from_millis(10);
 /// it has not.
 const ROUNDS: u64 = 2;
 
-/// What the crawler has done.
+/// The progress of the crawler.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// What the index was last fed with.
+    /// The Snapshot that the index was last fed with.
     fed: ArcSwapOption<Snapshot>,
     /// How often nothing was left to read.
     rests: AtomicU64,

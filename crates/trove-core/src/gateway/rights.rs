@@ -104,7 +104,7 @@ impl View {
     }
 }
 
-/// Whether a description says that only an administrator may read.
+/// Whether a description says that only an administrator may read, e.g. by "requires admin".
 fn says_admin_only(description: &str) -> bool {
     let text = &description[..description.floor_char_boundary(MAX_LOOKED_AT)];
     let text = text.to_lowercase();

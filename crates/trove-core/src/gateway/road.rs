@@ -1,8 +1,8 @@
 //! The one road of every question: admit, fetch, settle.
 //!
-//! Each door makes a [`Call`] and hands it in. Admission finds the owner of what is named, if the
-//! rules let the caller know of it. Fetching asks the owner, or the cache. Settling writes down
-//! how it ended. One Snapshot, taken at admission, answers the whole call.
+//! Each door makes a [`Call`] and hands it in. Admission finds the owner of the name, if the rules
+//! let the caller know of it. Fetching asks the owner, or the cache. Settling writes down how it
+//! ended. One Snapshot, taken at admission, answers the whole call.
 
 use std::sync::Arc;
 
@@ -61,12 +61,11 @@ pub struct Read {
     pub ask: Ask,
     /// The Snapshot in which the caller found the name; `None` if it looked in none.
     pub found_in: Option<Arc<Snapshot>>,
-    /// What it is for.
     pub purpose: Purpose,
 }
 
 impl Read {
-    /// A read for somebody who wants the contents.
+    /// A read for a client that wants the contents.
     pub fn of(uri: &PublicUri, ask: Ask) -> Read {
         Read { uri: uri.clone(), ask, found_in: None, purpose: Purpose::Use }
     }
@@ -75,7 +74,7 @@ impl Read {
 /// The reason for a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// Somebody wants the contents.
+    /// A client wants the contents.
     Use,
     /// Trove itself wants to know whether it is there. None of it is recorded.
     Check,
@@ -150,7 +149,7 @@ impl Call {
             Call::Unwatch(uri, _) => ("unsubscribe", uri.shared()),
             Call::Listen => ("listen", "".into()),
             Call::SetLogLevel(level) => ("set_log_level", level.as_str().into()),
-            // A question is nobody's business.
+            // The words of a question are private.
             Call::Find(_) => ("find", "".into()),
             Call::Documents(expression, _) => ("get_content", expression.as_str().into()),
             Call::Guide => ("list", "guide://".into()),

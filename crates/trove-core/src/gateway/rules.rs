@@ -1,7 +1,7 @@
 //! The rules in force, applied to every name a resource has.
 //!
-//! A document of the guide may have several names: in categories that share a folder, in
-//! a skill, in collections, by a link. Whatever hides it under one of them hides it under all.
+//! A document of the guide may have several names: in categories that share a folder, in a skill,
+//! in collections, by a link. A rule that hides it under one of them hides it under all.
 
 use std::{
     cmp::Reverse,
@@ -50,7 +50,7 @@ impl<'a> Named<'a> {
         Named { id, local, unlisted_in: None }
     }
 
-    /// A name that somebody gave, and that may be none that the Source lists.
+    /// A name that a caller gave, and that may be none that the Source lists.
     pub fn given(snapshot: &'a Snapshot, id: &'a SourceId, local: &'a str) -> Named<'a> {
         Named { id, local, unlisted_in: Some(snapshot) }
     }
@@ -91,8 +91,8 @@ impl Rules {
         }
     }
 
-    /// The worst that the rules on it leave, with the place of the rule that says so;
-    /// nothing if there is no rule on it.
+    /// The worst that the rules on it leave, with the place of the rule that says so; `None` if
+    /// there is no rule on it.
     pub(super) fn decide(
         &self,
         named: Named<'_>,

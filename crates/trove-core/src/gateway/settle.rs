@@ -15,7 +15,7 @@ use crate::{
     source::SourceId,
 };
 
-/// A question on its way: settled once, whatever its end.
+/// A question on its way: settled once, however it ends.
 pub(super) struct Asked<'a> {
     caller: &'a Caller,
     via: Via,
@@ -90,13 +90,13 @@ impl Gateway {
         });
     }
 
-    /// Writes down that somebody was not let in at a door.
+    /// Writes down that a caller was not let in at a door.
     pub fn settle_turned_away(&self, knock: Knock<'_>) {
         self.metrics.failures.count(knock.class);
         self.audit.turn_away(knock);
     }
 
-    /// Writes down a tool or a prompt of ours: what it is called, and with what.
+    /// Writes down the use of a tool or a prompt of ours: its name and its subject.
     pub(crate) fn settle_own(
         &self,
         caller: &Caller,

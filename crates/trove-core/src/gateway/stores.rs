@@ -1,6 +1,6 @@
-//! How what is kept on disk is doing; from memory, so that a disk that hangs keeps nobody.
+//! The health of the stores on disk; from memory, so that a disk that hangs delays no caller.
 //!
-//! Only in words of our own: what the system says of a file names its place.
+//! Only in words of our own: the system's words about a file name its place.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,8 +1,8 @@
-//! Takes out of answers what is closed to whoever asked: a Source may put more into one than
-//! was asked for.
+//! Takes out of answers the parts that are closed to the caller: a Source may put more into one
+//! than was asked for.
 //!
-//! Works on what Sources of others gave, under the names they use. What is ours knows itself
-//! what it may show to whom.
+//! Works on answers of other Sources, under the names they use. Our own Sources know themselves
+//! which parts they may show to a caller.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ impl Gateway {
         if is_empty { None } else { Some(left) }
     }
 
-    /// What an action gave, without what the caller may not know or read.
+    /// The answer of an action, without the parts that the caller may not know or read.
     pub(super) fn without_hidden(
         &self,
         caller: &Caller,
@@ -126,14 +126,14 @@ fn is_closed(block: &Object<'_>, standing: &impl Fn(&str) -> Standing) -> bool {
         || held.is_some_and(|uri| standing(&uri) != Standing::Open)
 }
 
-/// The entry of a skill, or the members of a directory, without what is hidden; nothing
-/// if nothing is.
+/// The entry of a skill, or the members of a directory, without hidden ones; `None` if none is
+/// hidden.
 pub(super) fn without_hidden(entry: &Json, is_hidden: impl Fn(&str) -> bool) -> Option<Json> {
     without(entry, "resources", |member| member.get_str("uri").is_some_and(|uri| is_hidden(&uri)))
 }
 
-/// An object without some of the objects in the list that is its member `key`; nothing if all
-/// of them stay.
+/// An object without some of the objects in the list that is its member `key`; `None` if all of
+/// them stay.
 fn without(body: &Json, key: &'static str, goes: impl Fn(&Object<'_>) -> bool) -> Option<Json> {
     let mut object = body.object()?;
     let left = without_items(object.get_original(key)?, goes)?;

@@ -1,7 +1,7 @@
-//! What one kind of caller sees of the catalogue.
+//! The catalogue as one kind of caller sees it.
 //!
-//! Made once for each Snapshot and each set of standings, then shared: a list costs the
-//! same with rules as without, and what is hidden is absent before anything is counted.
+//! Made once for each Snapshot and each set of standings, then shared. A list costs no more with
+//! rules than without. A hidden entry is absent before any count.
 
 use std::{
     collections::HashMap,
@@ -28,7 +28,7 @@ const MAX_VIEWS: usize = 64;
 /// The catalogue as one kind of caller sees it.
 pub struct View {
     snapshot: Arc<Snapshot>,
-    /// Nothing when every rule is open to the caller, or there is none.
+    /// `None` if every rule is open to the caller, or there is none.
     seen: Option<Seen>,
     print: OnceLock<u64>,
     pub(super) rules: Arc<Rules>,
@@ -103,7 +103,7 @@ impl View {
         &self.snapshot
     }
 
-    /// A number that differs where what the caller is listed does; nothing where all is.
+    /// A number that differs if the caller's lists do; `None` if he sees all.
     pub fn print(&self) -> Option<u64> {
         self.seen.as_ref()?;
         let make = || {
@@ -129,8 +129,8 @@ impl View {
         self.seen.as_ref().map_or(self.snapshot.templates().len(), |seen| seen.templates.len())
     }
 
-    /// How many resources and templates of one Source there are to the caller; nothing
-    /// when all are.
+    /// How many resources and templates of one Source there are to the caller; `None` if he sees
+    /// all.
     pub fn counts_of(&self, id: &str) -> Option<(usize, usize)> {
         let seen = self.seen.as_ref()?;
         let is_own = |member: u32| self.snapshot.owner(member).id().as_str() == id;
@@ -156,7 +156,8 @@ impl View {
         self.resource(self.snapshot.listed(id, local)?.public.as_str())
     }
 
-    /// The Source that a URI names, if there is one, and what that is asked for.
+    /// The Source that a URI names, if any, and the rest, e.g. `wiki` and `docs://x` of
+    /// `wiki+docs://x`.
     pub fn split<'a>(&self, uri: &'a str) -> (Option<SourceId>, &'a str) {
         let named = naming::split_qualified(uri);
         match named.filter(|(id, _)| self.snapshot.member(id).is_some()) {
@@ -230,8 +231,8 @@ struct Kept {
     views: HashMap<Kind, Arc<View>>,
 }
 
-/// What tells one kind of caller from another: what the rules leave to them, and what of
-/// the guide their project picks.
+/// The marks of one kind of caller: the rights that the rules leave, and the part of the guide that
+/// its project picks.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) struct Kind {
     pub(super) standings: Vec<Standing>,
@@ -239,7 +240,7 @@ pub(super) struct Kind {
 }
 
 impl Views {
-    /// What this kind of caller sees of `snapshot`.
+    /// The view that this kind of caller has of `snapshot`.
     pub(super) fn of(&self, snapshot: Arc<Snapshot>, rules: &Arc<Rules>, kind: Kind) -> Arc<View> {
         {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -260,7 +261,7 @@ impl Views {
         let revision = snapshot.revision();
         let view = Arc::new(View::new(snapshot, rules, &kind, self.refusals.clone()));
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        // What was made meanwhile by other rules stands by them, not by ours.
+        // A view made meanwhile by other rules stands by them, not by ours.
         let is_ours = kept.rules.as_ref().is_some_and(|kept| Arc::ptr_eq(kept, rules));
         if kept.revision == revision && is_ours {
             kept.views.insert(kind, view.clone());

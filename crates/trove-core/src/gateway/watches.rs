@@ -24,7 +24,7 @@ const MAX_READS: usize = 16;
 /// A watched resource: its Source and its local URI.
 pub type Watched = (SourceId, LocalUri);
 
-/// What a caller may be told of a watched resource.
+/// The news that a caller may have of a watched resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum News {
     /// Everything that its owner tells.
@@ -79,8 +79,8 @@ impl Gateway {
         });
     }
 
-    /// What the caller may be told of a change at `uri`. A resource that joins others
-    /// changes for a caller only where something does that he may read.
+    /// The news that the caller may have of a change at `uri`. A resource that joins others changes
+    /// for a caller only if a part that he may read changes.
     pub fn news(&self, caller: &Caller, source: &SourceId, uri: &LocalUri) -> News {
         let rules = self.rules();
         let has_rules = !rules.access().policy.is_empty();
@@ -97,7 +97,7 @@ impl Gateway {
     }
 }
 
-/// A watcher that is counted while its Source is told of it: whoever asked may go meanwhile.
+/// A watcher that is counted while its Source is told of it: the caller may go meanwhile.
 pub(super) struct Held<'a> {
     gateway: &'a Gateway,
     watched: Option<Watched>,
@@ -141,7 +141,7 @@ impl Watches {
         places.acquire_owned().await.ok()
     }
 
-    /// Whether somebody watches a resource.
+    /// Whether a client watches a resource.
     pub(super) fn has(&self, source: &SourceId, local: &str) -> bool {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         !counts.is_empty() && counts.contains_key(&(source.clone(), LocalUri::from(local)))
@@ -157,8 +157,8 @@ impl Watches {
         Ok(())
     }
 
-    /// Counts one watcher less. After the last its Source is told, before anybody else counts:
-    /// whoever begins to watch then tells it after that.
+    /// Counts one watcher less. After the last its Source is told, before the next watcher is
+    /// counted; that one tells it anew after that.
     fn release(&self, watched: &Watched, tell: impl FnOnce()) {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(count) = counts.get_mut(watched) else { return };

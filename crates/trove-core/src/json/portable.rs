@@ -1,12 +1,12 @@
 //! Whether every library that reads JSON reads a text.
 //!
-//! Some refuse a whole message for the sake of half a surrogate pair in it, or of a number
-//! that has very many digits or is too large for any type.
+//! Some refuse a whole message for half a surrogate pair in it, or for a number that is too large
+//! or has very many digits.
 
 /// The most characters of a number.
 const MAX_NUMBER: usize = 300;
 
-/// Whether a JSON text holds nothing that only some libraries read.
+/// Whether all libraries read a JSON text; some refuse e.g. `1e999` or half a surrogate pair.
 pub fn is_portable(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (mut at, mut in_string) = (0, false);
@@ -37,7 +37,7 @@ pub fn is_portable(text: &str) -> bool {
     true
 }
 
-/// How long an escape is, with the other half of its pair; nothing if that is missing.
+/// How long an escape is, with the other half of its pair; `None` if that is missing.
 fn escape(bytes: &[u8], at: usize) -> Option<usize> {
     if bytes.get(at + 1) != Some(&b'u') {
         return Some(2);

@@ -1,4 +1,4 @@
-//! Strings of JSON: what they say, how long that is, and how a text becomes one.
+//! Strings of JSON: their values, how long those are, and how a text becomes one.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -6,7 +6,7 @@ use memchr::memchr;
 
 use crate::scan::{Blocks, Escapes, Scanner, escape, is_plain, marks_in, ones, places};
 
-/// The value of a JSON string.
+/// The value of a JSON string, e.g. `a/b` of `"a\/b"`.
 pub fn string(text: &str) -> Option<Cow<'_, str>> {
     let text = text.trim();
     let inner = text.strip_prefix('"')?.strip_suffix('"')?;
@@ -91,8 +91,8 @@ impl Places<'_> {
     }
 }
 
-/// How many bytes the value of a JSON string has, without making it; nothing where
-/// [`string`] gives nothing. The string must be part of a text that is JSON.
+/// How many bytes the value of a JSON string has, e.g. 2 for `"é"`, without making it. `None` if
+/// [`string`] gives none. The string must be part of a text that is JSON.
 pub fn string_len(text: &str) -> Option<usize> {
     let text = text.trim();
     let inner = text.strip_prefix('"')?.strip_suffix('"')?.as_bytes();
@@ -121,7 +121,7 @@ pub fn string_len(text: &str) -> Option<usize> {
     Some(len + inner.len() - at)
 }
 
-/// A string as JSON.
+/// A string as JSON, e.g. `"a\\b"` for `a\b`.
 pub fn quote(value: &str) -> String {
     let mut text = String::with_capacity(value.len() + 2);
     push_quoted(&mut text, value);
@@ -135,8 +135,8 @@ pub fn push_quoted(out: &mut String, value: &str) {
     out.push('"');
 }
 
-/// Adds what stands between the quotes. What needs no escape is copied in runs, and what is
-/// escaped already, as in JSON that is quoted once more, by pairs.
+/// Adds the text between the quotes. Text that needs no escape is copied in runs. Text that is
+/// escaped already, as in JSON that is quoted once more, is copied by pairs.
 pub fn push_escapes(out: &mut String, value: &str) {
     let bytes = value.as_bytes();
     let mut blocks = Blocks::of(bytes);

@@ -15,7 +15,7 @@ impl Writer {
         Writer(text)
     }
 
-    /// Begins a member, whose value must follow; what it is called needs no escape.
+    /// Begins a member, whose value must follow; its key needs no escape.
     pub fn key(&mut self, key: &'static str) -> &mut String {
         if !self.0.ends_with('{') {
             self.0.push(',');
@@ -62,7 +62,6 @@ impl Writer {
         self.0.len()
     }
 
-    /// The whole text.
     pub fn finish(mut self) -> String {
         self.close();
         self.0

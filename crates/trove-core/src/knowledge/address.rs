@@ -1,16 +1,16 @@
-//! guide:// URIs: what they name, and how a document's own is written.
+//! guide:// URIs: their targets, and how a document's own is written.
 //!
 //! Percent-encoding is decoded once, before any check, so that nothing can hide in it.
 
 use super::{KnowledgeError, name};
 use crate::uri::decode_once;
 
-/// What stands before everything here.
+/// The scheme of all that is served here.
 pub(super) const SCHEME: &str = "guide://";
 /// The help.
 pub(super) const HELP: &str = "guide://help";
 
-/// What a guide:// URI names, decoded.
+/// The target of a guide:// URI, decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Address {
     /// How to use the scheme.
@@ -63,22 +63,22 @@ impl Address {
     }
 }
 
-/// The URI of one document.
+/// The URI of one document, e.g. `guide://document/lang/python.md`.
 pub fn document(category: &str, path: &str) -> String {
     format!("{SCHEME}document/{}/{}", encode(category, false), encode(path, true))
 }
 
-/// The URI of a category.
+/// The URI of a category, e.g. `guide://category/lang`.
 pub(super) fn category(name: &str) -> String {
     format!("{SCHEME}category/{}", encode(name, false))
 }
 
-/// The URI of a collection.
+/// The URI of a collection, e.g. `guide://collection/review`.
 pub(super) fn collection(name: &str) -> String {
     format!("{SCHEME}collection/{}", encode(name, false))
 }
 
-/// Everything but letters, digits and `-._~` as `%XX`; slashes stay where they part folders.
+/// Everything but letters, digits and `-._~` as `%XX`, e.g. `a%20b`; `keeps_slash` leaves slashes.
 pub(super) fn encode(text: &str, keeps_slash: bool) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {

@@ -13,34 +13,32 @@ use super::{
 };
 use crate::source::Visible;
 
-/// What is to become of a category; what is absent stays.
+/// The change of a category; absent members stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CategoryChange {
-    /// Another name. Whatever names the category follows.
+    /// Another name. Members and projects that name the category follow.
     pub name: Option<String>,
     /// Another folder, from the root.
     pub dir: Option<String>,
-    /// What it gives when nobody says which documents.
+    /// The documents it gives by default, e.g. `**/*.md`.
     pub patterns: Option<Vec<String>>,
-    /// What it is about; empty: nothing is said.
+    /// The description; an empty one is removed.
     pub description: Option<String>,
 }
 
-/// What is to become of a collection; what is absent stays.
+/// The change of a collection; absent members stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CollectionChange {
-    /// Another name. Whatever names the collection follows.
+    /// Another name. Members and projects that name the collection follow.
     pub name: Option<String>,
-    /// Its members.
     pub members: Option<Vec<String>>,
-    /// What it is about; empty: nothing is said.
+    /// The description; an empty one is removed.
     pub description: Option<String>,
 }
 
 /// A document with its new text.
 #[derive(Debug)]
 pub struct Replaced {
-    /// The document.
     pub document: Arc<Document>,
     /// Where the file lies that it was before, from the root of the guide.
     pub kept: String,
@@ -112,7 +110,6 @@ impl Knowledge {
         .await
     }
 
-    /// Adds a collection.
     pub async fn add_collection(
         &self,
         visible: &Visible,
@@ -207,7 +204,7 @@ impl Knowledge {
         Ok(Replaced { document, kept })
     }
 
-    /// The text of a document as it was written, not as it is served: for whoever edits it.
+    /// The text of a document as it was written, not as it is served: for an editor.
     pub async fn source_text(
         &self,
         visible: &Visible,
@@ -227,7 +224,6 @@ impl Knowledge {
         String::from_utf8(bytes).map_err(|_| unreadable("it is not UTF-8 text"))
     }
 
-    /// Removes a document.
     pub async fn remove_document(
         &self,
         visible: &Visible,

@@ -24,7 +24,6 @@ pub(super) enum Exact<'a> {
 }
 
 impl Category {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -34,12 +33,11 @@ impl Category {
         &self.dir
     }
 
-    /// What it is about.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
 
-    /// What it gives when nobody says which documents.
+    /// The documents it gives by default, as patterns.
     pub fn patterns(&self) -> &[String] {
         self.patterns.texts()
     }
@@ -65,7 +63,7 @@ impl Category {
         all.filter(|document| visible.allows(document.uri()))
     }
 
-    /// The document of exactly this name; then with an extension; then in another case.
+    /// The document of exactly this name, then with an extension, then in another case.
     pub(super) fn exact(&self, id: &str, visible: &Visible) -> Exact<'_> {
         for suffix in ["", ".md", ".md.j2"] {
             if let Some(document) = self.at(&format!("{id}{suffix}"), visible) {
@@ -80,7 +78,7 @@ impl Category {
         }
     }
 
-    /// What a pattern matches, by path.
+    /// The documents that a pattern matches, by path.
     pub(super) fn matching(
         &self,
         pattern: &str,
@@ -105,7 +103,7 @@ impl Category {
         found.ok().map(|n| &self.documents[n]).filter(|document| visible.allows(document.uri()))
     }
 
-    /// Documents whose path is `stem` and an extension.
+    /// Documents whose path is `stem` and an extension, e.g. `python.md` for `python`.
     fn with_stem<'a>(&'a self, stem: &str, visible: &Visible) -> Vec<&'a Arc<Document>> {
         let first = self.documents.partition_point(|document| &*document.path < stem);
         let after = self.documents[first..].iter();

@@ -1,7 +1,6 @@
 //! A collection: a named list of expressions over categories and collections.
 //!
-//! One that names itself, however far round, or that nests without end is told by name
-//! and never followed.
+//! A collection that leads back to itself, or nests too deep, is told by name and never followed.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -24,12 +23,10 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What it is about.
     pub fn description(&self) -> Option<&str> {
         self.description.as_deref()
     }
@@ -148,7 +145,7 @@ fn cycle(round: &[&str]) -> String {
     format!("it leads back to itself: {shown} → {first}")
 }
 
-/// Whatever names a broken one cannot be followed either.
+/// A collection that names a broken one is broken too.
 fn spread<'a>(follows: &BTreeMap<&'a str, Vec<&'a str>>, broken: &mut BTreeMap<&'a str, String>) {
     let mut above: BTreeMap<&str, Vec<&'a str>> = BTreeMap::new();
     for (&name, below) in follows {

@@ -61,7 +61,7 @@ fn of_context(task: &Task, context: &str) -> Vec<String> {
     all
 }
 
-/// Values that begin with what was typed, then those that hold it.
+/// Values that begin with the typed text, then those that hold it, e.g. `py`, `numpy` for `py`.
 fn offer(mut all: Vec<String>, typed: &str) -> Json {
     all.sort();
     all.dedup();

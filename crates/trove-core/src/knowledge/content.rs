@@ -1,7 +1,7 @@
 //! Reads the documents that were selected.
 //!
-//! Contents are never kept: each answer is read from disk, within bounds. What is left
-//! out of an answer is always said in it.
+//! Contents are never kept: each answer is read from disk, within bounds. An answer always tells
+//! which documents are left out of it.
 
 use std::{os::fd::OwnedFd, sync::Arc};
 
@@ -32,34 +32,31 @@ pub struct Content {
     pub left_out: usize,
     /// How many there are that did not fit.
     pub cut: usize,
-    /// What there is to say beside them.
+    /// The notes to show beside them.
     pub notes: Vec<String>,
 }
 
 /// One document with what it holds.
 #[derive(Debug)]
 pub struct Piece {
-    /// Which.
     pub document: Arc<Document>,
     /// The kind of what it holds; another than it is listed with if its name misleads.
     pub media: &'static str,
-    /// What it holds.
+    /// The contents.
     pub body: Body,
-    /// What was done to it.
+    /// A note on changes to the contents.
     pub note: Option<String>,
 }
 
-/// What a document holds.
+/// The contents of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// Text.
     Text(String),
     /// Anything else.
     Blob(Vec<u8>),
 }
 
 impl Body {
-    /// How many bytes.
     pub fn len(&self) -> usize {
         match self {
             Body::Text(text) => text.len(),
@@ -67,7 +64,6 @@ impl Body {
         }
     }
 
-    /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -153,7 +149,8 @@ fn needs(scene: &Scene<'_>, document: &Document) -> Option<String> {
     unmet.map(|(name, wanted)| format!("the flag `{name}` to be {wanted}"))
 }
 
-/// Equal, one of those wanted, or one of those it has; a flag nobody set is false.
+/// Equal, one of those wanted, or one of those it has, e.g. `a` and `["a", "b"]`. A flag that is
+/// not set is false.
 fn is_met(wanted: &Value, value: Option<&Value>) -> bool {
     let value = value.unwrap_or(&Value::Bool(false));
     match (wanted, value) {
@@ -207,7 +204,7 @@ fn piece(
     Ok(piece(file.media, Body::Text(text), note))
 }
 
-/// Where flags come from; given by whoever joins the parts.
+/// The flags of a gateway that has none.
 pub(super) fn no_flags() -> Arc<dyn Flags> {
     Arc::new(NoFlags)
 }

@@ -1,4 +1,4 @@
-//! A document: a file of a category, and what is known of it without reading it whole.
+//! A document: a file of a category, and the facts on it that need no whole read.
 
 use std::{
     os::fd::OwnedFd,
@@ -19,12 +19,12 @@ use crate::{json::Json, resource::Resource};
 
 /// How much is looked at where front matter does not end before.
 const LONG_HEAD: usize = matter::MAX_FRONT_MATTER + HEAD;
-/// What some editors put before a text.
+/// The mark that some editors put before a text.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
-/// What describes a skill.
+/// The file that describes a skill.
 pub(super) const SKILL: &str = "SKILL.md";
 
-/// What is known of a file without reading it whole.
+/// The facts about a file that need no whole read.
 #[derive(Debug)]
 pub(super) struct FileFacts {
     /// Where it lies, from the root.
@@ -40,9 +40,9 @@ pub(super) struct FileFacts {
     pub(super) body_at: usize,
     /// Whether it is served in another encoding than it is written in.
     is_decoded: bool,
-    /// What is odd about it.
+    /// The fault of the file, in words.
     pub(super) problem: Option<Box<str>>,
-    /// Its digest, once somebody wanted it.
+    /// Its digest, once it was wanted.
     pub(super) digest: OnceLock<Option<String>>,
 }
 
@@ -102,7 +102,7 @@ impl FileFacts {
         }
         let own = read.matter.as_ref().and_then(|matter| matter.title.clone());
         let title = own.or_else(|| matter::heading(&text[read.length..]));
-        // What is yet to be rendered is no title.
+        // A template expression is no title.
         self.title = title.filter(|t| !t.contains("{{") && !t.contains("{%")).map(Into::into);
         self.body_at = if self.is_skill() { 0 } else { mark + read.length };
         self.problem = self.problem.take().or(read.problem.map(Into::into));
@@ -111,13 +111,13 @@ impl FileFacts {
         self.all = read.all.filter(|_| is_skill).map(Box::new);
     }
 
-    /// Whether it describes a skill. Its front matter is then part of what it says, and is
-    /// served with it under whatever name.
+    /// Whether it describes a skill. Its front matter is then part of its text, and is served with
+    /// it under each of its names.
     pub(super) fn is_skill(&self) -> bool {
         self.path.rsplit('/').next() == Some(SKILL)
     }
 
-    /// When it was last written, as ISO 8601.
+    /// When it was last written, as ISO 8601, e.g. `2026-07-28T09:05:00Z`.
     pub(super) fn modified(&self) -> Option<String> {
         OffsetDateTime::from_unix_timestamp(self.stamp.modified.0).ok()?.format(&Rfc3339).ok()
     }
@@ -129,7 +129,7 @@ impl FileFacts {
     }
 }
 
-/// What is wrong with a file that is listed and can never be read.
+/// The fault of a file that is listed and can never be read.
 fn too_large(size: u64) -> Option<Box<str>> {
     let is_so = size > MAX_DOCUMENT_BYTES;
     is_so.then(|| {
@@ -177,27 +177,25 @@ impl Document {
         self.resource.uri.as_str()
     }
 
-    /// Its title.
     pub fn title(&self) -> Option<&str> {
         self.file.title.as_deref()
     }
 
-    /// What it is about.
     pub fn description(&self) -> Option<&str> {
         self.file.matter.as_ref().and_then(|matter| matter.description.as_deref())
     }
 
-    /// What whoever reads it should do, as it says itself.
+    /// The instruction to its reader, from its front matter.
     pub fn instruction(&self) -> Option<&str> {
         self.file.matter.as_ref().and_then(|matter| matter.instruction.as_deref())
     }
 
-    /// What kind of document it says it is.
+    /// The kind of document, from its front matter.
     pub fn kind(&self) -> Option<&str> {
         self.file.matter.as_ref().and_then(|matter| matter.kind.as_deref())
     }
 
-    /// What it holds.
+    /// The MIME type, e.g. `text/markdown`.
     pub fn media(&self) -> &'static str {
         self.file.media
     }
@@ -218,7 +216,7 @@ impl Document {
     }
 }
 
-/// A path without the extension, if it has one.
+/// A path without the extension, if it has one, e.g. `lang/python` of `lang/python.md.j2`.
 pub(super) fn stem(path: &str) -> Option<&str> {
     let from = path.rfind('/').map_or(0, |slash| slash + 1);
     let dot = path[from..].find('.').filter(|dot| *dot > 0)?;

@@ -1,4 +1,4 @@
-//! Why local knowledge gave no answer, in the words of whoever asked.
+//! Why local knowledge gave no answer, in the words of the asker.
 
 use crate::{failure::Class, source::SourceError};
 
@@ -18,7 +18,7 @@ pub enum KnowledgeError {
     BadAddress {
         /// The name that was asked for.
         uri: String,
-        /// What is wrong with it.
+        /// The fault.
         why: &'static str,
     },
     /// The expression cannot be read.
@@ -27,31 +27,31 @@ pub enum KnowledgeError {
     /// The pattern cannot be read.
     #[error("`{pattern}` is no pattern: {why}")]
     BadPattern {
-        /// What was written.
+        /// The pattern as written.
         pattern: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// Nothing of that name, or nothing that matches.
     #[error("not found: {what}{}", hint(.near))]
     NotFound {
-        /// What was sought.
+        /// The name that was sought.
         what: String,
-        /// What exists nearby.
+        /// The names that exist nearby.
         near: Vec<String>,
     },
     /// Neither a category nor a collection of that name.
     #[error("Context not found: no category or collection is called `{name}`{}", hint(.near))]
     ContextNotFound {
-        /// What was sought.
+        /// The name that was sought.
         name: String,
-        /// What exists nearby.
+        /// The names that exist nearby.
         near: Vec<String>,
     },
     /// Several documents fit where one was asked for.
     #[error("several documents fit {what}; ask for one of {}", .candidates.join(", "))]
     Ambiguous {
-        /// What was sought.
+        /// The name that was sought.
         what: String,
         /// The names that settle it.
         candidates: Vec<String>,
@@ -59,7 +59,7 @@ pub enum KnowledgeError {
     /// Everything found needs flags that are not set so.
     #[error("{what} is left out because of flags; it needs {needs}")]
     FlagsUnmet {
-        /// What was sought.
+        /// The name that was sought.
         what: String,
         /// The flags and the values wanted.
         needs: String,
@@ -81,7 +81,7 @@ pub enum KnowledgeError {
     Unreadable {
         /// Which.
         what: String,
-        /// What the system said.
+        /// The words of the system.
         why: String,
     },
     /// A template could not be rendered.
@@ -89,7 +89,7 @@ pub enum KnowledgeError {
     Template {
         /// Which.
         what: String,
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The work took too long, or too much of it was waiting.
@@ -109,19 +109,19 @@ pub enum KnowledgeError {
     InUse {
         /// What.
         what: String,
-        /// By whom.
+        /// The names of those who use it.
         by: Vec<String>,
     },
     /// The change makes no sense.
     #[error("{why}")]
     BadChange {
-        /// What is wrong with it.
+        /// The fault.
         why: String,
     },
     /// The change could not be written down; nothing was changed.
     #[error("nothing was changed: {why}")]
     NotKept {
-        /// What went wrong.
+        /// The fault.
         why: String,
     },
 }
@@ -132,7 +132,6 @@ impl KnowledgeError {
         KnowledgeError::NotFound { what: what.into(), near }
     }
 
-    /// Its class.
     pub fn class(&self) -> Class {
         match self {
             KnowledgeError::NotFound { .. }

@@ -11,7 +11,6 @@ pub const MAX_EXPRESSION: usize = 4096;
 /// Which documents are meant: one or more parts, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Expression {
-    /// The parts.
     pub parts: Vec<Part>,
 }
 
@@ -30,9 +29,9 @@ pub struct Part {
 pub struct BadExpression {
     /// Which character, from one; past the last one at the end.
     pub at: usize,
-    /// What should stand there.
+    /// The token that should stand there.
     pub expected: &'static str,
-    /// What stands there.
+    /// The text that stands there.
     pub found: String,
 }
 
@@ -40,7 +39,7 @@ const A_NAME: &str = "the name of a category or collection";
 const A_PATTERN: &str = "a pattern, as in `lang/python` or `lang/*.md`";
 
 impl Expression {
-    /// Reads an expression.
+    /// Reads an expression, e.g. `lang/python+rust,review`.
     pub fn parse(text: &str) -> Result<Expression, BadExpression> {
         if text.len() > MAX_EXPRESSION {
             let at = text.char_indices().take_while(|(at, _)| *at < MAX_EXPRESSION).count();
@@ -49,7 +48,8 @@ impl Expression {
         Reader { text, letters: text.chars().collect(), at: 0 }.expression()
     }
 
-    /// The same with `pattern` for every part that has none.
+    /// The expression with `pattern` for every part that has none, e.g. `lang` and `*.md`:
+    /// `lang/*.md`.
     pub fn with_pattern(mut self, pattern: &str) -> Result<Expression, BadExpression> {
         let patterns =
             Reader { text: pattern, letters: pattern.chars().collect(), at: 0 }.only_patterns()?;

@@ -1,4 +1,4 @@
-//! Says where an answer was cut, and with which URI whoever asked goes on.
+//! Says where an answer was cut, and the URI with which the asker goes on.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use super::{
     content::{Content, MAX_ANSWER_BYTES},
 };
 
-/// What an answer holds at most.
+/// The limit of an answer.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Bound {
     Documents(usize),
@@ -63,10 +63,10 @@ fn narrower(bound: Bound, all: &[Arc<Document>], next: &Document) -> String {
     }
 }
 
-/// Patterns that match a path, as what must stand first and what may follow: its folders
-/// from the outermost on, then more and more of its name.
+/// Patterns that match a path, each as its start and its end, e.g. `a/` and `**`. The folders come
+/// from the outermost on, then more and more of the name.
 fn wider_and_narrower(path: &str) -> impl Iterator<Item = (&str, &'static str)> {
-    // What means something in a pattern cannot stand for itself in one.
+    // A character with a meaning in patterns cannot stand for itself in one.
     let plain = path.find(['*', '?', '[', ']', '{', '}', '!', ',']).unwrap_or(path.len());
     let name = path.rfind('/').map_or(0, |slash| slash + 1);
     let slashes = path.match_indices('/').map(|(at, _)| at + 1);

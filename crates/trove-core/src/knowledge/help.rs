@@ -1,4 +1,4 @@
-//! `guide://help`: how to use the scheme, with examples from what there is.
+//! `guide://help`: how to use the scheme, with examples from this guide.
 
 use std::fmt::Write as _;
 
@@ -137,7 +137,7 @@ fn counted(documents: usize) -> String {
     if documents == 1 { "1 document".to_owned() } else { format!("{documents} documents") }
 }
 
-/// What of the help no rule can be on: the guide's own `help.md`, unless it is a document too.
+/// The help that no rule covers: the guide's own `help.md`, unless it is a document too.
 pub(super) fn unruled(task: &Task) -> String {
     let mut text = String::new();
     if Edition::new(task.index.clone()).names_at(OWN).next().is_none() {
@@ -146,7 +146,7 @@ pub(super) fn unruled(task: &Task) -> String {
     text
 }
 
-/// What the guide's own `help.md` says, without front matter.
+/// The text of the guide's own `help.md`, without front matter.
 fn own(task: &Task, text: &mut String) {
     // As a document of a category it may be hidden.
     let edition = Edition::new(task.index.clone());

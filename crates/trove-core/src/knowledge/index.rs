@@ -39,7 +39,7 @@ pub(super) struct Index {
     pub(super) skill_folders: HashMap<String, String>,
     /// The paths of files that have several, by inode.
     pub(super) links: HashMap<u64, Vec<Arc<str>>>,
-    /// What is odd, in words.
+    /// The faults of the guide, in words.
     pub(super) problems: Vec<String>,
     /// Changes when anything that a template may include does.
     pub(super) partials: u64,
@@ -48,8 +48,8 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Looks at the guide. What was known before is taken over where the file is the same
-    /// and not among `touched`.
+    /// Looks at the guide. Known facts are taken over if the file is the same and not among
+    /// `touched`.
     pub(super) fn build(
         store: &Store,
         groups: &Groups,
@@ -124,7 +124,7 @@ impl Index {
         Ok(Arc::new(Category { name, dir, description, patterns, documents }))
     }
 
-    /// What is odd about documents and collections.
+    /// The faults of documents and collections.
     fn told(&self) -> impl Iterator<Item = String> {
         let documents = self.categories.values().flat_map(|category| &category.documents);
         let documents = documents.filter_map(|document| {

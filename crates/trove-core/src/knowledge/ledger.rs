@@ -1,6 +1,6 @@
 //! Where categories and collections are written down.
 //!
-//! The file belongs to the program; here is only what is to be written into it.
+//! The file belongs to the program; here are only the edits to be written into it.
 
 use super::{CategorySettings, CollectionSettings, Groups, collection, name, pattern::Patterns};
 
@@ -17,13 +17,11 @@ pub enum Edit {
     SetCategory(String, CategorySettings),
     /// Gives a category another name.
     RenameCategory(String, String),
-    /// Removes a category.
     RemoveCategory(String),
     /// Adds or replaces a collection.
     SetCollection(String, CollectionSettings),
     /// Gives a collection another name.
     RenameCollection(String, String),
-    /// Removes a collection.
     RemoveCollection(String),
     /// Sets the categories of a project.
     SetProjectCategories(String, Vec<String>),
@@ -31,7 +29,7 @@ pub enum Edit {
     SetProjectCollections(String, Vec<String>),
 }
 
-/// Everything wrong with groups that were written by hand: what (`categories.lang`) and why.
+/// Everything wrong with hand-written groups: the key, e.g. `categories.lang`, and why.
 pub fn check_groups(groups: &Groups) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     for (name, category) in groups.categories.iter().flatten() {

@@ -1,7 +1,7 @@
-//! Front matter: what a document says about itself before it begins.
+//! Front matter: the facts that a document states about itself before it begins.
 //!
-//! YAML between two lines of `---`. It is read within narrow bounds, since anybody may
-//! have written it; what cannot be read leaves the document as it is.
+//! YAML between two lines of `---`. It is read within narrow bounds, since a stranger may have
+//! written it. Front matter that cannot be read leaves the document as it is.
 
 use serde_json::{Map, Value};
 
@@ -12,16 +12,13 @@ const MAX_TEXT: usize = 4096;
 /// The most flags a document may require.
 const MAX_REQUIRED: usize = 32;
 
-/// What a document says about itself.
+/// The facts that a document states about itself.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct FrontMatter {
-    /// Its title.
     pub title: Option<String>,
-    /// What it is about.
     pub description: Option<String>,
-    /// What kind of document it is.
     pub kind: Option<String>,
-    /// What whoever reads it should do.
+    /// The instruction to its reader.
     pub instruction: Option<String>,
     /// The flags it needs, and the values they must have.
     pub requires: Vec<(String, Value)>,
@@ -39,12 +36,11 @@ pub(super) struct Read {
     pub(super) all: Option<Map<String, Value>>,
     /// How many bytes stand before the document.
     pub(super) length: usize,
-    /// What is wrong with it.
     pub(super) problem: Option<String>,
 }
 
-/// Where the YAML and the document behind it begin and end; nothing if there is none.
-/// The text may be only the head of a document.
+/// The YAML between the two lines of `---`, and where the document behind it begins; `None` if
+/// there is none. The text may be only the head of a document.
 pub(super) fn split(text: &str) -> Option<(&str, usize)> {
     let after = text.strip_prefix("---")?;
     let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n'))?;
@@ -64,7 +60,7 @@ pub(super) fn may_begin(text: &str) -> bool {
     text.starts_with("---\n") || text.starts_with("---\r\n")
 }
 
-/// Whether what begins as if with front matter goes on like it, with `key:`.
+/// Whether the text behind the first `---` goes on like front matter, e.g. with `title: Python`.
 pub(super) fn has_key(text: &str) -> bool {
     let key = text.lines().nth(1).and_then(|line| line.split_once(':'));
     key.is_some_and(|(key, value)| {
@@ -184,7 +180,7 @@ fn short(text: &str) -> String {
     text.chars().take(MAX_TEXT).collect()
 }
 
-/// The first heading of a markdown text that is not inside of a code block.
+/// The first heading of a markdown text outside of code blocks, e.g. `Python` of `# Python`.
 pub(super) fn heading(text: &str) -> Option<String> {
     let mut fence: Option<&str> = None;
     // A line that is a paragraph so far; underlined it is a heading.

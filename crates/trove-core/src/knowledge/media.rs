@@ -1,12 +1,12 @@
-//! What kind of content a file holds, and its text whatever it was encoded in.
+//! The MIME type of a file, and its text from any encoding.
 
 use std::borrow::Cow;
 
-/// What a file holds whose kind nobody knows and that is no text.
+/// The type of a file that is no text and has no known type.
 pub(super) const BINARY: &str = "application/octet-stream";
-/// What a text holds whose kind nobody knows.
+/// The type of a text without a known type.
 pub(super) const PLAIN: &str = "text/plain";
-/// What most documents hold.
+/// The type of most documents.
 pub(super) const MARKDOWN: &str = "text/markdown";
 
 /// How much of a file tells what it holds and what it is called.
@@ -41,12 +41,12 @@ const TEXTS: [&str; 9] = [
     "image/svg+xml",
 ];
 
-/// Whether a document is rendered.
+/// Whether a document is rendered, e.g. `greeting.md.j2`.
 pub(super) fn is_template(path: &str) -> bool {
     path.ends_with(TEMPLATE_END)
 }
 
-/// The kind that the name of a file tells.
+/// The kind that the name of a file tells, e.g. `text/markdown` for `a.md.j2`.
 pub(super) fn of_name(path: &str) -> Option<&'static str> {
     if is_template(path) {
         return Some(MARKDOWN);
@@ -67,8 +67,8 @@ pub(super) fn of_bytes(head: &[u8]) -> &'static str {
     if is_text && !head.contains(&0) { PLAIN } else { BINARY }
 }
 
-/// What bytes are that are plainly no text, whatever their name tells; nothing where they may
-/// be text in some encoding. Only the head of them is looked at.
+/// The type of bytes that are plainly no text, though their name may tell another. `None` if they
+/// may be text in some encoding. Only their head is looked at.
 pub(super) fn no_text(bytes: &[u8]) -> Option<&'static str> {
     let head = &bytes[..bytes.len().min(HEAD)];
     if encoding_rs::Encoding::for_bom(head).is_some() {
@@ -90,7 +90,7 @@ pub(super) fn is_text(media: &str) -> bool {
         || media.ends_with("+xml")
 }
 
-/// The text of the first bytes of a file: what [`text`] would give of the whole.
+/// The text of the first bytes of a file: the start of the text that [`text`] gives of the whole.
 pub(super) fn head_text(mut head: Vec<u8>) -> (String, Option<String>) {
     // The end of a character may be cut off; that must not look like another encoding.
     if head.len() >= HEAD

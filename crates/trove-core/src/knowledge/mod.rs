@@ -1,8 +1,8 @@
 //! `guide://`: documents on disk, in categories and collections.
 //!
 //! [`Knowledge`] is a Source like any other, and a library for tools that need no URI.
-//! What exists is held in memory, built off the path of requests and swapped whole;
-//! contents are read when they are asked for. Nothing outside of its folder is opened.
+//! The index is held in memory, built off the path of requests and swapped whole; contents are read
+//! when they are asked for. Nothing outside of its folder is opened.
 
 mod address;
 mod admin;
@@ -75,7 +75,7 @@ use index::Index;
 use store::Store;
 use task::Task;
 
-/// How many events may wait for whoever passes them on.
+/// How many events may wait for the reader that passes them on.
 const MAX_WAITING_EVENTS: usize = 256;
 /// How many answers are read at once; others wait.
 const MAX_READS: usize = 16;
@@ -84,19 +84,19 @@ const READ_DEADLINE: Duration = Duration::from_secs(20);
 
 /// Where flags come from.
 pub trait Flags: Send + Sync + fmt::Debug {
-    /// The value of a flag, as a project has it; nothing if nobody set it. `own` is what the
-    /// settings give to the project: it counts after what was set for the project, and
-    /// before what was set for all.
+    /// The value of a flag, as a project has it; `None` if it is not set. `own` comes from the
+    /// settings of the project. It counts after the value set for the project, and before the one
+    /// set for all.
     fn flag(&self, project: Option<&str>, name: &str, own: Option<&Value>) -> Option<Value>;
 }
 
-/// What local knowledge is given by whoever joins the parts.
+/// The parts that local knowledge is given by the gateway's builder.
 pub struct Givens {
     /// Where flags come from.
     pub flags: Arc<dyn Flags>,
     /// The time of day.
     pub now: fn() -> SystemTime,
-    /// Where categories and collections are written down; nothing: they cannot be changed.
+    /// Where categories and collections are written down; `None`: they cannot be changed.
     pub ledger: Option<Arc<dyn Ledger>>,
 }
 
@@ -107,7 +107,7 @@ pub struct Knowledge {
     index: ArcSwap<Index>,
     givens: Givens,
     events: mpsc::Sender<SourceEvent>,
-    /// What somebody watches, with what tells one state of it from another.
+    /// The watched URIs, each with the print of its state.
     watched: Mutex<HashMap<LocalUri, u64>>,
     /// One look at the disk at a time.
     looking: tokio::sync::Mutex<()>,
@@ -161,7 +161,6 @@ impl Knowledge {
         self.look(HashSet::new()).await;
     }
 
-    /// The settings in force.
     pub fn settings(&self) -> Arc<Settings> {
         self.settings.load_full()
     }
@@ -265,42 +264,41 @@ impl Knowledge {
         })
     }
 
-    /// Why a URI names nothing for whoever asks; nothing if it names something.
+    /// The reason why a URI names nothing for the asker; `None` if it names something.
     pub async fn absence(&self, sight: Sight, uri: &str) -> Option<SourceError> {
         let asked = uri.to_owned();
         let found = self.work(sight, move |task| serve::find(task, &asked)).await;
         found.err().map(|error| error.for_uri())
     }
 
-    /// What tells one state of what a URI names from another, for whoever asks; 0: there is
-    /// nothing he may read.
+    /// The print of the state of a URI, for the asker; 0 if he may read none of it.
     pub fn state(&self, sight: Sight, uri: &str) -> u64 {
         serve::print(&self.task(sight, self.index.load_full()), uri)
     }
 
-    /// What a project picks of the guide; nothing if it takes all of it.
+    /// The part of the guide that a project picks; `None` if it takes all of it.
     pub fn picks(&self, project: Option<&str>) -> Option<Picks> {
         let settings = self.settings.load();
         let name = project.or(settings.project.as_deref())?;
         Picks::of(settings.groups.projects.get(name)?)
     }
 
-    /// What is known of the guide now.
+    /// The guide as it is known now.
     pub fn edition(&self) -> Edition {
         Edition::new(self.index.load_full())
     }
 
-    /// What is odd about the guide, in words.
+    /// The faults of the guide, in words.
     pub async fn problems(&self) -> Vec<String> {
         self.indexed().await.problems.clone()
     }
 
-    /// The files below the root that nobody can ask for, because they lie in no category.
+    /// The files below the root that no name leads to, because they lie in no category.
     pub async fn unserved(&self) -> Vec<String> {
         Edition::new(self.indexed().await).nameless()
     }
 
-    /// What exists, once it has been looked at.
+    /// The index, once the disk has been looked at.
     async fn indexed(&self) -> Arc<Index> {
         let index = self.index.load_full();
         if index.is_built {
@@ -327,7 +325,7 @@ impl Knowledge {
         };
         let index = Arc::new(index);
         self.index.store(index.clone());
-        // The first look answers whoever waits for it; nobody has seen anything before.
+        // The first look answers callers who wait for it; no list was seen before.
         if before.is_built && is_other {
             let lists = ListsChanged { resources: true, ..ListsChanged::default() };
             self.tell(SourceEvent::ListsChanged(lists)).await;
@@ -352,7 +350,7 @@ impl Knowledge {
         let prints = prints.await.unwrap_or_default();
         let mut watched = self.watched();
         for (now, uri) in prints {
-            // Whoever stopped watching meanwhile wants to hear nothing.
+            // A watcher that left meanwhile is told no news.
             let Some(known) = watched.get_mut(&uri) else { continue };
             if std::mem::replace(known, now) != now {
                 changed.push(uri);
@@ -366,11 +364,11 @@ impl Knowledge {
     }
 
     async fn tell(&self, event: SourceEvent) {
-        // Whoever listened may have gone with the gateway.
+        // The listener may have gone with the gateway.
         let _ = self.events.send(event).await;
     }
 
-    /// A question about all there is, whatever the project.
+    /// A question about the whole guide, for any project.
     fn whole(&self, index: Arc<Index>) -> Task {
         Task { project: None, visible: Visible::ALL, ..self.task(Sight::default(), index) }
     }
@@ -421,10 +419,10 @@ impl Knowledge {
     }
 }
 
-/// What of the guide whoever asks may know of.
+/// The part of the guide that the asker may know of.
 #[derive(Debug, Clone, Default)]
 pub struct Sight {
-    /// The project worked on; nothing: the one the settings name, if any.
+    /// The project worked on; `None`: the one the settings name, if any.
     pub project: Option<String>,
     /// By the rules on who may read what.
     pub visible: Visible,
@@ -433,9 +431,7 @@ pub struct Sight {
 /// A collection as lists show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CollectionInfo {
-    /// Its name.
     pub name: String,
-    /// What it is about.
     pub description: Option<String>,
     /// Its members as written.
     pub members: Vec<String>,

@@ -16,7 +16,7 @@ pub(super) fn mixed(content: &Content) -> (String, String) {
     let bodies: Vec<(String, &'static str)> = content.pieces.iter().map(body).collect();
     let boundary = boundary(content, &bodies);
     let mut text = String::new();
-    // What stands before the first part is for whoever reads the whole.
+    // The text before the first part is for a reader of the whole.
     for note in &content.notes {
         let _ = write!(text, "{}\r\n", one_line(note));
     }
@@ -73,8 +73,8 @@ fn body(piece: &Piece) -> (String, &'static str) {
     }
 }
 
-/// A boundary that occurs nowhere. What is added is a digest of the parts, which no part
-/// can hold: a run of letters could be foreseen by whoever writes one.
+/// A boundary that occurs nowhere. Its end is a digest of the parts, which no part can hold: the
+/// writer of one could foresee a run of letters.
 fn boundary(content: &Content, bodies: &[(String, &str)]) -> String {
     let occurs = |boundary: &str| {
         let finder = memchr::memmem::Finder::new(boundary);
@@ -97,7 +97,7 @@ fn boundary(content: &Content, bodies: &[(String, &str)]) -> String {
 
 fn modified(piece: &Piece) -> Option<String> {
     let seconds = u64::try_from(piece.document.file.stamp.modified.0).ok()?;
-    // What HTTP dates can say ends with the year 9999.
+    // The last year of an HTTP date is 9999.
     (seconds < 253_402_300_800)
         .then(|| httpdate::fmt_http_date(UNIX_EPOCH + Duration::from_secs(seconds)))
 }

@@ -13,9 +13,8 @@ const ALIKE: f64 = 0.75;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{name}` cannot be a name: {why}")]
 pub struct BadName {
-    /// What was wanted.
+    /// The name that was wanted.
     pub name: String,
-    /// What is wrong with it.
     pub why: &'static str,
 }
 
@@ -64,7 +63,7 @@ pub fn check_path(path: &str) -> Result<(), BadName> {
     Ok(())
 }
 
-/// Whether a path stays below the folder it starts from; if not, why.
+/// Whether a path stays below the folder it starts from; if not, why, e.g. for `../a`.
 pub(super) fn safe(path: &str) -> Result<(), &'static str> {
     if path.is_empty() {
         return Err("the path is empty");
@@ -88,12 +87,12 @@ pub(super) fn safe(path: &str) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Whether a file or folder of that name is left out.
+/// Whether a file or folder of that name is left out, e.g. `.git` or `_partials`.
 pub(super) fn is_hidden(name: &str) -> bool {
     name.starts_with(['.', '_'])
 }
 
-/// The names that are most like the one that was not found.
+/// The names that are most like the one that was not found, e.g. `python` for `pyth`.
 pub(super) fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<(f64, &str)> = names

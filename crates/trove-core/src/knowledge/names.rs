@@ -1,7 +1,7 @@
-//! Every name one file has: a document of each category its folder lies in, a file of
-//! each skill it belongs to, and the same again for each link to it.
+//! Every name one file has: as a document of each category its folder lies in, as a file of each
+//! skill, and likewise for each link to it.
 //!
-//! Rules on who may read what are about files, whatever they are called.
+//! Rules on who may read what are about files, under all of their names.
 
 use std::{
     collections::HashMap,
@@ -26,7 +26,7 @@ type Members = HashMap<Arc<str>, Vec<Arc<str>>>;
 #[derive(Debug, Clone)]
 pub struct Edition {
     index: Arc<Index>,
-    /// The collections each file is in, once somebody wanted to know.
+    /// The collections each file is in, once they were asked for.
     collections: Arc<OnceLock<Members>>,
 }
 
@@ -37,7 +37,7 @@ pub struct Names {
     pub listed: String,
     /// As it may be asked for too.
     pub also: Vec<String>,
-    /// The category it is listed in; nothing for a file of a skill.
+    /// The category it is listed in; `None` for a file of a skill.
     category: Option<Arc<str>>,
     /// Where it lies from the root, and how it may be called in its category.
     path: Arc<str>,
@@ -80,8 +80,8 @@ impl Edition {
         all
     }
 
-    /// Whether what is listed under this URI is among what a project picks. A skill is if a
-    /// category with it is; one in no category is everybody's.
+    /// Whether a project that picks these sees the entry at this URI. It sees a skill if it picks a
+    /// category with it; one in no category is seen by all projects.
     pub fn is_picked(&self, picks: &Picks, local: &str) -> bool {
         if !local.starts_with(skills::PREFIX) {
             return picks.allow(local);
@@ -146,8 +146,8 @@ impl Edition {
         })
     }
 
-    /// The ways to ask for a document as one of a collection it is in. `is_wanted` is asked
-    /// with what they all begin with, so that what nobody asks about is not made.
+    /// The ways to ask for a document as one of a collection it is in. `is_wanted` is asked with
+    /// the start of them all, so that unwanted names are not made.
     pub fn in_collections(&self, names: &Names, is_wanted: impl Fn(&str) -> bool) -> Vec<String> {
         let Some(category) = &names.category else { return Vec::new() };
         let collections = self.collections.get_or_init(|| members(&self.index));
@@ -165,7 +165,7 @@ impl Edition {
     }
 }
 
-/// A path, and what it may be called without some or all of its extensions.
+/// A path, and its names without extensions, e.g. `a.md.j2`, `a.md` and `a`.
 fn spellings(path: &str) -> impl Iterator<Item = &str> {
     let from = path.rfind('/').map_or(0, |slash| slash + 1);
     let dots = path[from..].rmatch_indices('.').map(move |(at, _)| from + at);
@@ -176,7 +176,7 @@ fn members(index: &Index) -> Members {
     let view = View { index, project: None, visible: &Visible::ALL };
     let mut members = Members::new();
     for name in index.collections.keys() {
-        // One that cannot be followed gives nothing to anybody.
+        // A collection that cannot be followed gives no documents.
         let found = view.address(&Address::Collection(name.to_string())).unwrap_or_default();
         for document in found.documents {
             members.entry(document.file.path.clone()).or_default().push(name.clone());
@@ -185,7 +185,7 @@ fn members(index: &Index) -> Members {
     members
 }
 
-/// The folders a file lies in, with what is left of its path there.
+/// The folders a file lies in, with the rest of its path, e.g. `a` and `b/c.md` for `a/b/c.md`.
 fn skills_above(path: &str) -> impl Iterator<Item = (&str, &str)> {
     path.match_indices('/').map(|(slash, _)| (&path[..slash], &path[slash + 1..]))
 }

@@ -15,7 +15,8 @@ pub(super) struct Patterns {
 }
 
 impl Patterns {
-    /// Compiles patterns; one without an extension also matches with any.
+    /// Compiles patterns; one without an extension also matches with any, e.g. `python` matches
+    /// `python.md`.
     pub(super) fn new<'a>(
         patterns: impl IntoIterator<Item = &'a str>,
     ) -> Result<Patterns, KnowledgeError> {

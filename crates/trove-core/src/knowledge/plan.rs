@@ -1,5 +1,5 @@
-//! A change of categories and collections being worked out: what will hold, and what is
-//! to be written down for it. Nothing is written here.
+//! A change of categories and collections being worked out: the groups after it, and the edits to
+//! be written down. Nothing is written here.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ pub(super) struct Plan {
     pub(super) known: Vec<String>,
     pub(super) edits: Vec<Edit>,
     pub(super) make_folder: Option<String>,
-    /// What whoever makes the change may know of.
+    /// The entries that the maker of the change may know of.
     visible: Visible,
 }
 
@@ -194,7 +194,7 @@ impl Plan {
         for (name, collection) in &mut self.groups.collections {
             let mut is_other = false;
             for member in &mut collection.members {
-                // One that cannot be read is left for whoever mends it.
+                // A member that cannot be read is left for its author to mend.
                 let Ok(mut expression) = Expression::parse(member) else { continue };
                 let mut names =
                     expression.parts.iter_mut().filter(|part| names_it(&part.name)).peekable();
@@ -279,7 +279,7 @@ impl Plan {
     }
 }
 
-/// What a name means among these: the one called so, else the only one that differs in case.
+/// The name among these that is meant: the one called so, else the only one that differs in case.
 fn meant<'a>(all: &'a [String], name: &str) -> Option<&'a String> {
     if let Some(exact) = all.iter().find(|known| *known == name) {
         return Some(exact);

@@ -1,9 +1,9 @@
 //! Renders templates in a box.
 //!
-//! A template sees its project, flags, the date and its own name; it may include what
-//! lies in a `_partials` folder. The language is a small part of Jinja: `if`, `for`,
-//! `set`, `with`, `include`, `raw`. What could grow without being counted, such as `~`,
-//! macros or blocks kept in a variable, is refused before it runs; the rest is counted.
+//! A template sees its project, flags, the date and its own name; it may include files of a
+//! `_partials` folder. The language is a small part of Jinja: `if`, `for`, `set`, `with`,
+//! `include`, `raw`. Code that could grow without being counted is refused before it runs, e.g.
+//! `~`, macros or blocks kept in a variable. The rest is counted.
 
 mod check;
 mod filters;
@@ -35,7 +35,7 @@ const MAX_TEMPLATE: u64 = 1 << 20;
 /// The name under which the template itself is known.
 const MAIN: &str = "\u{0}document";
 
-/// What a template may know.
+/// The facts that a template may use.
 pub(super) struct Scene<'a> {
     pub(super) store: &'a Store,
     pub(super) flags: Arc<dyn Flags>,
@@ -97,7 +97,7 @@ impl Object for FlagValues {
     fn get_value(self: &Arc<Self>, key: &Value) -> Option<Value> {
         let name = key.as_str()?;
         let value = self.flags.flag(self.project.as_deref(), name, self.own.get(name));
-        // A flag that nobody set is simply not true.
+        // A flag that is not set is simply not true.
         Some(value.map_or(Value::from(()), |value| Value::from(Serde(value))))
     }
 
@@ -132,7 +132,7 @@ fn partial(store: &Store, dir: &str, name: &str) -> Result<Option<String>, Error
 fn bound_output(env: &mut Environment<'_>) {
     let written = AtomicUsize::new(0);
     env.set_formatter(move |out, state, value| {
-        // No project, no description, a flag that nobody set: nothing to write.
+        // No project, no description, a flag that is not set: none of them writes any text.
         if value.is_none() {
             return Ok(());
         }
@@ -185,7 +185,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// What went wrong, and where, in one line.
+/// The fault and its place, in one line.
 fn told(error: &Error) -> String {
     let place = match (error.name(), error.line()) {
         (Some(MAIN), Some(line)) => format!(" in line {line}"),

@@ -1,7 +1,7 @@
 //! Walks the guide: which files are there, in what state.
 //!
-//! Looks at names and states only; no file is opened. What cannot be served is left out
-//! and said so.
+//! Looks at names and states only; no file is opened. Files that cannot be served are left out,
+//! with the reason.
 
 use std::{ffi::CStr, os::fd::OwnedFd, sync::Arc};
 
@@ -22,18 +22,18 @@ const MAX_PROBLEMS: usize = 50;
 /// Where templates find what they include.
 pub(super) const PARTIALS: &str = "_partials";
 
-/// What lies in the guide.
+/// The files and folders of the guide.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
     /// Whether the root is there.
     pub(super) has_root: bool,
     /// Every file that can be served, by path, sorted.
     pub(super) files: Vec<(Arc<str>, Stamp)>,
-    /// What templates may include.
+    /// The files that templates may include.
     pub(super) partials: Vec<(Arc<str>, Stamp)>,
     /// The folders right below the root, sorted.
     pub(super) folders: Vec<String>,
-    /// What was left out, and why.
+    /// The files that were left out, and why.
     pub(super) problems: Vec<String>,
 }
 

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{source::Visible, uri::scheme};
 
-/// The guide as one project sees it, without what whoever asks may not know of.
+/// The guide as one project sees it, without the parts that the asker may not know of.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub(super) index: &'a Index,
@@ -26,7 +26,7 @@ pub(super) struct View<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Selection {
     pub(super) documents: Vec<Arc<Document>>,
-    /// What was asked for and not found, though something else was.
+    /// Names that were asked for and not found, though others were.
     pub(super) notes: Vec<String>,
     seen: HashSet<Arc<str>>,
     /// Collections that are in already, with the patterns they were asked with.
@@ -78,7 +78,7 @@ impl<'a> View<'a> {
         exact.or_else(|| alike(self.categories(), |category| &category.name, name))
     }
 
-    /// The same even where the category itself may not be known of: a document in it may.
+    /// As [`View::find_category`], also if the category is hidden: a document in it may be seen.
     fn find_folder(self, name: &str) -> Option<&'a Arc<Category>> {
         let all = self.index.categories.values();
         let seen = all.filter(move |category| self.sees_category(&category.name));
@@ -266,8 +266,8 @@ impl<'a> View<'a> {
             what: format!("the collection `{}`", collection.name),
             why: why.clone(),
         })?;
-        // What is in already need not be followed again, so that the work stays linear
-        // however often collections name each other.
+        // A collection that is in already need not be followed again, so that the work stays linear
+        // even if collections name each other often.
         if !selection.followed.insert((collection.name.clone(), Vec::new())) {
             return Ok(());
         }
@@ -370,7 +370,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// What changes when a read of this address would.
+    /// A number that changes when a read of this address would.
     pub(super) fn print(self, address: &Address) -> u64 {
         let Ok(selection) = self.address(address) else { return 0 };
         let mut has_template = false;

@@ -20,7 +20,7 @@ use crate::{
     uri::LocalUri,
 };
 
-/// How long our lists may be believed by whoever does not listen for changes.
+/// How long a client that does not listen for changes may believe our lists.
 const LIST_TTL_MS: u64 = 1000;
 
 /// The name and the description of the help.
@@ -228,9 +228,8 @@ fn answer(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
     Ok(contents(written(uri, &content, task.format())))
 }
 
-/// The same for a search that reads ahead. Of what is made of several documents it gets
-/// nothing: each is found by itself, and what one asker may not see of the whole would be in
-/// the index for all until the whole changes.
+/// The result of a read for the index. An answer made of several documents is left out: each is
+/// found by itself. The index would show all callers a whole with parts that some may not see.
 fn answer_for_index(task: &Task, uri: &str) -> Result<Json, KnowledgeError> {
     if uri.starts_with(skills::PREFIX) {
         return answer(task, uri);
@@ -272,7 +271,7 @@ fn written(uri: &str, content: &Content, format: Format) -> Vec<Value> {
     }
 }
 
-/// Everything as one text, for whoever cannot take parts.
+/// Everything as one text, for a client that cannot take parts.
 pub(super) fn as_text(content: &Content, format: Format) -> String {
     match (&content.pieces[..], content.notes.is_empty(), format) {
         ([Piece { body: Body::Text(text), .. }], true, _) => text.clone(),
@@ -325,7 +324,7 @@ pub(super) fn find(task: &Task, uri: &str) -> Result<(), KnowledgeError> {
     task.view().address(&Address::parse(uri)?).map(drop)
 }
 
-/// What differs where a read would; nothing that can be read: 0.
+/// A number that differs when a read would; 0 if nothing can be read.
 pub(super) fn print(task: &Task, uri: &str) -> u64 {
     if uri.starts_with(skills::PREFIX) {
         return match skills::place(&task.index.skills, uri, &task.visible) {

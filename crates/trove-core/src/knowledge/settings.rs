@@ -1,4 +1,4 @@
-//! What the user decided about local knowledge.
+//! The user's decisions about local knowledge.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -11,67 +11,58 @@ use super::address::Address;
 
 /// How many documents one answer may hold, unless the user says otherwise.
 pub const DEFAULT_MAX_DOCUMENTS: usize = 1000;
-/// What a category gives when nobody says which documents.
+/// The documents that a category gives by default.
 pub const DEFAULT_PATTERNS: [&str; 2] = ["**/*.md", "**/*.md.j2"];
 
-/// What the user decided about local knowledge.
+/// The user's decisions about local knowledge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The folder of the guide, absolute.
     pub root: PathBuf,
     /// How many documents one answer may hold.
     pub max_documents: usize,
-    /// The groups.
     pub groups: Groups,
-    /// Which project is meant when nobody names one.
+    /// The project that is meant by default.
     pub project: Option<String>,
 }
 
 /// Categories, collections and projects by name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Groups {
-    /// The categories; nothing: each folder below the root is one.
+    /// The categories; `None`: each folder below the root is one.
     pub categories: Option<BTreeMap<String, CategorySettings>>,
-    /// The collections.
     pub collections: BTreeMap<String, CollectionSettings>,
-    /// The projects.
     pub projects: BTreeMap<String, ProjectSettings>,
 }
 
-/// One category.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CategorySettings {
     /// Its folder, from the root.
     pub dir: String,
-    /// What it gives when nobody says which documents.
+    /// The documents it gives by default.
     pub patterns: Vec<String>,
-    /// What it is about.
     pub description: Option<String>,
 }
 
-/// One collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CollectionSettings {
     /// Expressions over categories and collections.
     pub members: Vec<String>,
-    /// What it is about.
     pub description: Option<String>,
 }
 
-/// One project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ProjectSettings {
     /// The folder in which it is worked on, absolute.
     pub root: Option<PathBuf>,
-    /// The same where it is a link: as the system calls what it leads to.
+    /// The target of `root`, if that is a link, by its own path.
     pub real_root: Option<PathBuf>,
-    /// Its categories; nothing: all.
+    /// Its categories; `None`: all.
     pub categories: Option<Vec<String>>,
-    /// Its collections; nothing: all.
+    /// Its collections; `None`: all.
     pub collections: Option<Vec<String>>,
     /// Flags it sets.
     pub flags: BTreeMap<String, Value>,
-    /// What it is about.
     pub description: Option<String>,
 }
 
@@ -99,7 +90,7 @@ impl CategorySettings {
 }
 
 impl Groups {
-    /// The project that is worked on in `folder`: the one with the nearest root above it.
+    /// The project with the nearest root above `folder`, e.g. root `/src/app` for `/src/app/lib`.
     pub fn project_at(&self, folder: &std::path::Path) -> Option<&str> {
         let at = |project: &ProjectSettings| {
             let roots = [&project.root, &project.real_root].into_iter().flatten();
@@ -126,8 +117,8 @@ impl Picks {
         (!is_all).then_some(Picks { categories, collections })
     }
 
-    /// Whether what is listed under this URI is among them. A template is: what it is filled
-    /// with is looked at when it is read.
+    /// Whether the entry listed under this URI is among them. A template is: its values are checked
+    /// when it is read.
     pub fn allow(&self, local: &str) -> bool {
         if local.contains('{') {
             return true;

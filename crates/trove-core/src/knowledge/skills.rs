@@ -1,8 +1,8 @@
 //! Skills: every folder with a `SKILL.md` is also served as one.
 //!
-//! A skill's URI is `skill://guide/` and its folder, the last part of which is the
-//! skill's own name, as the extension asks for. Where a folder beside it has that name
-//! already, its own folder's name stands there. Each file is listed with its digest.
+//! A skill's URI is `skill://guide/` and its folder. The last part of the folder is the skill's own
+//! name, as the extension asks for. If a folder beside it has that name already, its own folder's
+//! name stays. Each file is listed with its digest.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -20,12 +20,11 @@ use super::{
 };
 use crate::{hex::hex, json::Json, source::Visible, uri::decode_once};
 
-/// What stands before all skills of the guide.
+/// The start of the URIs of all skills of the guide.
 pub(super) const PREFIX: &str = "skill://guide/";
 /// The most files that one skill lists.
 const MAX_FILES: usize = 1000;
 
-/// One skill.
 #[derive(Debug)]
 pub(super) struct Skill {
     /// The URI of its folder, without a slash at the end.
@@ -40,7 +39,7 @@ pub(super) struct Skill {
     pub(super) files: BTreeMap<String, Arc<FileFacts>>,
 }
 
-/// What a URI below [`PREFIX`] names.
+/// The target of a URI below [`PREFIX`].
 pub(super) enum Place<'a> {
     File(&'a Arc<FileFacts>),
     /// A folder, by the paths right below it: name and, if it is one, the file.
@@ -89,12 +88,12 @@ pub(super) fn find(
     (skills, problems)
 }
 
-/// The folder that a `SKILL.md` makes a skill.
+/// The folder that a `SKILL.md` makes a skill, e.g. `pdf` for `pdf/SKILL.md`.
 fn folder_of(path: &str) -> Option<&str> {
     path.strip_suffix(SKILL)?.strip_suffix('/')
 }
 
-/// What a skill calls itself, else what its folder is called.
+/// The name that a skill gives itself, else the name of its folder.
 fn name_of(folder: &str, main: &FileFacts) -> String {
     let own = main.all.as_ref().and_then(|all| all.get("name")).and_then(Value::as_str);
     let own = own.filter(|name| !matches!(*name, "" | "." | "..") && !name.contains('/'));
@@ -102,12 +101,12 @@ fn name_of(folder: &str, main: &FileFacts) -> String {
     own.unwrap_or_else(last).to_owned()
 }
 
-/// The folder of another name in the same one.
+/// The folder of another name in the same one, e.g. `a/c` for `a/b` and `c`.
 fn beside(folder: &str, name: &str) -> String {
     folder.rsplit_once('/').map_or_else(|| name.to_owned(), |(above, _)| format!("{above}/{name}"))
 }
 
-/// The URI of the skill at a place.
+/// The URI of the skill at a place, e.g. `skill://guide/pdf/SKILL.md`.
 fn main_uri(place: &str) -> String {
     format!("{PREFIX}{}/{SKILL}", address::encode(place, true))
 }
@@ -124,7 +123,7 @@ fn skill(
     let written = front.get("description").and_then(Value::as_str).map(str::to_owned);
     let description = written.or_else(|| main.title.as_deref().map(str::to_owned));
     let description = description.unwrap_or_default();
-    // The extension asks for both; what is not written is made up.
+    // The extension asks for both; a missing one is made up.
     front.insert("name".into(), json!(name));
     front.insert("description".into(), json!(description));
     let root = format!("{PREFIX}{}", address::encode(place, true));
@@ -157,7 +156,7 @@ fn digest_of(store: &Store, file: &FileFacts) -> Option<String> {
     file.digest.get_or_init(make).clone()
 }
 
-/// What a skill:// URI names, decoded once.
+/// The target of a skill:// URI, decoded once.
 pub(super) fn place<'a>(
     skills: &'a BTreeMap<String, Skill>,
     uri: &str,
@@ -188,7 +187,7 @@ fn owner<'a>(skills: &'a BTreeMap<String, Skill>, uri: &str) -> Option<&'a Skill
 }
 
 impl Skill {
-    /// The URI of one of its files or folders.
+    /// The URI of one of its files or folders, e.g. `skill://guide/pdf/forms.md`.
     pub(super) fn uri(&self, path: &str) -> String {
         format!("{}/{}", self.root, address::encode(path, true))
     }
@@ -202,7 +201,7 @@ impl Skill {
         }))
     }
 
-    /// What lies right in a folder of it, as resources; `prefix` ends in a slash or is empty.
+    /// The entries right in a folder of it, as resources; `prefix` ends in a slash or is empty.
     pub(super) fn members(&self, prefix: &str, visible: &Visible) -> Vec<Value> {
         let mut folders = BTreeSet::new();
         let mut members = Vec::new();

@@ -23,7 +23,7 @@ pub(super) struct Store {
     root: PathBuf,
 }
 
-/// What tells one state of a file from another.
+/// The marks by which states of a file differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub(super) struct Stamp {
     pub(super) size: u64,
@@ -57,7 +57,7 @@ impl Store {
         &self.root
     }
 
-    /// The root itself; it may be a link, since whoever configured it chose it.
+    /// The root itself; it may be a link, since the user chose it.
     pub(super) fn open_root(&self) -> Result<OwnedFd, OpenError> {
         beneath::root(&self.root).map_err(OpenError::from)
     }
@@ -80,7 +80,7 @@ impl Store {
         self.read_below(&self.open_root()?, path, limit)
     }
 
-    /// The same, for whoever reads many.
+    /// As [`Store::read`], for a caller that reads many.
     pub(super) fn read_below(
         &self,
         root: &OwnedFd,

@@ -1,7 +1,7 @@
-//! Follows the folder of the guide: what changes on disk is seen at once.
+//! Follows the folder of the guide: changes on disk are seen at once.
 //!
-//! Many changes at once become one look. Where the system cannot tell of changes, and
-//! while there is no folder, the disk is looked at every second.
+//! Many changes at once become one look. Where the system cannot tell of changes, and while there
+//! is no folder, the disk is looked at every second.
 
 use std::{
     collections::HashSet,
@@ -24,7 +24,7 @@ use super::Knowledge;
 
 /// This long after the last change the disk is looked at.
 const QUIET: Duration = Duration::from_millis(80);
-/// The same where many files change: whatever unpacks or checks them out may pause.
+/// How long in a burst: a program that unpacks or checks out many files may pause.
 const QUIET_IN_A_BURST: Duration = Duration::from_millis(250);
 /// From this many files on it is a burst.
 const BURST: usize = 8;
@@ -35,7 +35,7 @@ const TICK: Duration = Duration::from_millis(500);
 /// How many changed files are remembered by name.
 const MAX_TOUCHED: usize = 10_000;
 
-/// What the system told, until somebody takes it.
+/// The changes that the system told, until they are taken.
 #[derive(Default)]
 struct Told {
     touched: Mutex<HashSet<String>>,
@@ -64,7 +64,7 @@ impl Knowledge {
             let told = Arc::new(Told::default());
             let place = place(&root);
             let watcher = if place.is_some() { watch(&root, &told).await } else { None };
-            // Whatever happened before the watcher was there.
+            // Changes from before the watcher was there.
             self.look(HashSet::new()).await;
             while self.next(&told, watcher.is_some()).await {
                 if place != self::place(&root) {

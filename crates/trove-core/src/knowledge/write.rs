@@ -1,8 +1,8 @@
 //! Writes documents: whole, or not at all.
 //!
-//! A file is written beside its place under a hidden name, made durable, and then moved
-//! there, so that whoever reads sees the old or the new and a crash leaves no half. A file
-//! that is replaced is kept first, in a hidden folder below the root.
+//! A file is written beside its place under a hidden name, made durable, and then moved there. So a
+//! reader sees the old or the new, and a crash leaves no half. A file that is replaced is kept
+//! first, in a hidden folder below the root.
 
 use std::{io::Write as _, os::fd::OwnedFd};
 

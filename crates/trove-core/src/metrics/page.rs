@@ -35,7 +35,7 @@ impl Page {
         self.line(format_args!("# HELP {name} {help}\n# TYPE {name} {shape}"));
     }
 
-    /// One value of a metric.
+    /// One value of a metric, e.g. `trove_x{name="a"} 2`.
     pub fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl Display) {
         self.text.push_str(name);
         for (n, (label, text)) in labels.iter().enumerate() {

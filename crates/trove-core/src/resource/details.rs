@@ -56,7 +56,6 @@ pub struct Details<'a> {
 }
 
 impl<'a> Details<'a> {
-    /// Its name.
     pub fn name(self) -> Option<Cow<'a, str>> {
         string(self.value(NAME)?)
     }
@@ -71,7 +70,6 @@ impl<'a> Details<'a> {
         self.title().or_else(|| self.name())
     }
 
-    /// Its description.
     pub fn description(self) -> Option<Cow<'a, str>> {
         string(self.value(DESCRIPTION)?)
     }

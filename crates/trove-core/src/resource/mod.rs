@@ -33,8 +33,8 @@ pub struct Template {
     pub text: LocalUri,
     /// The whole entry as listed.
     pub entry: Json,
-    /// Ready to match; nothing when the text is not a template of RFC 6570, in which
-    /// case it is listed but matches no URI.
+    /// Ready to match; `None` if the text is no template of RFC 6570. It is then listed but matches
+    /// no URI.
     pub compiled: Option<UriTemplate>,
     beginnings: Beginnings,
 }
@@ -140,7 +140,6 @@ pub struct Listing {
     pub tools: Vec<Named>,
     /// Its prompts, if they are to be shown.
     pub prompts: Vec<Named>,
-    /// Its skills.
     pub skills: Vec<Named>,
     /// How long the lists may be believed.
     pub freshness: Freshness,
@@ -155,15 +154,10 @@ pub struct Listing {
 /// Which lists could not be read, or not to their end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Unread {
-    /// Resources.
     pub resources: bool,
-    /// Templates.
     pub templates: bool,
-    /// Tools.
     pub tools: bool,
-    /// Prompts.
     pub prompts: bool,
-    /// Skills.
     pub skills: bool,
 }
 
@@ -227,7 +221,7 @@ impl Listing {
     }
 }
 
-/// How long an answer may be believed, and by whom.
+/// How long an answer may be believed, and by which callers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Freshness {
     /// Milliseconds from the moment it was given.
@@ -257,9 +251,9 @@ impl Freshness {
 /// Who may be shown a kept answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
-    /// Anybody who may ask.
+    /// Every caller who may ask.
     Public,
-    /// Only the one for whom it was fetched.
+    /// Only the caller for whom it was fetched.
     Private,
 }
 
@@ -268,9 +262,7 @@ pub enum Scope {
 pub struct ListsChanged {
     /// Resources or templates.
     pub resources: bool,
-    /// Tools.
     pub tools: bool,
-    /// Prompts.
     pub prompts: bool,
 }
 

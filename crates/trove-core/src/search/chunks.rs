@@ -41,8 +41,8 @@ fn piece_end(text: &str, start: usize) -> usize {
     start + cut.unwrap_or(most).max(1)
 }
 
-/// What the encoder sees of a piece: the name first, so that a piece from the middle of
-/// a content still says what it belongs to.
+/// The text of a piece for the encoder: the name first, so that a piece from the middle of a
+/// content still says what it belongs to.
 pub(super) fn input(name: &str, description: Option<&str>, piece: &str) -> String {
     let mut input = String::with_capacity(name.len() + piece.len() + 2);
     input.push_str(name);

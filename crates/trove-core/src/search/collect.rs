@@ -1,5 +1,5 @@
-//! Gathers candidates from the index: which resources match, how well, how many there
-//! are. What is not admitted is passed over before it is counted.
+//! Gathers candidates from the index: which resources match, how well, how many there are. A
+//! resource that is not admitted is passed over before it is counted.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -27,10 +27,10 @@ pub(super) struct Match {
     pub(super) score: Score,
 }
 
-/// What of each document a filter needs.
+/// The columns of a document that a filter needs.
 struct Columns {
     id: Arc<dyn ColumnValues<u64>>,
-    /// Nothing where every document is for everybody.
+    /// `None` if every document is for all callers.
     owner: Option<Arc<dyn ColumnValues<u64>>>,
 }
 
@@ -58,7 +58,7 @@ impl Columns {
         (filter.admits_owner(self.owner(doc)) && filter.admits(id)).then_some(id)
     }
 
-    /// The same of many.
+    /// Visits the resources of those documents that may be found.
     fn each_admitted(
         &self,
         docs: &[DocId],
@@ -89,7 +89,7 @@ fn values(column: Column<u64>) -> Arc<dyn ColumnValues<u64>> {
 struct Best {
     matches: Vec<Match>,
     limit: usize,
-    /// What a new one must exceed.
+    /// The score that a new match must exceed.
     threshold: Score,
 }
 
@@ -236,7 +236,7 @@ pub(super) fn scores(
     Ok(scores)
 }
 
-/// What of the question's weight each document holds.
+/// The parts of the question's weight that a document holds.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Weighed {
     pub(super) text: f32,

@@ -1,10 +1,9 @@
 //! Which documents hold every word that was asked for, and what they are worth.
 //!
-//! The index library steps through such a question document by document, through a union of
-//! fields and spellings for every word. Where all matches must be counted nothing can be
-//! passed over, and the steps cost more than the sums. So here each word of each field is
-//! walked once, on its own, and its scores are added on a sheet with a place for every
-//! document of the segment.
+//! The index library steps through such a question document by document, through a union of fields
+//! and spellings for every word. Where all matches must be counted nothing can be passed over, and
+//! the steps cost more than the sums. So here each word of each field is walked once, on its own.
+//! Its scores are added on a sheet with a place for every document of the segment.
 
 use tantivy::{
     DocId, Score, SegmentReader, TERMINATED,
@@ -17,7 +16,7 @@ const SEEK: usize = 8;
 /// How many places of a sheet are looked at together.
 const STRETCH: usize = 32;
 
-/// What a document must hold, of leaves that the index knows how to look up.
+/// A condition on documents, of leaves that the index knows how to look up.
 pub(super) enum Clause<L> {
     /// A word or a phrase in one field.
     Leaf(L),
@@ -30,7 +29,7 @@ pub(super) enum Clause<L> {
 }
 
 impl<L> Clause<L> {
-    /// The same clause of other leaves.
+    /// This clause with other leaves.
     pub(super) fn try_map<M, E>(&self, leaf: &impl Fn(&L) -> Result<M, E>) -> Result<Clause<M>, E> {
         let each = |parts: &[Clause<L>]| -> Result<Vec<Clause<M>>, E> {
             parts.iter().map(|part| part.try_map(leaf)).collect()
@@ -120,11 +119,11 @@ impl Join {
     }
 }
 
-/// Where a sheet has nothing, the document does not hold what was asked: what it does hold
-/// is worth more than nothing.
+/// A document without a score on a sheet does not hold the words: those it holds are worth more
+/// than 0.
 ///
-/// It is nothing with a sign: memory that must be all zeros is fetched from the kernel anew,
-/// page by page, which takes longer than to write over what was used a moment ago.
+/// The zero has a sign: the kernel gives memory of plain zeros anew, page by page. That takes
+/// longer than to write over memory used a moment ago.
 const ABSENT: Score = -0.0;
 
 /// A walk through one segment.
@@ -188,7 +187,7 @@ impl Walk {
             Clause::Best(parts) if join == Join::Max => {
                 parts.into_iter().for_each(|part| self.put(part, among, join, sheet));
             }
-            // What joins otherwise than its neighbours is reckoned apart.
+            // A clause that joins otherwise than its neighbours is reckoned apart.
             other => {
                 let held = self.hold(other, among);
                 held.docs

@@ -1,9 +1,8 @@
 //! How a resource becomes documents of the index, and how they are read back.
 //!
-//! A resource has one document for all who may see it, and one more for each owner of
-//! private content; a long content has several, one for each window. All of them carry
-//! what is listed of the resource, so that a word of its name and a word of its content
-//! are found together.
+//! A resource has one document for all who may see it, and one more for each owner of private
+//! content; a long content has several, one for each window. All of them carry the listed words. So
+//! a word of the name and a word of the content are found together.
 
 use tantivy::{TantivyDocument, schema::Value as _};
 
@@ -14,7 +13,7 @@ use super::{
     schema::Fields,
 };
 
-/// What is shown of a resource and was listed of it.
+/// The listed words about a resource that are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Shown {
     pub(super) name: String,
@@ -193,7 +192,7 @@ fn add_window(fields: &Fields, window: &Window, document: &mut TantivyDocument) 
 /// The longest text that is looked up as a whole.
 const MAX_EXACT_BYTES: usize = 512;
 
-/// What a whole question is compared with: small letters, no space around.
+/// The form in which whole questions are compared: small letters, no space around, e.g. `read me`.
 pub(super) fn exact_form(text: &str) -> Option<String> {
     let text = text.trim();
     (!text.is_empty() && text.len() <= MAX_EXACT_BYTES).then(|| text.to_lowercase())

@@ -1,5 +1,5 @@
-//! Gives resources their vectors, in the background: what is used most and changed last
-//! comes first, a few at a time, and not at all while it is told to pause.
+//! Gives resources their vectors, in the background. The most used and last changed come first, a
+//! few at a time, and none while it is told to pause.
 
 use std::{
     sync::{Arc, Condvar, Mutex, PoisonError},
@@ -33,10 +33,10 @@ const CHOSEN: usize = 32;
 /// How many pieces are encoded at a time, between looks at the pause: a few hundredths of a
 /// second.
 const BATCH: usize = 2;
-/// How often it looks for work when nobody wakes it.
+/// How often it looks for work when no bell wakes it.
 const REST: Duration = Duration::from_secs(2);
 
-/// What tells the background what to do.
+/// Orders for the background.
 #[derive(Debug, Default)]
 pub(super) struct Bell {
     state: Mutex<BellState>,
@@ -89,7 +89,7 @@ impl Bell {
         self.may_go_on()
     }
 
-    /// Waits out a pause; what was begun is not lost by it. False when it is time to stop.
+    /// Waits out a pause; work that was begun is not lost by it. False when it is time to stop.
     fn may_go_on(&self) -> bool {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         while state.is_paused && !state.is_stopped {
@@ -124,7 +124,7 @@ impl Embedder {
             while self.shared.bell.may_go_on() {
                 let chosen = self.choose();
                 let done = chosen.into_iter().filter(|(id, version)| self.embed(*id, *version));
-                // What is not committed yet is done when it is, which rings the bell.
+                // A resource that is not committed yet is done when it is, which rings the bell.
                 if done.count() == 0 {
                     break;
                 }
@@ -160,7 +160,7 @@ impl Embedder {
                 break;
             }
         }
-        // What changed meanwhile is chosen again.
+        // A resource that changed meanwhile is chosen again.
         if self.shared.roster().get(id).is_none() {
             return true;
         }

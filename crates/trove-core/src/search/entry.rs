@@ -1,4 +1,4 @@
-//! What search is told: resources, their contents, and who may see them.
+//! The input of search: resources, their contents, and who may see them.
 //!
 //! Plain values. Search knows a resource by its Source and the name it has there; the
 //! public name is carried along, because it may change when another Source comes.
@@ -14,17 +14,15 @@ use crate::{
 /// One resource as it is listed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
-    /// Its owner.
     pub source: SourceId,
     /// Its name there.
     pub local: LocalUri,
     /// Its name for our clients.
     pub public: PublicUri,
-    /// What it is called.
+    /// Its name, for programs.
     pub name: String,
-    /// What it is called where people read.
+    /// Its name, for people.
     pub title: Option<String>,
-    /// What it is.
     pub description: Option<String>,
     /// Its type, as listed.
     pub mime: Option<String>,
@@ -41,16 +39,15 @@ pub struct Entry {
 /// How much of a resource is indexed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Depth {
-    /// What is listed.
+    /// The listed words.
     Metadata,
-    /// What is listed and what it holds.
+    /// The listed words and the contents.
     Content,
 }
 
-/// What search knows a resource by.
+/// The identity of a resource in search.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// Its owner.
     pub source: SourceId,
     /// Its name there.
     pub local: LocalUri,
@@ -74,16 +71,15 @@ impl Entry {
         }
     }
 
-    /// What search knows it by.
     pub fn key(&self) -> Key {
         Key { source: self.source.clone(), local: self.local.clone() }
     }
 }
 
-/// What changed among resources.
+/// The changes among resources.
 #[derive(Debug, Clone, Default)]
 pub struct Change {
-    /// Resources that are new or listed differently; what is listed as before costs little.
+    /// Resources that are new or listed differently; those that are listed as before cost little.
     pub put: Vec<Entry>,
     /// Resources that are gone.
     pub removed: Vec<Key>,
@@ -100,12 +96,12 @@ pub struct Content {
     pub read_at: i64,
     /// How long it may be believed.
     pub believed: Believed,
-    /// The only one it may be shown to; everybody who may see the resource where absent.
+    /// The only caller it may be shown to; `None`: every caller who may see the resource.
     pub owner: Option<Arc<str>>,
 }
 
 impl Content {
-    /// A text of a type that is not known, for everybody.
+    /// A text of a type that is not known, for all callers.
     pub fn new(text: impl Into<String>, read_at: i64) -> Content {
         let (mime, owner) = (None, None);
         Content { text: text.into(), mime, read_at, believed: Believed::default(), owner }
@@ -140,7 +136,6 @@ impl Skip {
         Skip::IndexFull,
     ];
 
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Skip::TooLarge => "too_large",
@@ -156,7 +151,6 @@ impl Skip {
 /// A resource in the index, as a rule about seeing it needs it.
 #[derive(Debug, Clone, Copy)]
 pub struct EntryRef<'a> {
-    /// Its owner.
     pub source: &'a SourceId,
     /// Its name there.
     pub local: &'a str,
@@ -166,19 +160,18 @@ pub struct EntryRef<'a> {
     pub mime: Option<&'a str>,
 }
 
-/// How much of a Source somebody sees.
+/// How much of a Source a caller sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Seen {
     /// Every resource.
     All,
-    /// None.
     Nothing,
     /// Those for which [`Sight::sees`] says so.
     Some,
 }
 
-/// What somebody may see. Asked for each Source first, so that a caller without limits
-/// costs nothing, and then for each resource that matches, before any limit or count.
+/// The rights of an asker. Asked for each Source first, so that a caller without limits costs
+/// nothing. Then asked for each resource that matches, before any limit or count.
 pub trait Sight: Sync {
     /// Who asks, where contents may be private to them.
     fn owner(&self) -> Option<&str> {
@@ -194,7 +187,7 @@ pub trait Sight: Sync {
     fn sees(&self, entry: EntryRef<'_>) -> bool;
 }
 
-/// Sees everything that is not private to somebody.
+/// Sees everything that is not private to one caller.
 #[derive(Debug, Clone, Copy)]
 pub struct Everything;
 
@@ -211,9 +204,7 @@ impl Sight for Everything {
 /// A resource whose content should be read for the index.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pending {
-    /// Which.
     pub key: Key,
-    /// Its public name.
     pub public: PublicUri,
     /// Its type, as listed.
     pub mime: Option<String>,
@@ -225,16 +216,15 @@ pub struct Pending {
     pub reason: Reason,
 }
 
-/// What should be read of one Source.
+/// The resources of one Source that should be read.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wanting {
-    /// Whose it is.
     pub source: SourceId,
-    /// What was never read, the most wanted first.
+    /// Those that were never read, the most wanted first.
     pub unread: Vec<Pending>,
-    /// What is to be looked at again, the most wanted first.
+    /// Those to be looked at again, the most wanted first.
     pub again: Vec<Pending>,
-    /// Of that, what was looked at longest ago.
+    /// The one of those that was looked at longest ago.
     pub oldest: Option<Pending>,
 }
 
@@ -249,10 +239,9 @@ pub struct Coverage {
     pub skipped: std::collections::BTreeMap<Skip, usize>,
 }
 
-/// The whole list of one Source: what is not in it is gone.
+/// The whole list of one Source: a resource that is not in it is gone.
 #[derive(Debug, Clone)]
 pub struct SourceListing {
-    /// Whose.
     pub source: SourceId,
     /// All of it.
     pub entries: Vec<Entry>,

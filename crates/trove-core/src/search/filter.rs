@@ -1,5 +1,5 @@
-//! Admits resources: what the question leaves out, and what the caller may not see, is
-//! gone before anything is counted or cut.
+//! Admits resources: those that the question leaves out, or that the caller may not see, are gone
+//! before any count or cut.
 
 use super::{
     entry::{Coverage, Seen, Sight, Skip},
@@ -14,17 +14,17 @@ pub(super) struct Filter<'a> {
     sight: &'a dyn Sight,
     /// By number of the Source.
     sources: Vec<Seen>,
-    /// By number of the type; nothing where every type will do.
+    /// By number of the type; `None` if every type will do.
     types: Option<Vec<bool>>,
     after: i64,
     before: i64,
     is_dated: bool,
     owner: u64,
-    /// Whether whatever there is may be found.
+    /// Whether every document may be found.
     is_open: bool,
-    /// What was decided, by place: 0 nothing yet, 1 no, 2 yes.
+    /// The decisions, by place: 0 none yet, 1 no, 2 yes.
     decided: Vec<u8>,
-    /// What would be admitted if it had a date.
+    /// Documents that would be admitted if they had a date.
     undated: Counted,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether a document is for everybody or for the one who asks.
+    /// Whether a document is for all callers or for the asker.
     pub(super) fn admits_owner(&self, owner: u64) -> bool {
         owner == 0 || owner == self.owner
     }
@@ -139,7 +139,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// How much of what the caller may see is indexed, whatever they ask for.
+    /// How much of the documents that the caller may see is indexed; filters do not count.
     pub(super) fn coverage(&self) -> Coverage {
         let mut coverage = Coverage::default();
         let mut partly = Vec::new();
@@ -181,7 +181,7 @@ impl<'a> Filter<'a> {
     }
 }
 
-/// Counts one that was taken for left out as indexed: whoever asks can find it.
+/// Counts one that was taken for left out as indexed: the asker can find it.
 fn count_as_indexed(coverage: &mut Coverage) {
     coverage.indexed += 1;
     coverage.indexable += 1;

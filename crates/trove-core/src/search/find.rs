@@ -76,7 +76,7 @@ struct Asked<'a> {
     meaning: Option<Meaning>,
 }
 
-/// What was found for a question, the best first.
+/// The results for a question, the best first.
 struct Ranked {
     /// Those that are relevant, then near misses.
     candidates: Vec<Candidate>,
@@ -196,8 +196,8 @@ impl Finder<'_> {
         }
     }
 
-    /// What the first windows hold, in order. Fewer windows give the same beginning, so
-    /// that pages have neither gaps nor repeats.
+    /// The results in the first windows, in order. Fewer windows give the same beginning, so that
+    /// pages have neither gaps nor repeats.
     fn ranked(
         &self,
         asked: &Asked<'_>,
@@ -225,7 +225,7 @@ impl Finder<'_> {
             complete(searcher, lexical, &mut candidates)?;
         }
         self.rank(query, asked.meaning.as_ref(), &mut candidates);
-        // What holds none of the terms must at least be near in meaning.
+        // A result that holds none of the terms must at least be near in meaning.
         let threshold = match is_relaxed {
             true => query.threshold.max(DEFAULT_THRESHOLD),
             false => query.threshold,
@@ -262,7 +262,7 @@ impl Finder<'_> {
         let mut shown = Vec::new();
         for candidate in candidates.get(places).unwrap_or_default() {
             let read = show::read(self.store, searcher, candidate.doc)?;
-            // What left while we looked is not shown any more.
+            // A resource that left while we looked is not shown any more.
             if let Some(record) = self.roster.get(candidate.id) {
                 let hit = show::found(self.roster, record, read, candidate, plan, units, &sought);
                 shown.push(self.aged(hit, record));
@@ -287,7 +287,7 @@ impl Finder<'_> {
         }
     }
 
-    /// What words find: the best, and their number where all must hold.
+    /// The documents that words find: the best, and their number if all words must hold.
     fn matches(
         &self,
         searcher: &Searcher,
@@ -407,8 +407,8 @@ impl Finder<'_> {
     }
 }
 
-/// Where results end: after the first window whose latter half holds nothing relevant. What
-/// words and meaning propose next speaks less for itself still.
+/// Where results end: after the first window whose latter half holds nothing relevant. Later
+/// proposals of words and meaning are weaker still.
 fn last_of_relevance(candidates: &[Candidate], threshold: f32) -> Option<usize> {
     if threshold <= 0.0 {
         return None;

@@ -1,10 +1,10 @@
 //! Finds the words of the index that a misspelt one may mean.
 //!
-//! Up to one letter may differ from four letters on, up to two from eight on; two letters
-//! swapped count as one. Two letters are looked for only where no word differs in one: what
-//! is nearer is what was meant, and the rest is noise. They are looked for among words with
-//! the same first letter, and among all others only when that finds nothing: who misspells
-//! twice rarely begins with it, and looking everywhere takes ten times as long.
+//! Up to one letter may differ from four letters on, up to two from eight on; two letters swapped
+//! count as one. Two are looked for only if no word differs in one: the nearer word was meant, and
+//! the rest is noise. Words with the same first letter come first. All others are tried only if
+//! that finds none: a user who misspells twice rarely begins with it, and looking everywhere takes
+//! ten times as long.
 
 use std::{
     cmp::Reverse,
@@ -139,8 +139,8 @@ fn nearest(found: HashMap<Box<str>, Expansion>) -> Expansions {
     nearest.into_iter().map(|(text, expansion)| (text.into(), expansion)).collect()
 }
 
-/// How many letters a word may be misspelt in. Numbers are not misspelt: another number
-/// is another thing.
+/// How many letters a word may be misspelt in, e.g. one in `index`. Numbers are not misspelt:
+/// another number is another thing.
 fn edits_for(form: &str) -> u8 {
     match form.chars().count() {
         _ if form.bytes().all(|b| b.is_ascii_digit()) => 0,
@@ -150,7 +150,7 @@ fn edits_for(form: &str) -> u8 {
     }
 }
 
-/// How many letters two words differ in, where two letters swapped count as one.
+/// How many letters two words differ in; two letters swapped count as one, e.g. `form` and `from`.
 fn edits_between(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let first: Vec<usize> = (0..=b.len()).collect();

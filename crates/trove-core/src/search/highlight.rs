@@ -19,12 +19,12 @@ const MAX_SCANNED_BYTES: usize = 64 * 1024;
 /// How many places with words are taken in.
 const MAX_SPANS: usize = 2000;
 
-/// What is looked for in texts.
+/// The words that are looked for in texts.
 #[derive(Debug)]
 pub(super) struct Sought<'a> {
     /// Which unit of the question a token belongs to.
     units: HashMap<&'a str, usize>,
-    /// What each unit weighs.
+    /// The weight of each unit.
     weights: Vec<f32>,
     beginnings: Beginnings,
 }

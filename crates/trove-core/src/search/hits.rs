@@ -1,4 +1,4 @@
-//! What search answers.
+//! The answer of search.
 
 use std::{ops::Range, time::Duration};
 
@@ -21,7 +21,6 @@ pub struct Hits {
     pub below_threshold: usize,
     /// The offset of the next results, if there are more.
     pub next_offset: Option<usize>,
-    /// How long it took.
     pub took: Duration,
     /// How much of what the caller may see is indexed.
     pub coverage: Coverage,
@@ -35,17 +34,13 @@ pub struct Hits {
 /// One result.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// What it is known by.
     pub key: Key,
-    /// Its public name.
     pub public: PublicUri,
-    /// What it is called.
+    /// Its name, for programs.
     pub name: String,
-    /// What it is called where people read.
+    /// Its name, for people.
     pub title: Option<String>,
-    /// What it is.
     pub description: Option<String>,
-    /// Its type.
     pub mime: Option<String>,
     /// Its size in bytes.
     pub size: Option<u64>,
@@ -70,7 +65,7 @@ pub struct Hit {
     pub matched_terms: Vec<String>,
     /// About 200 characters of its content around the best match.
     pub preview: Option<String>,
-    /// What the score was made of.
+    /// The evidence behind the score.
     pub evidence: Evidence,
 }
 
@@ -96,7 +91,6 @@ pub enum Why {
 }
 
 impl Why {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Why::Name => "name",

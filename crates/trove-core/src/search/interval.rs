@@ -9,7 +9,7 @@ use std::time::Duration;
 pub const MIN_INTERVAL: Duration = Duration::from_secs(60);
 /// How long a text is believed that was read for the first time, unless configured.
 pub const FIRST_INTERVAL: Duration = Duration::from_secs(5 * 60);
-/// The same for a text with a date in its listing: the listing tells when it changes.
+/// How long, for a text with a date in its listing: the listing tells when it changes.
 pub const FIRST_DATED_INTERVAL: Duration = Duration::from_secs(60 * 60);
 /// Every text is read again after this time.
 pub const MAX_INTERVAL: Duration = Duration::from_secs(6 * 60 * 60);

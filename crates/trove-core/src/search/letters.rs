@@ -1,4 +1,4 @@
-//! Letters and the words that say nothing: what a token is made of.
+//! Letters, and the words that say nothing: tokens are made of them.
 
 use std::borrow::Cow;
 
@@ -54,7 +54,7 @@ pub(super) fn is_stop_word(form: &str) -> bool {
     form.len() <= 5 && STOP_NUMBERS.binary_search(&number_of(form)).is_ok()
 }
 
-/// The words of a query that are too common to be looked for, each once.
+/// The words of a query that are too common to be looked for, each once, e.g. `the`.
 pub fn common_words(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for word in text.split(|c| !is_word_letter(c)).map(normal) {
@@ -106,7 +106,7 @@ pub(super) fn normal(text: &str) -> Cow<'_, str> {
     Cow::Owned(normal)
 }
 
-/// The plain letters for an accented small letter of Latin script.
+/// The plain letters for an accented small letter of Latin script, e.g. `ss` for `ß`.
 fn plain(c: char) -> Option<&'static str> {
     let letters = match c {
         'à'..='å' | 'ā' | 'ă' | 'ą' => "a",

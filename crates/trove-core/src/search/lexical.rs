@@ -20,15 +20,15 @@ use super::{
     schema::Fields,
 };
 
-/// What BM25 gives one word at most, over its rarity: `k1 + 1`.
+/// The most that BM25 gives one word, over its rarity: `k1 + 1`.
 const BM25_CEILING: f32 = 2.2;
 
-/// What a field tells of a resource.
+/// The kind of field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// What it is called.
+    /// Names.
     Name,
-    /// What it says.
+    /// Texts.
     Text,
 }
 
@@ -125,16 +125,16 @@ pub(super) struct Compiled {
     pub(super) unit: usize,
     /// How rare it is.
     pub(super) idf: f32,
-    /// What speaks for it in names. Apart, because a single word is looked up in a few
-    /// documents much faster than any of several.
+    /// Its matches in names. Apart, because a single word is looked up in a few documents much
+    /// faster than any of several.
     pub(super) name: Vec<Box<dyn Weight>>,
-    /// The same in texts.
+    /// Its matches in texts.
     pub(super) text: Vec<Box<dyn Weight>>,
     /// The tokens that count as it, for highlights.
     pub(super) tokens: HashSet<String>,
 }
 
-/// What gives candidates.
+/// The search for candidates.
 pub(super) enum Asked {
     /// The more words, the better; only the best are looked for.
     Best(Box<dyn Weight>),
@@ -144,7 +144,7 @@ pub(super) enum Asked {
 
 /// A whole question, ready to be looked for.
 pub(super) struct Lexical {
-    /// What gives candidates and their rank.
+    /// The search that gives candidates and their rank.
     pub(super) asked: Asked,
     pub(super) units: Vec<Compiled>,
     /// The most the question could weigh.
@@ -171,7 +171,7 @@ impl<'a> Compiler<'a> {
         Compiler { searcher, statistics, fields: fields_of(fields, scope), is_fuzzy }
     }
 
-    /// The question of a plan; nothing where the plan has no words.
+    /// The question of a plan; `None` if the plan has no words.
     pub(super) fn compile(&self, plan: &Plan) -> tantivy::Result<Option<Lexical>> {
         let mut required = Vec::new();
         let mut optional = Vec::new();
@@ -235,7 +235,7 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// What must hold for a required unit: the whole, or all of its parts.
+    /// The condition of a required unit: the whole, or all of its parts.
     fn required(&self, unit: &Unit, expanded: &[Expansions]) -> Clause<Box<dyn IndexQuery>> {
         let any = |queries: Vec<_>| queries.into_iter().map(Clause::Leaf);
         let UnitKind::Word { whole, parts } = &unit.kind else {

@@ -1,5 +1,5 @@
-//! How relevant texts are that the index does not hold: what servers found by themselves, scored
-//! as our own results are.
+//! How relevant texts are that the index does not hold: hits of servers' own searches, scored as
+//! our own results are.
 
 use std::collections::HashSet;
 

@@ -1,7 +1,7 @@
 //! Remembers across restarts when texts were last looked at, and how long they are believed.
 //!
-//! A small file beside the index, written whole when the writer rests. The index itself knows
-//! when a text was last written; with a kill that much is known.
+//! A small file beside the index, written whole when the writer rests. The index itself knows when
+//! a text was last written; that much survives a kill.
 
 use std::{hash::Hasher as _, io};
 

@@ -1,9 +1,8 @@
-//! Search: what resources are called, what is said of them and what they hold, by word
-//! and by meaning.
+//! Search in names, descriptions and contents of resources, by word and by meaning.
 //!
-//! Fed with plain values by whoever knows the catalogue ([`Search::apply`],
-//! [`Search::put_content`]); asked with a [`Query`] and a [`Sight`]. It reads no Source,
-//! knows no rule, and is only ever a memory: what it loses is fed again.
+//! The gateway feeds it with plain values ([`Search::apply`], [`Search::put_content`]), and asks it
+//! with a [`Query`] and a [`Sight`]. It reads no Source, knows no rule, and is only ever a memory:
+//! lost entries are fed again.
 
 mod analyser;
 mod chunks;
@@ -95,7 +94,7 @@ use store::Store;
 use vectors::VectorSet;
 use writer::{Order, Queued, Writer};
 
-/// How much may wait to be written, in KiB; whoever brings more waits.
+/// How much may wait to be written, in KiB; a sender of more waits.
 const MAX_QUEUED_KIB: usize = 16 * 1024;
 /// How many resources travel in one order.
 const ENTRIES_AN_ORDER: usize = 1000;
@@ -125,7 +124,7 @@ pub struct Search {
 }
 
 impl Search {
-    /// Opens the index in `dir`, or one in memory. What an earlier run left is used; what
+    /// Opens the index in `dir`, or one in memory. The index of an earlier run is used. One that
     /// cannot be used is thrown away, which [`Search::status`] tells.
     pub fn open(
         dir: Option<PathBuf>,
@@ -180,8 +179,8 @@ impl Search {
         }
     }
 
-    /// Takes in the whole list of a Source: what is listed as before costs little, what is
-    /// not in it any more is removed.
+    /// Takes in the whole list of a Source: resources listed as before cost little, those that are
+    /// not in it any more are removed.
     pub async fn replace_source(&self, listing: SourceListing) {
         let kib = listing.entries.iter().map(entry_bytes).sum::<usize>() / 1024;
         self.order(Order::Listing(listing), kib).await;
@@ -198,8 +197,8 @@ impl Search {
         self.order(Order::Content(key, content), kib).await;
     }
 
-    /// Takes in a content that somebody read. One that belongs to an owner is taken only if the
-    /// index has an earlier one of theirs: nobody would look at it again.
+    /// Takes in a content that a client read. One that belongs to an owner is taken only if the
+    /// index has an earlier one of theirs: no crawl would look at it again.
     pub async fn put_passing(&self, key: Key, content: Content) {
         let kib = content.text.len() / 1024;
         self.order(Order::Passing(key, content), kib).await;
@@ -225,14 +224,14 @@ impl Search {
         self.shared.doubts.moment_of_read(source, self.now())
     }
 
-    /// What time it is for the index, in milliseconds since 1970.
+    /// The time of the index, in milliseconds since 1970.
     pub fn now(&self) -> i64 {
         self.shared.now()
     }
 
-    /// Notes that somebody read a resource.
+    /// Notes that a client read a resource.
     pub fn note_use(&self, key: &Key) {
-        // Whoever reads must not wait for whoever writes: a use more or less is no matter.
+        // A reader must not wait for the writer: a use more or less is no matter.
         let Ok(mut roster) = self.shared.roster.try_write() else { return };
         let id = roster.find(&key.source, key.local.as_str()).map(|record| record.id);
         if let Some(record) = id.and_then(|id| roster.get_mut(id)) {
@@ -240,7 +239,7 @@ impl Search {
         }
     }
 
-    /// The resources that were read most, of those somebody may see, and how often.
+    /// The resources that were read most, of those the caller may see, and how often.
     pub fn most_used(&self, limit: usize, sight: &dyn Sight) -> Vec<(PublicUri, u64)> {
         let roster = self.shared.roster();
         let mut filter = filter::Filter::new(&roster, sight, &Query::everything());
@@ -264,8 +263,8 @@ impl Search {
         self.shared.roster().pending(limit)
     }
 
-    /// What should be read of each Source now, as far as `may` allows: at most `limit` that were
-    /// never read, and `limit` again.
+    /// The resources that should be read of each Source now, as far as `may` allows: at most
+    /// `limit` that were never read, and `limit` again.
     pub fn wanting(
         &self,
         limit: usize,
@@ -352,7 +351,7 @@ impl Search {
         roster.type_of(record).map(str::to_owned)
     }
 
-    /// How much of what somebody may see is indexed.
+    /// How much of the caller's catalogue is indexed.
     pub fn coverage(&self, sight: &dyn Sight) -> Coverage {
         let roster = self.shared.roster();
         filter::Filter::new(&roster, sight, &Query::everything()).coverage()
@@ -376,7 +375,7 @@ impl Search {
         }
     }
 
-    /// What happens to the index from now on.
+    /// The events of the index from now on.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         self.shared.events.subscribe()
     }

@@ -10,8 +10,8 @@ const THREADS: usize = 2;
 /// With fewer documents a thread takes longer to begin than to be done.
 const WORTHWHILE: u64 = 20_000;
 
-/// What comes of each of these things, in their order, in an index of so many documents. Each
-/// is taken by whoever is free.
+/// The results of `work` for each of these things, in their order, in an index of so many
+/// documents. The next free thread takes each.
 pub(super) fn each<T: Sync, R: Send>(
     things: &[T],
     documents: u64,
@@ -33,13 +33,13 @@ pub(super) fn each<T: Sync, R: Send>(
         done
     };
     let mut done = thread::scope(|scope| {
-        // Where no thread can be had, whoever there is does it all.
+        // If no thread can be had, this one does it all.
         let others: Vec<_> = (1..threads)
             .filter_map(|_| thread::Builder::new().spawn_scoped(scope, take).ok())
             .collect();
         let mut done = take();
         for other in others {
-            // What breaks there breaks here.
+            // A panic there is a panic here.
             done.extend(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
         }
         done

@@ -16,7 +16,7 @@ pub(super) struct Unit {
     /// As the caller wrote it.
     pub(super) label: String,
     pub(super) kind: UnitKind,
-    /// What does not hold it is left out.
+    /// A document that does not hold it is left out.
     pub(super) is_required: bool,
 }
 
@@ -112,7 +112,7 @@ fn plan_text(text: &str) -> Plan {
     drop_asking(&mut units);
     dedup(&mut units);
     units.truncate(MAX_WORDS);
-    // Signs mean nothing; whatever lies nearest to them was not asked for.
+    // Signs mean nothing; the documents nearest to them were not asked for.
     let has_word = !units.is_empty();
     Plan {
         units,
@@ -156,8 +156,8 @@ fn plan_terms(terms: &[String]) -> Result<Plan, QueryError> {
     })
 }
 
-/// What a text looks for: what stands in quotes must hold as a phrase, and its other words
-/// must where `are_required`.
+/// The units of a text: a part in quotes must hold as a phrase, e.g. "rate limit". The other words
+/// must if `are_required`.
 fn words_and_phrases(text: &str, are_required: bool) -> Vec<Unit> {
     let mut units = Vec::new();
     // An even number of quotes makes phrases; a single one may be an inch.
@@ -225,7 +225,7 @@ fn phrase(text: &str, is_required: bool) -> Option<Unit> {
     Some(Unit { label, kind: UnitKind::Phrase(stems), is_required })
 }
 
-/// Leaves out the words of asking, unless nothing else is left.
+/// Leaves out the words of asking, e.g. `how` and `do`, unless nothing else is left.
 fn drop_asking(units: &mut Vec<Unit>) {
     let is_asking = |unit: &Unit| match &unit.kind {
         UnitKind::Word { whole, .. } => ASKING.contains(&whole.as_str()),

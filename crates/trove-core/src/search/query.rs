@@ -1,4 +1,4 @@
-//! What a caller may ask, and how much of it.
+//! The questions a caller may ask, and how large they may be.
 
 use std::ops::Range;
 
@@ -17,14 +17,14 @@ pub const MAX_REACH: usize = 5_000;
 /// The most Sources or types in a filter.
 pub const MAX_FILTER: usize = 256;
 
-/// What is looked for.
+/// The wanted results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wanted {
     /// Everything that passes the filters, the best first.
     Everything,
-    /// What fits a text best; a "quoted phrase" in it must hold.
+    /// Those that fit a text best; a "quoted phrase" in it must hold.
     Text(String),
-    /// What holds all of these terms; each a word, several words, a "quoted phrase", or words
+    /// Those that hold all of these terms; each a word, several words, a "quoted phrase", or words
     /// and phrases.
     Terms(Vec<String>),
 }
@@ -46,7 +46,7 @@ pub enum Scope {
 /// A question.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Query {
-    /// What is looked for.
+    /// The wanted results.
     pub wanted: Wanted,
     /// Where.
     pub scope: Scope,
@@ -70,7 +70,7 @@ pub struct Query {
     pub is_semantic: bool,
     /// Results of less relevance are left out.
     pub threshold: f32,
-    /// So many of the best are given whatever the threshold, marked as near misses.
+    /// So many of the best are given, marked as near misses, even if they are below the threshold.
     pub near_misses: usize,
     /// The present, in seconds since 1970; new things come a little earlier.
     pub now: i64,
@@ -167,7 +167,7 @@ pub enum QueryError {
     /// A filter for types is no type.
     #[error("`{given}` is no content type; write it like `text/markdown` or `text/*`")]
     ContentType {
-        /// What was given.
+        /// The type as given.
         given: String,
     },
     /// A filter is too long.
@@ -190,7 +190,7 @@ pub enum QueryError {
     /// The index gave an error.
     #[error("the index could not be searched ({why}); it is being rebuilt, try again later")]
     Index {
-        /// What it said.
+        /// The words of the index.
         why: String,
     },
 }

@@ -12,12 +12,12 @@ use super::{hits::Why, record::Record, top::top_by};
 const HALF_LIFE: f32 = 30.0 * 86_400.0;
 /// From this newness on, which is three months, a date alone is a reason.
 const NEW: f32 = 0.25;
-/// What a Source says of a resource about whose importance it says nothing.
+/// The importance of a resource whose Source does not state it.
 const USUAL_PRIORITY: f32 = 0.5;
 /// Each resource that was taken from a Source halves what the next one of it counts, which is
 /// this much on the scale of [`worth`].
 const HALF: i64 = 1_000_000;
-/// What counts for less than this counts for nothing.
+/// A smaller standing counts as this one.
 const LEAST: f32 = 1e-6;
 
 /// How useful a resource is likely to be, from 0 to 1: by the importance that its Source gives it,
@@ -56,8 +56,8 @@ pub(super) fn reasons(record: &Record, now: i64) -> Vec<Why> {
 }
 
 /// The first `reach` of these resources, and how many there are. The best of each Source come
-/// early: what was taken from a Source lowers the rest of it. A Source that `is_last` comes after
-/// all others.
+/// early: each resource that is taken from a Source lowers the rest of it. A Source that `is_last`
+/// comes after all others.
 pub(super) fn spread<'a>(
     admitted: impl Iterator<Item = &'a Record>,
     reach: usize,
@@ -98,7 +98,7 @@ fn best(group: Vec<(f32, &Record)>, reach: usize) -> Vec<(f32, &Record)> {
     top_by(group.into_iter(), reach, order)
 }
 
-/// What a resource counts after so many others of its Source, on a scale of logarithms.
+/// The worth of a resource after so many others of its Source, on a scale of logarithms.
 fn worth(standing: f32, taken: usize) -> i64 {
     let alone = (standing.max(LEAST).log2() * HALF as f32) as i64;
     alone - HALF.saturating_mul(taken as i64)

@@ -1,4 +1,4 @@
-//! What is kept in memory of one resource.
+//! The memory of one resource.
 
 use std::{hash::BuildHasher as _, time::Duration};
 
@@ -76,8 +76,8 @@ impl State {
 /// One resource.
 #[derive(Debug, Clone)]
 pub(super) struct Record {
-    /// Its place in the low half, how often places were given in the high half: an id is
-    /// never given twice, so that a document of a resource that is gone finds nobody.
+    /// Its place in the low half, how often places were given in the high half. An id is never
+    /// given twice, so that a document of a resource that is gone finds no other.
     pub(super) id: u64,
     pub(super) local: Box<str>,
     /// Its public name where it differs.
@@ -113,7 +113,7 @@ impl Record {
         (self.size != NO_SIZE).then_some(self.size)
     }
 
-    /// Whether any text of it is indexed, for everybody or for one owner.
+    /// Whether any text of it is indexed, for all callers or for one owner.
     pub(super) fn has_text(&self) -> bool {
         self.state.has_content() || self.private_hash != 0
     }
@@ -145,7 +145,7 @@ impl Record {
         self.public.as_deref().unwrap_or(&self.local)
     }
 
-    /// What is kept of its state in the index.
+    /// The part of its state that the index keeps.
     pub(super) fn flags(&self) -> u64 {
         u64::from(self.state.number())
             | u64::from(self.is_described) << 8
@@ -179,7 +179,7 @@ pub(super) fn version_of(shown_hash: u64, content_hash: u64) -> u64 {
     shown_hash ^ content_hash.rotate_left(17)
 }
 
-/// What a private content adds to the version of its resource.
+/// The number that a private content adds to the version of its resource.
 pub(super) fn private_version(owner: u64, hash: u64) -> u64 {
     self::hash(&(owner, hash))
 }
@@ -189,7 +189,7 @@ pub(super) fn slot_of(id: u64) -> usize {
     (id & u64::from(u32::MAX)) as usize
 }
 
-/// What is kept of a resource beside what is listed.
+/// The facts that are kept of a resource beside the listed ones.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Kept {
     pub(super) id: u64,
@@ -225,7 +225,7 @@ impl Tally {
             }
             State::Skipped(skip) => {
                 add(&mut self.skipped[skip as usize]);
-                // What there is no room for is still missing.
+                // A content that there is no room for is still missing.
                 if skip == Skip::IndexFull {
                     add(&mut self.indexable);
                 }
@@ -277,7 +277,7 @@ pub(super) fn record(
     }
 }
 
-/// What becomes of the content when a resource is listed anew.
+/// The state of the content when a resource is listed anew.
 fn state_after_listing(entry: &Entry, old: Option<&Record>, state: Option<State>) -> State {
     if entry.depth == Depth::Metadata {
         return State::MetadataOnly;
@@ -322,15 +322,14 @@ pub(super) fn shown_hash(name: &str, title: Option<&str>, description: Option<&s
     hash(&(name, title, description))
 }
 
-/// The same in every run of this program, so that it can be kept.
+/// A hash that is alike in every run of this program, so that it can be kept.
 pub(super) fn hash(value: &impl std::hash::Hash) -> u64 {
     std::hash::BuildHasherDefault::<std::hash::DefaultHasher>::default().hash_one(value)
 }
 
-/// How much a resource is wanted: what is used first, then what is important, then what
-/// is new.
+/// How much a resource is wanted: used ones first, then important ones, then new ones.
 pub(super) fn urgency(record: &Record) -> f64 {
-    /// About a year; what is older differs little.
+    /// About a year; older resources differ little.
     const YEAR: f64 = 31_557_600.0;
     let age_term = record.modified().map_or(0.0, |at| (at as f64 / YEAR).clamp(0.0, 1000.0));
     f64::from(record.uses).min(1e6) * 1e6 + f64::from(record.priority) * 1e4 + age_term

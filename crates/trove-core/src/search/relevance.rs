@@ -1,10 +1,9 @@
 //! How relevant a result is: a probability that means the same on any catalogue.
 //!
-//! A rank is relative, so that even nonsense has a best result. The score is made of
-//! what can be compared across questions: how much of the weight of the question's words
-//! the result holds, in its text and in its name, and how near its meaning is, in itself
-//! and against everything else. A logistic model over these gives the probability that
-//! somebody who asked this wanted that; it is shown as its 0.48th power, so that the
+//! A rank is relative, so that even nonsense has a best result. The score is made of evidence that
+//! can be compared across questions: the share of the question's weight in the text and in the
+//! name, and how near the meaning is, in itself and against all others. A logistic model over these
+//! gives the probability that the asker wanted that. It is shown as its 0.48th power, so that the
 //! default threshold of 0.3 means one in twelve.
 //!
 //! The coefficients were fitted by `retrieval-bench fit` (see the test kit) on labelled
@@ -12,25 +11,25 @@
 
 /// Results below this are left out unless the caller says otherwise: `p >= 1 / 12`.
 pub const DEFAULT_THRESHOLD: f32 = 0.3;
-/// What is less relevant than this is not even a near miss: `p >= 0.005`.
+/// A result of less relevance is not even a near miss: `p >= 0.005`.
 pub const NEAR_MISS_SCORE: f32 = 0.08;
 /// The power to which a probability is raised to be shown.
 const SHOWN_POWER: f32 = 0.48;
 /// An exact name, symbol or URI is at least this likely meant.
 const EXACT_PROBABILITY: f32 = 0.9;
 
-/// What speaks for a result.
+/// The evidence for a result.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
     /// BM25 of its text over the most the question could weigh, from 0 to about 1.
     pub text: f32,
-    /// The same for its name.
+    /// BM25 of its name, likewise.
     pub name: f32,
     /// The share of the question's weight that its name holds, from 0 to 1.
     pub name_coverage: f32,
     /// The share of the question's weight that it holds anywhere, from 0 to 1.
     pub coverage: f32,
-    /// How near its meaning is, from -1 to 1; nothing without a vector.
+    /// How near its meaning is, from -1 to 1; `None` without a vector.
     pub cosine: Option<f32>,
     /// How far that is above the rest, in standard deviations.
     pub distance: f32,
@@ -49,12 +48,12 @@ pub struct Evidence {
 /// So few resources are as few as can be, and so many are many.
 const FEW: f32 = 16.0;
 const MANY: f32 = 200.0;
-/// How much it speaks for a result, where its meaning is known, that there are few to choose
-/// from: chance alone brings fewer of them near a question.
+/// How much a small choice speaks for a result whose meaning is known: chance alone brings fewer of
+/// them near a question.
 ///
-/// Fitted, it would be several times as much. But then a small catalogue would answer what it
-/// knows nothing of; with this, 95 of 100 questions from elsewhere pass no threshold there, and
-/// the error of scores falls from 0.047 to 0.036 over small catalogues of four sets.
+/// Fitted, it would be several times as much. But then a small catalogue would answer questions it
+/// knows nothing of. With this weight, 95 of 100 questions from elsewhere pass no threshold there.
+/// The error of scores falls from 0.047 to 0.036 over small catalogues of four sets.
 const SCARCITY_WEIGHT: f32 = 1.0;
 
 /// How few a number of resources is: 1 up to sixteen, 0 from two hundred on.
@@ -63,7 +62,7 @@ pub fn scarcity(resources: usize) -> f32 {
     1.0 - (count / FEW).ln() / (MANY / FEW).ln()
 }
 
-/// What the types of records have in them.
+/// Parts of the MIME types of records, e.g. `json` of `application/json`.
 const RECORD_TYPES: [&str; 7] = ["csv", "tab-separated", "json", "yaml", "toml", "x-log", "xml"];
 /// How the names of records end.
 const RECORD_ENDINGS: [&str; 14] = [
@@ -83,7 +82,7 @@ const RECORD_ENDINGS: [&str; 14] = [
     ".yml",
 ];
 
-/// Whether something of this type and name is a record: a log, a table or settings.
+/// Whether something of this type and name is a record: a log, a table or settings, e.g. `a.csv`.
 pub fn is_record(mime: Option<&str>, name: &str) -> bool {
     let is_typed = |mime: &str| RECORD_TYPES.iter().any(|kind| mime.contains(kind));
     let end = name.get(name.len().saturating_sub(12)..).unwrap_or(name).to_ascii_lowercase();
@@ -96,7 +95,7 @@ pub const FEATURES: usize = 11;
 /// The coefficients of a model.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Model {
-    /// What is believed before any evidence.
+    /// The sum before any evidence.
     pub intercept: f32,
     /// One for each feature, in the order of [`Evidence::features`].
     pub weights: [f32; FEATURES],
@@ -167,7 +166,7 @@ impl Evidence {
         ]
     }
 
-    /// What is added to the sum of every model, outside of what is fitted.
+    /// The addition to the sum of every model, outside of the fit.
     pub fn offset(&self) -> f32 {
         match self.cosine {
             Some(_) => SCARCITY_WEIGHT * self.scarcity.clamp(0.0, 1.0),

@@ -1,8 +1,8 @@
 //! Every resource in the index, in memory and in few bytes each.
 //!
-//! Whatever a filter needs is here, so that a document that matches is admitted or not
-//! without reading anything from the index. It is filled from the index at start and is
-//! never written by itself: the index is the only memory.
+//! The facts that a filter needs are here, so that a document that matches is admitted or not
+//! without reading the index. It is filled from the index at start and is never written by itself:
+//! the index is the only memory.
 
 use std::{
     cmp::Ordering,
@@ -27,7 +27,7 @@ use crate::{
 pub const MAX_ENTRIES: usize = 4_000_000;
 /// How many types are told apart; the rest count as unknown.
 const MAX_TYPES: usize = 4096;
-/// What stands at a place that is free; the first id is greater.
+/// The id at a free place; the first id is greater.
 const NO_ID: u64 = 0;
 /// How many Sources are told apart.
 const MAX_SOURCES: usize = u16::MAX as usize;
@@ -196,7 +196,7 @@ impl Roster {
         self.private.contains_key(&(id, owner))
     }
 
-    /// Compares a content with the one that is known, for everybody (owner 0) or for one owner.
+    /// Compares a content with the known one, for all callers (owner 0) or for one owner.
     pub(super) fn compare(&self, id: u64, owner: u64, hash: u64) -> Finding {
         let known = match owner {
             0 => self.get(id).filter(|it| it.state.has_content()).map(|it| it.content_hash),
@@ -221,8 +221,8 @@ impl Roster {
         self.set_state(id, State::Indexed);
     }
 
-    /// Forgets what its state does not let a resource hold: the content for everybody, and where
-    /// none may be read, those of single owners.
+    /// Forgets contents that the state of a resource does not allow: the one for all callers, and
+    /// if none may be read, those of single owners.
     pub(super) fn forget_content(&mut self, id: u64) {
         let Some(record) = self.get_mut(id) else { return };
         record.content_hash = 0;
@@ -263,8 +263,8 @@ impl Roster {
         chosen.into_iter().map(|record| self.pending_of(record, reason(record))).collect()
     }
 
-    /// What should be read of each Source now, as far as `may` allows; at most `limit` of each
-    /// kind.
+    /// The resources that should be read of each Source now, as far as `may` allows; at most
+    /// `limit` of each kind.
     pub(super) fn wanting(
         &self,
         judge: &Judge,
@@ -298,7 +298,7 @@ impl Roster {
         }
     }
 
-    /// After filling from an index: places that nobody has.
+    /// Collects the free places, after filling from an index.
     pub(super) fn collect_free(&mut self) {
         let is_free = |(_, record): &(usize, &Option<Record>)| record.is_none();
         self.free =
@@ -376,7 +376,7 @@ impl Roster {
     }
 }
 
-/// What is chosen to be read of one Source.
+/// The resources of one Source that are chosen to be read.
 struct Chosen<'a> {
     unread: Top<&'a Record>,
     again: Top<(&'a Record, Reason)>,
@@ -414,7 +414,7 @@ fn by_urgency(a: &&Record, b: &&Record) -> Ordering {
     urgency(a).total_cmp(&urgency(b))
 }
 
-/// What is sure to have changed comes first, then what may have, then what is old.
+/// Resources that surely changed come first, then those that may have, then old ones.
 fn by_reason(a: &(&Record, Reason), b: &(&Record, Reason)) -> Ordering {
     let weight = |reason: Reason| match reason {
         Reason::Told => 3,

@@ -33,7 +33,6 @@ pub(super) mod fast {
     pub(in crate::search) const STATE: &str = "state";
 }
 
-/// The fields.
 #[derive(Debug, Clone)]
 pub(super) struct Fields {
     pub(super) schema: Schema,

@@ -1,4 +1,4 @@
-//! What the writer, the background and questions share; what can be set, and what is told.
+//! The state that the writer, the background and questions share; its settings and its status.
 
 use std::{
     sync::{
@@ -21,17 +21,15 @@ use super::{
 
 /// The most bytes of the index, unless configured.
 pub const MAX_INDEX_BYTES: u64 = 4 * 1024 * 1024 * 1024;
-/// The most vectors.
 pub const MAX_VECTORS: usize = 400_000;
 
-/// What can be set.
 #[derive(Debug, Clone)]
 pub struct Config {
     /// When the index takes more bytes than this no more contents are taken in.
     pub max_index_bytes: u64,
     /// How many vectors are kept.
     pub max_vectors: usize,
-    /// What time it is.
+    /// The clock.
     pub now: fn() -> SystemTime,
 }
 
@@ -41,12 +39,12 @@ impl Default for Config {
     }
 }
 
-/// What happened to the index.
+/// An event in the life of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
     /// It could not be used any more and begins empty: feed it everything again.
     Rebuilt {
-        /// What was wrong with it.
+        /// The fault in it.
         why: String,
     },
 }
@@ -56,7 +54,7 @@ pub enum Event {
 pub struct Status {
     /// Where the index lives.
     pub place: Place,
-    /// What was found when it was opened, or when it was last built anew.
+    /// Its condition when it was opened, or when it was last built anew.
     pub opened: Opened,
     /// How many resources it knows.
     pub entries: usize,
@@ -70,11 +68,10 @@ pub struct Status {
     pub queued_kib: usize,
     /// How many resources were taken in and cannot be found yet.
     pub staged: u64,
-    /// What went wrong last.
     pub last_error: Option<String>,
 }
 
-/// What the writer, the background and questions share.
+/// The state that the writer, the background and questions share.
 pub(super) struct Shared {
     pub(super) store: ArcSwap<Store>,
     pub(super) roster: RwLock<Roster>,
@@ -111,7 +108,7 @@ impl Shared {
         self.vectors.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What time it is, in milliseconds since 1970.
+    /// The time, in milliseconds since 1970.
     pub(super) fn now(&self) -> i64 {
         let since = (self.config.now)().duration_since(SystemTime::UNIX_EPOCH);
         i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)

@@ -1,9 +1,8 @@
-//! Keeps vectors in a file beside the index, so that what took long to compute is not
-//! computed twice.
+//! Keeps vectors in a file beside the index, so that they are not computed twice.
 //!
-//! Records are only ever added. Whatever is cut off, damaged, of another encoder or of
-//! another version of a resource is passed over when the file is read; when half of it
-//! is waste it is written anew.
+//! Records are only ever added. A record that is cut off, damaged, of another encoder or of another
+//! version of a resource is passed over when the file is read. When half of the file is waste it is
+//! written anew.
 
 use std::{
     fs::File,
@@ -62,7 +61,7 @@ impl VectorFile {
                 }
             }
         }
-        // What would be added behind something unreadable would never be read again.
+        // A record added behind something unreadable would never be read again.
         if kept * 2 < groups || used != length {
             write_anew(&path, encoder, dimension, &set)?;
         }

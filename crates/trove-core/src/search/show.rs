@@ -1,5 +1,5 @@
-//! Makes results of candidates: what they are called, where the words were found, and a
-//! piece of the content around the best match.
+//! Makes results of candidates: their names, where the words were found, and a piece of the content
+//! around the best match.
 
 use tantivy::{DocAddress, Searcher, TantivyDocument};
 
@@ -32,7 +32,7 @@ pub(super) fn read(
     Ok(document::read(&store.fields, &document))
 }
 
-/// A result that nobody asked for by words, and why it is recommended.
+/// A result that was not asked for by words, and why it is recommended.
 pub(super) fn browsed(
     roster: &Roster,
     record: &Record,

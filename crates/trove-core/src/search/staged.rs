@@ -1,4 +1,4 @@
-//! What waits to be written of each resource, and what the index holds of it already.
+//! The parts of each resource that wait to be written, and those that the index holds already.
 
 use tantivy::TantivyDocument;
 
@@ -9,18 +9,18 @@ use super::{
     store::Store,
 };
 
-/// What is to be committed of one resource.
+/// The parts of one resource that are to be committed.
 #[derive(Default)]
 pub(super) struct Staged {
     /// Nothing of it is in the index yet.
     pub(super) is_new: bool,
-    /// What is listed of it, where that changed.
+    /// Its listed words, if they changed.
     pub(super) shown: Option<Shown>,
     /// Its new contents.
     pub(super) contents: Vec<Held>,
 }
 
-/// What the index holds of a resource that is written anew.
+/// The parts of a resource that is written anew which the index holds.
 #[derive(Default)]
 pub(super) struct Kept {
     pub(super) shown: Shown,
@@ -60,7 +60,7 @@ impl Kept {
             self.contents.retain(|held| held.owner != content.owner);
             self.contents.push(content);
         }
-        // One document is for everybody, even if no content is.
+        // One document is for all callers, even if no content is.
         if !self.contents.iter().any(|held| held.owner == 0) {
             self.contents.push(Held::default());
         }

@@ -1,8 +1,8 @@
 //! Opens the index on disk or in memory.
 //!
-//! A folder that another process uses is left to it: each process takes the first free
-//! of a few places. An index that is damaged, or of another version, is emptied; that is
-//! told, and never an error, because search must not keep anybody from reading.
+//! A folder that another process uses is left to it: each process takes the first free of a few
+//! places. An index that is damaged, or of another version, is emptied. That is told, and never an
+//! error: search must not keep a caller from reading.
 
 use std::{
     fs::{self, File},
@@ -34,7 +34,7 @@ const MAX_VERSION_BYTES: u64 = 64;
 const INDEX: &str = "index";
 const LOCK: &str = "lock";
 const VERSION: &str = "version";
-/// Lies there while nobody writes: the last run ended as it should.
+/// Lies there while no run writes: the last run ended as it should.
 const CLEAN: &str = "clean";
 
 /// Where the index lives.
@@ -46,7 +46,7 @@ pub enum Place {
     Memory,
 }
 
-/// What was found when the index was opened.
+/// The condition of the index when it was opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Opened {
     /// Nothing: it begins empty.
@@ -56,7 +56,7 @@ pub enum Opened {
     /// An index that could not be used; it begins empty, and what was in it must be fed
     /// again.
     Rebuilt {
-        /// What was wrong with it.
+        /// The fault in it.
         why: String,
     },
 }
@@ -141,7 +141,7 @@ impl Store {
         Store::in_memory(Opened::Rebuilt { why }).map(|(store, _)| store)
     }
 
-    /// The same place with an empty index, because this one cannot be trusted.
+    /// An empty index in this place, because this one cannot be trusted.
     pub(super) fn rebuilt(&self, why: String) -> tantivy::Result<Store> {
         let opened = Opened::Rebuilt { why };
         if let (Place::Disk(place), Some(lock)) = (&self.place, &self.lock)

@@ -1,11 +1,10 @@
 //! Cuts text into the tokens that are indexed, asked for and highlighted.
 //!
-//! A word is a run of letters, digits and `_`. It is cut at `_`, between `camel` and
-//! `Case`, before the last capital of `HTTPServer`, and between letters and digits. A
-//! word of one part gives its stem, and its own form where that differs, so that a
-//! misspelt word can be compared with real ones. A word of several parts gives the
-//! whole, then its parts at successive positions. Scripts without spaces give pairs of
-//! letters. Nothing here knows the index or a query.
+//! A word is a run of letters, digits and `_`. It is cut at `_`, between `camel` and `Case`, before
+//! the last capital of `HTTPServer`, and between letters and digits. A word of one part gives its
+//! stem, and its own form if that differs: a misspelt word is compared with real ones. A word of
+//! several parts gives the whole, then its parts at successive positions. Scripts without spaces
+//! give pairs of letters. Nothing here knows the index or a query.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -16,12 +15,12 @@ use super::{
     words::{Word, Words},
 };
 
-/// The longest token; longer ones are keys, hashes or encoded bytes that nobody types.
+/// The longest token; longer ones are keys, hashes or encoded bytes that users do not type.
 pub(super) const MAX_TOKEN_BYTES: usize = 64;
 /// A word of more parts is a hash or a number with letters in it: only its whole is kept.
 const MAX_PARTS: usize = 12;
 
-/// What a token is to its word.
+/// The relation of a token to its word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// A word of several parts, lower-cased.
@@ -32,7 +31,6 @@ pub(super) enum Role {
     Form,
 }
 
-/// One token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) text: String,
@@ -43,8 +41,8 @@ pub(super) struct Token {
     pub(super) position: usize,
 }
 
-/// How the tokens begin that somebody is interested in, so that all others need no
-/// stem: cutting is fast, stemming is not.
+/// The beginnings of the wanted tokens, so that all others need no stem: cutting is fast, stemming
+/// is not.
 #[derive(Debug)]
 pub(super) struct Beginnings {
     /// A bit for each pair of first bytes.
@@ -66,7 +64,7 @@ impl Beginnings {
     fn may_begin(&self, written: &str) -> bool {
         let bytes = written.as_bytes();
         let start = &bytes[..bytes.len().min(2)];
-        // What is not plain may become anything.
+        // A letter beyond ASCII may become any other.
         if !start.is_ascii() {
             return true;
         }
@@ -117,7 +115,7 @@ impl<'t> Tokens<'t> {
         &self.ready
     }
 
-    /// The same, to take their texts.
+    /// The tokens of the word, to take their texts.
     pub(super) fn of_word_mut(&mut self) -> &mut [Token] {
         &mut self.ready
     }

@@ -1,7 +1,7 @@
 //! Remembers across restarts how often resources were read.
 //!
-//! A small file beside the index, written whole when the writer rests: what is lost with
-//! a kill is only the order of equals.
+//! A small file beside the index, written whole when the writer rests: a kill loses only the order
+//! of equals.
 
 use std::{fmt::Write as _, io};
 

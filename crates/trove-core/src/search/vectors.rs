@@ -101,7 +101,7 @@ pub(super) struct VectorSet {
     signs: Vec<u64>,
     pieces: Vec<Piece>,
     groups: HashMap<u64, Group>,
-    /// Vectors that belong to nobody any more.
+    /// Vectors that belong to no group any more.
     dead: usize,
 }
 

@@ -103,7 +103,7 @@ fn set_unspaced(word: &mut Word, span: Range<usize>) {
     word.span = span;
 }
 
-/// Finds the parts of a word.
+/// Finds the parts of a word, e.g. `HTTP` and `Server` of `HTTPServer`.
 fn cut(text: &str, word: &mut Word) {
     let span = word.span.clone();
     let mut start = span.start;
@@ -145,7 +145,7 @@ fn push_part(word: &mut Word, part: Range<usize>) {
     }
 }
 
-/// Takes `_` from both ends of the whole.
+/// Takes `_` from both ends of the whole, e.g. `init` of `__init__`.
 fn trim(text: &str, word: &mut Word) {
     if let (Some(first), Some(last)) = (word.parts.first(), word.parts.last()) {
         word.span = first.start..last.end;

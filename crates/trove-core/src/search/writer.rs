@@ -1,8 +1,8 @@
 //! The one that writes the index: takes orders, gathers them, commits them together.
 //!
-//! A commit costs the same for one document as for a thousand, so that orders wait for
-//! each other a moment. What was committed survives the process; what was not is fed
-//! again, because the Sources are the truth.
+//! A commit costs the same for one document as for a thousand, so that orders wait for each other a
+//! moment. Committed documents survive the process; others are fed again, because the Sources are
+//! the truth.
 
 use std::{
     collections::BTreeMap,
@@ -33,8 +33,8 @@ use crate::source_id::SourceId;
 
 /// How long an order waits for others at least.
 const GATHER: Duration = Duration::from_millis(200);
-/// Commits take at most about one part in so many of the time, unless somebody would wait
-/// longer than [`MAX_GATHER`] for what is new.
+/// Commits take at most about one part in so many of the time, unless a caller would wait longer
+/// than [`MAX_GATHER`] for news.
 const COMMIT_SHARE: u32 = 8;
 /// How long an order waits for others at most.
 const MAX_GATHER: Duration = Duration::from_secs(2);
@@ -58,7 +58,7 @@ pub(super) enum Order {
     Listing(SourceListing),
     RemoveSource(SourceId),
     Content(Key, Content),
-    /// A content that somebody read.
+    /// A content that a client read.
     Passing(Key, Content),
     Skip(Key, Skip),
     Stale(Key),
@@ -110,7 +110,7 @@ impl Writer {
         }
     }
 
-    /// Works until told to stop, or until nobody can tell any more.
+    /// Works until told to stop, or until no sender is left.
     pub(super) fn run(mut self) {
         self.measure();
         loop {
@@ -393,7 +393,7 @@ impl Writer {
             self.shared.wake_embedder();
         }
         for waiting in self.waiting.drain(..) {
-            // Whoever waited may have gone.
+            // The one who waited may have gone.
             let _ = waiting.send(());
         }
     }
@@ -436,7 +436,7 @@ impl Writer {
             }
             kept.replace(std::mem::take(&mut staged.contents));
             let shown = staged.shown.take().unwrap_or_else(|| std::mem::take(&mut kept.shown));
-            // Only looked at: whoever searches meanwhile is not held up, nor are we.
+            // Only looked at: a search meanwhile is not held up, nor are we.
             let roster = self.shared.roster();
             let Some(record) = roster.get(*id) else { continue };
             kept.clear_unless_held(record.state);
@@ -462,7 +462,7 @@ impl Writer {
                 *self.shared.roster_mut() = Roster::default();
                 self.shared.vectors_mut().retain(|_| false);
                 self.shared.store.store(Arc::new(store));
-                // Nobody may be listening; the status tells it too.
+                // The event may have no listener; the status tells it too.
                 let _ = self.shared.events.send(Event::Rebuilt { why });
             }
             Err(error) => self.shared.note_error(&error.to_string()),

@@ -1,4 +1,4 @@
-//! What a Source's refusal means.
+//! The meaning of a Source's refusal.
 //!
 //! The Source's own word decides, as far as it can be told: `evidence` weighs its numbers, names
 //! and words. Where they tell nothing, the meaning is not known, and no answer pretends otherwise.
@@ -16,7 +16,7 @@ use crate::{
     json::Json,
 };
 
-/// What an error of a Source means.
+/// The meaning of an error of a Source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// There is no such thing.
@@ -88,7 +88,7 @@ impl Meaning {
 }
 
 impl SourceError {
-    /// What it means, as the answer to a read of `uri` where it was one.
+    /// Its meaning, as the answer to a read of `uri` where it was one.
     pub fn meaning(&self, uri: Option<&str>) -> Meaning {
         match self {
             SourceError::NotFound => Meaning::NotFound,
@@ -105,7 +105,7 @@ impl SourceError {
         }
     }
 
-    /// Whether it says that nothing is there, in whatever words.
+    /// Whether it says, in any words, that nothing is there.
     pub fn means_not_found(&self) -> bool {
         self.meaning(None) == Meaning::NotFound
     }

@@ -43,7 +43,6 @@ impl From<Vec<String>> for Binding {
 pub struct Bindings(Vec<(String, Binding)>);
 
 impl Bindings {
-    /// No values.
     pub fn new() -> Self {
         Self::default()
     }
@@ -79,8 +78,8 @@ impl Bindings {
         self.0.iter().map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The values that say something, and the names that `uri` gives an empty value, as
-    /// `find://notes?q=` does to `q`.
+    /// The values that say something, and the names that `uri` gives an empty value, e.g. `q` in
+    /// `find://notes?q=`.
     pub fn without_empty(&self, uri: &str) -> (Bindings, Vec<String>) {
         let mut given = Bindings::new();
         let mut empty = Vec::new();

@@ -45,7 +45,7 @@ fn is_blank(value: Option<&Binding>) -> bool {
     }
 }
 
-/// The expansion by the letter of the RFC: what has no value leaves no trace.
+/// The expansion by the letter of the RFC: a variable without a value leaves no trace.
 pub(super) fn render(parsed: &Parsed, values: &Bindings) -> Result<String, ExpandError> {
     let mut out = String::with_capacity(parsed.text.len());
     for part in &parsed.parts {

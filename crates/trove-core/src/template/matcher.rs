@@ -199,7 +199,7 @@ fn is_cut(parsed: &Parsed, nth: usize) -> bool {
     parsed.variables.iter().any(|other| other.max != NO_LIMIT && parsed.slice(other.name) == name)
 }
 
-/// Whether the value is, holds or completes a `..` segment: `.{x}` with `.` does too.
+/// Whether the value is, holds or completes a `..` segment, e.g. `.` in `.{x}`.
 fn makes_parent_segment(uri: &str, bound: &Bound, text: &str) -> bool {
     // A server on Windows takes `\` for `/`.
     let climbs = |text: &str| text.split(['/', '\\']).any(|segment| segment == "..");
@@ -243,7 +243,7 @@ pub(super) fn diagnose(parsed: &Parsed, steps: &[Step], uri: &str) -> Option<Ref
     if names.is_empty() { left_in(parsed, uri) } else { Some(Refusal::Missing { names, given }) }
 }
 
-/// Finds an expression that was copied into the URI: `contents{/path*}`.
+/// Finds an expression that was copied into the URI, e.g. `contents{/path*}`.
 fn left_in(parsed: &Parsed, uri: &str) -> Option<Refusal> {
     let Some(Part::Literal(prefix)) = parsed.parts.first() else { return None };
     let rest = uri.strip_prefix(parsed.slice(*prefix))?;

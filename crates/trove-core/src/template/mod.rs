@@ -120,8 +120,8 @@ impl UriTemplate {
 
     /// The URI for these values, as RFC 6570 writes it.
     ///
-    /// Unlike the RFC it refuses to leave out a value that no URI of this template
-    /// can do without, because [`UriTemplate::matches`] would not take the result.
+    /// Unlike the RFC it refuses to leave out a value that every URI of this template needs:
+    /// [`UriTemplate::matches`] would not take the result.
     pub fn expand(&self, values: &Bindings) -> Result<String, ExpandError> {
         expand::expand(&self.0.parsed, values)
     }

@@ -1,7 +1,7 @@
 //! Takes a template apart into literals and expressions.
 //!
-//! Accepts what servers write: any printable literal, and `-` in names, which the RFC
-//! forbids. Refuses what would make matching ambiguous or unbounded.
+//! Accepts templates as servers write them: any printable literal, and `-` in names, which the RFC
+//! forbids. Refuses those that would make matching ambiguous or unbounded.
 
 use std::ops::Range;
 
@@ -22,7 +22,6 @@ pub(super) const NO_LIMIT: u16 = u16::MAX - 1;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{fault} at byte {at}")]
 pub struct TemplateError {
-    /// The fault.
     pub fault: TemplateFault,
     /// Where, in bytes from the start.
     pub at: usize,
@@ -119,7 +118,7 @@ impl Operator {
         })
     }
 
-    /// The character that the expansion starts with.
+    /// The character that the expansion starts with, e.g. `?` for `{?q}`.
     pub(super) fn first(self) -> Option<u8> {
         match self {
             Operator::Simple | Operator::Reserved => None,
@@ -129,7 +128,7 @@ impl Operator {
         }
     }
 
-    /// The character between two variables.
+    /// The character between two variables, e.g. `&` for `{?a,b}`.
     pub(super) fn separator(self) -> u8 {
         match self {
             Operator::Simple | Operator::Reserved | Operator::Fragment => b',',
@@ -243,7 +242,7 @@ fn check_literal(text: &str, range: Range<usize>) -> Result<(), TemplateError> {
     Ok(())
 }
 
-/// Whether the text starts with a percent-encoded byte.
+/// Whether the text starts with a percent-encoded byte, e.g. `%2F`.
 pub(super) fn is_escape(bytes: &[u8]) -> bool {
     matches!(bytes, [b'%', high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
 }
@@ -272,7 +271,7 @@ fn parse_expression(
     Ok(operator.unwrap_or(Operator::Simple))
 }
 
-/// One `name`, `name*` or `name:3` that starts at byte `at` of the template.
+/// One variable that starts at byte `at` of the template, e.g. `name`, `name*` or `name:3`.
 fn parse_variable(spec: &str, at: usize) -> Result<Variable, TemplateError> {
     let (name, max, exploded) = match spec.split_once(':') {
         Some((name, digits)) => (name, parse_prefix(digits, at + name.len() + 1)?, false),

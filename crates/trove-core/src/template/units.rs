@@ -1,4 +1,4 @@
-//! Reads a URI as units: what becomes one character of a decoded value.
+//! Reads a URI as units: each becomes one character of a decoded value.
 //!
 //! A unit is an ASCII character, a plain non-ASCII one, or the percent-escapes of one
 //! character. Values are split only between units, so that `{a}{b}` never cuts `%C3%A9`.
@@ -20,13 +20,12 @@ pub(super) enum Class {
     Reserved = 4,
     /// The characters of a query, without `&`.
     Query = 8,
-    /// Anything except `/`: what a simple variable was perhaps meant to be.
+    /// Anything except `/`: a simple variable was perhaps meant to be this.
     NotSlash = 16,
-    /// Anything except `#` and `&`: what a value in a query was perhaps meant to be.
+    /// Anything except `#` and `&`: a value in a query was perhaps meant to be this.
     NotAmpersand = 32,
     /// Anything except `/` and `;`: likewise in a path parameter.
     NotSemicolon = 64,
-    /// Anything.
     Any = 128,
 }
 
@@ -107,7 +106,7 @@ fn ascii_fits(byte: u8) -> u8 {
         }
 }
 
-/// How many bytes a character has that begins with this one.
+/// How many bytes a character has that begins with this one, e.g. 2 for `é`.
 fn utf8_length(first: u8) -> Option<u8> {
     match first {
         0x00..=0x7f => Some(1),
@@ -118,7 +117,7 @@ fn utf8_length(first: u8) -> Option<u8> {
     }
 }
 
-/// The length of the escapes that stand for one character at the start of the text.
+/// The length of the escapes for one character at the start of the text, e.g. 6 for `%C3%A9`.
 fn escaped_length(bytes: &[u8]) -> Option<u8> {
     let near = &bytes[..bytes.len().min(MAX_UNIT_BYTES)];
     let first = escaped_byte(near)?;
@@ -139,7 +138,7 @@ fn escaped_byte(bytes: &[u8]) -> Option<u8> {
     Some(digit(bytes[1])? * 16 + digit(bytes[2])?)
 }
 
-/// The text with its escapes decoded, unless one is broken or they are not UTF-8.
+/// The text with its escapes decoded, e.g. `é` for `%C3%A9`; `None` if one is broken or no UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut decoded = Vec::with_capacity(bytes.len());

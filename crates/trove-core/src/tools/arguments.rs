@@ -1,5 +1,5 @@
-//! Arguments checked against the schema that was published: what is refused is named,
-//! with what came and what is allowed.
+//! Arguments checked against the schema that was published: a refusal names the argument, the value
+//! that came and the values that are allowed.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ pub(super) fn given(arguments: Option<&Json>) -> Result<Map<String, Value>, Fail
     Ok(all)
 }
 
-/// What a tool takes, made once of the schema that was published.
+/// The arguments of a tool, made once of the schema that was published.
 pub(super) struct Shape {
     properties: Vec<Property>,
 }
@@ -68,7 +68,7 @@ struct Bounds {
 }
 
 impl Shape {
-    /// What a schema says.
+    /// The shape that a schema describes.
     pub(super) fn of(schema: &Value) -> Shape {
         let required = schema.get("required").and_then(Value::as_array);
         let is_required = |name: &str| required.is_some_and(|all| all.iter().any(|it| it == name));
@@ -108,7 +108,8 @@ impl Shape {
         }
     }
 
-    /// The property a name means: itself, or in snake_case for camelCase.
+    /// The property a name means: itself, or in snake_case for camelCase, e.g. `max_size` for
+    /// `maxSize`.
     fn property(&self, name: &str) -> Option<&Property> {
         let exact = self.properties.iter().find(|property| property.name == name);
         exact.or_else(|| self.properties.iter().find(|property| property.snake_case == name))
@@ -220,7 +221,7 @@ impl Kind {
         }
     }
 
-    /// `3.0` where a whole number is wanted is `3`, as JSON Schema has it.
+    /// Makes a float whole where a whole number is wanted, e.g. `3` of `3.0`, as JSON Schema says.
     fn whole(&self, value: Value) -> Value {
         let is_whole = matches!(self, Kind::Whole(_));
         match value.as_f64().filter(|_| is_whole && value.is_f64()) {
@@ -251,7 +252,7 @@ impl fmt::Display for Bounds {
     }
 }
 
-/// A range of dates that came as an object, as the text that it is in the schema.
+/// A range of dates that came as an object, as the text in the schema, e.g. `2026-01-01/..`.
 fn range_as_text(name: &str, range: &Map<String, Value>) -> Result<String, Failure> {
     let other = range.keys().find(|end| !RANGE.contains(&end.as_str()));
     if let Some(other) = other {
@@ -305,12 +306,12 @@ fn list(words: &[&str]) -> String {
     words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
-/// A name that somebody gave.
+/// A name from the arguments, on one line and cut.
 fn short(name: &str) -> String {
     escape_line(name).chars().take(MAX_SHOWN).collect()
 }
 
-/// A value that somebody gave.
+/// A value from the arguments, on one line and cut.
 fn shown(text: &str) -> String {
     let short: String = text.chars().take(MAX_SHOWN).collect();
     let more = if short.len() < text.len() { "…" } else { "" };

@@ -33,10 +33,10 @@ use crate::{
     source::{Ask, Reply, SourceId},
 };
 
-/// What the settings say about tools.
+/// The settings of tools.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// What stands before the names of tools that share a prefix; may be empty.
+    /// The start of the names of tools that share a prefix, e.g. `guide`; may be empty.
     pub prefix: String,
     /// The groups that are offered.
     pub toolsets: Vec<Toolset>,
@@ -101,7 +101,7 @@ pub struct Tools {
     gateway: Arc<Gateway>,
     table: &'static [ToolSpec],
     offered: ArcSwap<Offered>,
-    /// What discovery showed last, kept as long as the catalogue stays.
+    /// The last discoveries, kept as long as the catalogue stays.
     pub(super) discoveries: super::get_resource::Discoveries,
     /// Who searches long texts.
     pub(super) turns: super::get_resource::Turns,
@@ -123,7 +123,7 @@ struct OfferedTool {
 
 impl OfferedTool {
     /// The arguments of a call as the tool takes them. One that destroys is refused first if its
-    /// word is missing: whoever calls must know that, whatever else is wrong.
+    /// word is missing: the caller must know that, even if more is wrong.
     fn parse(&self, arguments: Option<&Json>) -> Result<Value, Failure> {
         let given = arguments::given(arguments)?;
         consent::expect_word(self.spec, &given)?;
@@ -139,13 +139,12 @@ pub struct Call<'a> {
     pub gateway: &'a Arc<Gateway>,
     /// Who calls.
     pub caller: &'a Caller,
-    /// The settings in force.
     pub settings: &'a Settings,
     /// How much of the bridge the caller's client needs.
     pub(super) need: Need,
     /// When the call came.
     pub now: SystemTime,
-    /// The same by a clock that does not jump.
+    /// That moment, by a clock that does not jump.
     pub(super) began: Instant,
     ask: &'a parking_lot::Mutex<Ask>,
 }
@@ -173,12 +172,12 @@ impl Begun {
 }
 
 impl<'a> Call<'a> {
-    /// The same call, made by another caller.
+    /// This call, made by another caller.
     pub(super) fn by(&self, caller: &'a Caller) -> Call<'a> {
         Call { caller, ..*self }
     }
 
-    /// The same call, made for a client that needs this much of the bridge.
+    /// This call, made for a client that needs this much of the bridge.
     pub(super) fn needing(&self, need: Need) -> Call<'a> {
         Call { need, ..*self }
     }
@@ -189,8 +188,7 @@ impl<'a> Call<'a> {
         ask.capabilities.is_some()
     }
 
-    /// What travels to a Source beside the operation; the first time all there is, then
-    /// nothing.
+    /// The data that travels to a Source beside the operation: all of it the first time, then none.
     pub(super) fn ask(&self) -> Ask {
         std::mem::take(&mut *self.ask.lock())
     }
@@ -205,8 +203,8 @@ impl Tools {
         tools
     }
 
-    /// Every tool there is, whatever the settings offer to clients: for the command line.
-    /// How resources are found is as set.
+    /// Every tool there is, for the command line, even if the settings do not offer it. How
+    /// resources are found is as set.
     pub fn all(&self) -> Tools {
         let offered = self.offered.load();
         let settings = Settings {
@@ -267,7 +265,7 @@ impl Tools {
         offered.shown_to(caller, self.has_guide()).next().is_some() || !self.of_servers().is_empty()
     }
 
-    /// What a person must be asked before this call, where the client can be asked.
+    /// The question that a person must answer before this call, if the client can ask.
     pub fn question(&self, name: &str, arguments: Option<&Json>) -> Option<Question> {
         let offered = self.offered.load();
         let tool = &offered.tools[*offered.by_name.get(name)?];
@@ -286,7 +284,7 @@ impl Tools {
         failure::named(words, &name_of)
     }
 
-    /// What the tool of that name does to the world, if it is one of ours.
+    /// The effect of the tool of that name on the world, if it is one of ours.
     pub fn effect(&self, name: &str) -> Option<Effect> {
         let offered = self.offered.load();
         offered.by_name.get(name).map(|&n| offered.tools[n].spec.effect)
@@ -302,8 +300,8 @@ impl Tools {
         self.gateway.knowledge().is_some_and(|knowledge| knowledge.has_root())
     }
 
-    /// Whether there is a tool of that name, whoever is shown it. One that is left out gives
-    /// way to that of a server.
+    /// Whether there is a tool of that name, shown to this client or not. One that is left out
+    /// gives way to that of a server.
     pub fn has(&self, name: &str) -> bool {
         let offered = self.offered.load();
         let own = offered.by_name.get(name).map(|&n| offered.tools[n].spec.toolset);
@@ -324,7 +322,7 @@ impl Tools {
         Begun { offered: self.offered.load_full(), caller, ask: parking_lot::Mutex::new(ask) }
     }
 
-    /// Calls the tool of that name; `None` if there is none. A failure becomes a result of the call.
+    /// Calls the tool of that name; `None` if there is none. A failure is a result of the call too.
     pub async fn call(
         &self,
         caller: &Caller,
@@ -490,7 +488,7 @@ impl Offered {
         })
     }
 
-    /// What is offered beside these servers, to whoever needs all of it.
+    /// The tools offered beside these servers, to a client that needs all of them.
     fn own(&self, has_guide: bool, servers: &[&SourceId]) -> OwnTools {
         let is_left_out = self.leaves_out(has_guide);
         let is_offered = |n: &usize| !is_left_out(self.tools[*n].spec.toolset);
@@ -508,8 +506,8 @@ impl Offered {
         OwnTools { names, print: hasher.finish() }
     }
 
-    /// Which groups are not offered though they are set: unless somebody wrote them down, those
-    /// of the guide go with it.
+    /// The groups that are not offered though they are set: without a guide, those of the guide,
+    /// unless the settings name them.
     fn leaves_out(&self, has_guide: bool) -> impl Fn(Toolset) -> bool + use<> {
         let follows = self.settings.follows_guide && !has_guide;
         move |toolset| follows && matches!(toolset, Toolset::Guide | Toolset::Flags)
@@ -557,8 +555,8 @@ fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions
     }))
 }
 
-/// The hints about a tool. A short list leaves out those that are as the protocol takes them to
-/// be, and of a tool that reads those that are asked only of tools that change something.
+/// The hints about a tool. A short list leaves out those that equal the protocol's defaults. For a
+/// tool that reads, it also leaves out those that matter only to a tool that changes something.
 fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
     let is_closed = spec.toolset != Toolset::Resources;
     match (spec.effect, descriptions) {

@@ -13,7 +13,7 @@ use crate::{
     source::{Ask, Reply},
 };
 
-/// What the question is called in the exchange with the client.
+/// The name of the question in the exchange with the client.
 const QUESTION: &str = "consent";
 
 /// The consent that a tool needs.
@@ -38,8 +38,8 @@ pub(super) fn expect_word(spec: &ToolSpec, arguments: &Map<String, Value>) -> Re
     }
 }
 
-/// What is answered instead of running the tool, if it may not run: the question that must be
-/// answered first, or that the answer was no.
+/// The answer instead of a run of the tool, if it may not run: the question that must be answered
+/// first, or that the answer was no.
 pub(super) fn ask(
     spec: &ToolSpec,
     arguments: &Value,
@@ -73,20 +73,20 @@ pub fn can_be_asked(capabilities: &Json) -> bool {
 
 /// A question for a client that is asked before its call is done.
 pub struct Question {
-    /// What `elicitation/create` is asked with.
+    /// The params of `elicitation/create`.
     pub params: Json,
     state: String,
 }
 
 impl Question {
-    /// What must be asked before a call with these arguments, if the tool needs consent.
+    /// The question before a call with these arguments, if the tool needs consent.
     pub(super) fn of(spec: &ToolSpec, arguments: &Value) -> Option<Question> {
         spec.consent?;
         let params = Json::of(&form(spec, arguments));
         Some(Question { params, state: state_of(spec, arguments) })
     }
 
-    /// The person's answer as it comes with a call; nothing: there was none.
+    /// The person's answer as it comes with a call; `None`: there was none.
     pub fn answered(&self, answer: Option<&Json>) -> Json {
         let answer = answer.map_or(r#"{"action":"cancel"}"#, Json::as_str);
         let mut responses = Object::new();

@@ -16,15 +16,15 @@ pub(super) struct Between {
 }
 
 impl Between {
-    /// What `after` and `before` say. The last day counts.
+    /// The time between `after` and `before`. The last day counts.
     pub(super) fn ends(after: Option<&str>, before: Option<&str>) -> Result<Between, Failure> {
         let after = bound("after", after, moment_or_begin)?;
         let before = bound("before", before, moment_or_end)?;
         Ok(Between { after, before })
     }
 
-    /// What a range says: two dates with `/` between them, of which one may be missing or `..`,
-    /// or one day.
+    /// The time of a range, e.g. `2026-01-01/2026-01-31`, or of one day. One of the two dates may
+    /// be missing or `..`.
     pub(super) fn range(text: &str) -> Result<Between, Failure> {
         let (after, before) = text.split_once('/').unwrap_or((text, text));
         let of_range = |end: &str| Some(end.trim()).filter(|end| *end != "..").map(str::to_owned);
@@ -76,7 +76,7 @@ fn moment(text: &str) -> Option<i64> {
     OffsetDateTime::parse(text, &Rfc3339).ok().map(OffsetDateTime::unix_timestamp)
 }
 
-/// The first second of a day.
+/// The first second of a day, e.g. of `2026-01-31`.
 fn day(text: &str) -> Option<i64> {
     let day = Date::parse(text, format_description!("[year]-[month]-[day]")).ok()?;
     Some(day.midnight().assume_utc().unix_timestamp())

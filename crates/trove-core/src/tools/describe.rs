@@ -1,4 +1,4 @@
-//! What a tool says about itself: short in lists, in four parts in its document.
+//! The description of a tool: short in lists, in four parts in its document.
 
 use std::fmt::Write as _;
 
@@ -9,7 +9,7 @@ use super::{Effect, Example, ToolSpec, Toolset, schema};
 /// How much a tool says about itself in `tools/list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Descriptions {
-    /// What fits every client.
+    /// The part that fits every client.
     #[default]
     Short,
     /// All four parts.

@@ -25,8 +25,8 @@ use crate::{
 /// From this share of indexable resources on an answer calls itself complete, in percent.
 pub const COVERAGE_THRESHOLD: u8 = 95;
 
-/// So many of the best are given whatever their relevance, so that a model that asked in
-/// other words than a resource's own has it in one call.
+/// So many of the best are given even if they are hardly relevant. So a model that asked in other
+/// words than a resource's own has it in one call.
 const NEAR_MISSES: usize = 3;
 
 /// Find resources by what you need to know.
@@ -203,7 +203,7 @@ impl Tool for DiscoverResources {
             offset,
             threshold,
             near_misses: match self.relevance_threshold {
-                // Whoever names a threshold means it.
+                // A caller who names a threshold means it.
                 Some(_) => 0,
                 None => NEAR_MISSES,
             },
@@ -316,7 +316,7 @@ impl SearchResources {
         Between::range(range)
     }
 
-    /// The arguments that keep resources out whatever terms they hold.
+    /// The arguments that keep resources out even if they hold the terms.
     fn narrowed(&self, sources: &[SourceId]) -> Vec<&'static str> {
         let arguments = [
             ("searchScope", self.search_scope != SearchScope::All),
@@ -370,7 +370,7 @@ fn passed_over(text: &str) -> Option<String> {
     (!words.is_empty()).then(|| format!("Too common to be looked for, and passed over: `{names}`."))
 }
 
-/// What it means where no resource holds all the terms, and what to do.
+/// The meaning of a search in which no resource holds all the terms, and the next step.
 fn advice_on_terms(hits: &Hits, narrowed: &[&str]) -> Option<String> {
     if hits.total > 0 && !hits.is_relaxed {
         return None;
@@ -388,7 +388,7 @@ fn advice_on_terms(hits: &Hits, narrowed: &[&str]) -> Option<String> {
     Some(format!("{none}{meaning}: ask with fewer or other terms{wider}, or with fuzzyMatch."))
 }
 
-/// What to do where nothing is relevant enough.
+/// The next step if no result is relevant enough.
 fn advice(hits: &Hits) -> Option<String> {
     let below = hits.below_threshold;
     if hits.total > 0 || below == 0 {
@@ -413,7 +413,7 @@ pub(super) async fn search(call: &Call<'_>, words: &str, max: usize) -> Result<F
     Ok(found)
 }
 
-/// What discovery finds for a program: the best first, those that are hardly relevant marked.
+/// The results of discovery for a program: the best first, those that are hardly relevant marked.
 pub(super) async fn discover(
     call: &Call<'_>,
     query: &str,
@@ -434,14 +434,14 @@ pub(super) async fn discover(
     Ok(hits.map(|hit| tidy(shown(hit, down.contains(&hit.key.source), false))).collect())
 }
 
-/// What was asked for is whoever asks's own affair, unless the settings say otherwise.
+/// The words of a question are private, unless the settings say otherwise.
 fn log(call: &Call<'_>, text: &str, found: &Found) {
     let query = if call.settings.logs_queries { escape_line(text) } else { "".into() };
     let ms = found.hits.took.as_millis();
     tracing::debug!(length = text.len(), total = found.hits.total, ms, query = %query, "search");
 }
 
-/// What both answers share.
+/// The members that both answers share.
 fn answer(found: &Found, resources: Vec<Value>) -> Object<'static> {
     let hits = &found.hits;
     let searched: Vec<&str> = found.searched.iter().map(SourceId::as_str).collect();

@@ -1,6 +1,6 @@
 //! Says of an answer which part of it servers wrote, in a block of its own.
 //!
-//! What is ours carries a mark that no content can know in advance.
+//! Words of ours carry a mark that no content can know in advance.
 
 use crate::json::push_escapes;
 
@@ -14,7 +14,7 @@ pub(super) fn block(subject: &str) -> String {
     marked(subject, &nonce())
 }
 
-/// The same with a mark that stands elsewhere in the answer too.
+/// The frame with a mark that stands elsewhere in the answer too.
 pub(super) fn marked(subject: &str, nonce: &str) -> String {
     let mut quoted = String::with_capacity(subject.len() + 8);
     push_escapes(&mut quoted, subject);

@@ -1,4 +1,4 @@
-//! Reading local knowledge by expression, and what there is of it.
+//! Reading local knowledge by expression, and listing it.
 
 use std::sync::Arc;
 
@@ -197,7 +197,7 @@ pub(super) fn described(document: &Document) -> Value {
     }))
 }
 
-/// What is not known is not told, rather than told to be null.
+/// A member that is not known is left out, rather than told to be null.
 fn known(mut entry: Value) -> Value {
     if let Some(members) = entry.as_object_mut() {
         members.retain(|_, value| !value.is_null());
@@ -205,8 +205,8 @@ fn known(mut entry: Value) -> Value {
     entry
 }
 
-/// What documents tell whoever reads them to do, each once. They are the user's own words;
-/// nothing of a server comes here.
+/// The instructions of documents to their reader, each once. They are the user's own words; none of
+/// a server comes here.
 fn instructions(content: &Content) -> Option<String> {
     let mut all: Vec<&str> = Vec::new();
     for said in content.pieces.iter().filter_map(|piece| piece.document.instruction()) {

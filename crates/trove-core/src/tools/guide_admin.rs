@@ -371,7 +371,7 @@ impl Tool for DocumentRemove {
     }
 }
 
-/// What of the guide whoever changes it may know of.
+/// The part of the guide that the changer may know of.
 fn visible(call: &Call<'_>) -> Visible {
     call.gateway.sight_of_guide(call.caller).visible
 }

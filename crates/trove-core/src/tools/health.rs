@@ -1,4 +1,4 @@
-//! `health_check`: the state of the gateway, from memory, whatever the servers do.
+//! `health_check`: the state of the gateway, from memory; no server is asked.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

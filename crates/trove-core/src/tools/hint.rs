@@ -12,7 +12,7 @@ const MAX_NAMED: usize = 10;
 /// How much of a wrong name is repeated.
 const MAX_SHOWN: usize = 60;
 
-/// What to say of names that no server in use has; `known` were named beside them and are.
+/// The hint on names that no server in use has; `known` were named beside them and are.
 pub(super) fn of(call: &Call<'_>, unknown: &[&str], known: &[SourceId]) -> Option<String> {
     if unknown.is_empty() {
         return None;

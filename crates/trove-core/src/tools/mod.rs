@@ -86,9 +86,9 @@ pub trait Tool: DeserializeOwned + JsonSchema + Send + 'static {
     const NAME: &'static str;
     /// The group it belongs to.
     const TOOLSET: Toolset;
-    /// What it does to the world.
+    /// Its effect on the world.
     const EFFECT: Effect;
-    /// What stands before its name.
+    /// The part before its name.
     const PREFIX: Prefix = Prefix::Shared;
     /// Names it had before, which still work.
     const ALIASES: &'static [&'static str] = &[];
@@ -111,9 +111,9 @@ pub struct ToolSpec {
     pub name: &'static str,
     /// The group it belongs to.
     pub toolset: Toolset,
-    /// What it does to the world.
+    /// Its effect on the world.
     pub effect: Effect,
-    /// What stands before its name.
+    /// The part before its name.
     pub prefix: Prefix,
     /// Names it had before, which still work.
     pub aliases: &'static [&'static str],
@@ -208,7 +208,7 @@ impl Toolset {
     }
 }
 
-/// What a tool does to the world.
+/// The effect of a tool on the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     /// Changes nothing.
@@ -230,19 +230,19 @@ impl Effect {
     }
 }
 
-/// What stands before a tool's name.
+/// The part before a tool's name, e.g. `guide_`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Prefix {
     /// The prefix of the settings.
     Shared,
-    /// Nothing, whatever the settings say.
+    /// No prefix, even if the settings have one.
     None,
 }
 
 /// One call with real values.
 #[derive(Debug, Clone, Copy)]
 pub struct Example {
-    /// What it is good for, in a sentence.
+    /// Its purpose, in a sentence.
     pub says: &'static str,
     /// The arguments, as JSON.
     pub arguments: &'static str,

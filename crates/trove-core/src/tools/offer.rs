@@ -1,8 +1,7 @@
 //! Which clients need the bridge: by the name a client gives itself, from a dated table.
 //!
-//! Clients declare nothing about resources, so their names are all there is to go by.
-//! Whoever is not in the table gets the tools: one tool too many is better than data
-//! out of reach.
+//! Clients declare nothing about resources, so their names are all there is to go by. A client that
+//! is not in the table gets the tools: one tool too many is better than data out of reach.
 
 use std::sync::LazyLock;
 
@@ -16,9 +15,7 @@ pub enum BridgeMode {
     /// When their model cannot open resources by itself.
     #[default]
     Auto,
-    /// Always.
     Always,
-    /// Never.
     Never,
 }
 
@@ -29,7 +26,6 @@ pub(super) enum Need {
     All,
     /// Templates: its model opens what is listed.
     Templates,
-    /// Nothing.
     Nothing,
 }
 
@@ -45,7 +41,7 @@ pub fn clients() -> &'static [Client] {
     &TABLE.clients
 }
 
-/// What is known of the client that gives itself this name.
+/// The row of the client that gives itself this name.
 pub fn client(name: &str) -> Option<&'static Client> {
     let is_it = |client: &&Client| {
         let own = client.name.len();
@@ -61,7 +57,7 @@ struct Table {
     clients: Vec<Client>,
 }
 
-/// What is known of one client.
+/// The facts on one client.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Client {
     /// The name it gives itself.
@@ -69,7 +65,7 @@ pub struct Client {
     /// Some versions append the name of the server to it.
     #[serde(default, skip_serializing)]
     pub appends: bool,
-    /// What people call it.
+    /// The name that people use.
     pub title: &'static str,
     /// Its model lists and reads resources by itself.
     pub reads: bool,
@@ -84,16 +80,12 @@ pub struct Client {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Takes {
-    /// Tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
-    /// Characters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub characters: Option<usize>,
-    /// Lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<usize>,
-    /// Bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<usize>,
 }

@@ -9,7 +9,7 @@ use crate::{
     source::Reply,
 };
 
-/// What a tool gave.
+/// The outcome of a tool.
 pub struct Outcome(pub(super) Given);
 
 pub(super) enum Given {
@@ -40,7 +40,7 @@ impl Outcome {
         Outcome(Given::Answer(Answer { object }))
     }
 
-    /// What the Source wants before it can answer.
+    /// The input that the Source wants before it can answer.
     pub(super) fn needs_input(reply: Reply) -> Outcome {
         Outcome(Given::NeedsInput(reply))
     }
@@ -51,7 +51,7 @@ impl Outcome {
         self.with("message", message)
     }
 
-    /// Adds words for the agent. They are ours: what a server wrote never comes here.
+    /// Adds words for the agent. They are ours: a server's words never come here.
     #[must_use]
     pub fn instruction(self, instruction: &str) -> Outcome {
         self.with("instruction", instruction)

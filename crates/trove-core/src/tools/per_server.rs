@@ -1,7 +1,7 @@
 //! Tools of their own for each server, for those who rely on them: a list and a read.
 //!
-//! They are made from the catalogue, so they are no rows of the table; what they do is what
-//! `get_resource` does for one server.
+//! They are made from the catalogue, so they are no rows of the table; they do as `get_resource`
+//! does for one server.
 
 use std::sync::LazyLock;
 
@@ -19,13 +19,13 @@ const LISTING: &[Example] = &[Example { says: "The first of them", arguments: "{
 const READING: &[Example] =
     &[Example { says: "One of them", arguments: r#"{"uri": "file:///notes/today.md"}"# }];
 
-/// What a name of this kind means.
+/// The meaning of a name of this kind.
 pub(super) enum Meant {
     List(SourceId),
     Read(SourceId),
 }
 
-/// What `name` means, if it is of this kind.
+/// The meaning of `name`, if it is of this kind.
 pub(super) fn meant(snapshot: &Snapshot, name: &str) -> Option<Meant> {
     let of = |prefix: &str| {
         let members = snapshot.members().iter().map(|member| &member.source);
@@ -45,7 +45,7 @@ fn prefix_of(id: &SourceId) -> String {
     id.as_str().replace('-', "_")
 }
 
-/// The names of the tools of these servers.
+/// The names of the tools of these servers, e.g. `wiki_list_resources` and `wiki_read_resource`.
 pub(super) fn names(servers: &[&SourceId]) -> impl Iterator<Item = String> {
     let prefixes = servers.iter().map(|id| prefix_of(id));
     prefixes.flat_map(|prefix| [LIST, READ].map(|name| format!("{prefix}{name}")))
@@ -80,7 +80,7 @@ pub(super) fn entries(snapshot: &Snapshot) -> Vec<Json> {
     both.map(|entry| Json::of(&entry)).collect()
 }
 
-/// What the gateway says of them.
+/// The gateway's summaries of them.
 pub(super) fn summaries(entries: &[Json]) -> impl Iterator<Item = Item> {
     entries.iter().map(|entry| Item {
         uri: None,
@@ -103,7 +103,7 @@ pub(super) fn document(entry: &Json) -> Option<String> {
     Some(document + &Answers::Resource.document())
 }
 
-/// What the tools take: arguments of `get_resource`.
+/// The schemas of the tools: arguments of `get_resource`.
 static LIST_TAKES: LazyLock<Value> = LazyLock::new(|| {
     let mut properties = bridge_properties(&["cursor", "maxSize"]);
     // A list has more room than a text unless it is to have less.
@@ -145,11 +145,11 @@ pub(super) async fn run(
     arguments["server"] = id.as_str().into();
     let asked: GetResource =
         serde_json::from_value(arguments).map_err(|error| Failure::arguments(error.to_string()))?;
-    // Whoever asks for the list of one server is to have all of it.
+    // A caller who asks for the list of one server is to have all of it.
     asked.run(&call.needing(Need::All)).await
 }
 
-/// What its arguments may be.
+/// The shape of its arguments.
 pub(super) fn takes(meant: &Meant) -> Shape {
     Shape::of(match meant {
         Meant::List(_) => &LIST_TAKES,

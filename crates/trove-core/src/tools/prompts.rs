@@ -28,7 +28,6 @@ const ARGS: &str = "args";
 /// Other names of it that are understood.
 const OTHER_NAMES: [&str; 2] = ["expression", "query"];
 
-/// Every prompt there is.
 static PROMPTS: &[Prompt] = &[
     Prompt {
         name: "guide",
@@ -65,7 +64,6 @@ static PROMPTS: &[Prompt] = &[
     },
 ];
 
-/// One prompt.
 struct Prompt {
     name: &'static str,
     title: &'static str,
@@ -243,8 +241,8 @@ async fn content(call: &Call<'_>, words: &[String]) -> Result<String, Failure> {
     Ok(knowledge.as_text(&content, guide::project(call)))
 }
 
-/// Joins words with commas, except where a comma, plus or slash stands already. Between braces
-/// and brackets a blank stays.
+/// Joins words with commas, e.g. `lang,review`, except where a comma, plus or slash stands already.
+/// Between braces and brackets a blank stays.
 fn as_expression(words: &[String]) -> String {
     let mut line = String::new();
     for word in words {
@@ -299,7 +297,7 @@ async fn flags(call: &Call<'_>, pattern: &str) -> Result<String, Failure> {
     Ok(listed.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
 
-/// What is found now, and how to go on from there. Where there is no index, how to look.
+/// The results found now, and how to go on from there. Without an index, how to look.
 async fn search(call: &Call<'_>, words: &str) -> String {
     let how = looking_for(words);
     let Ok(found) = super::find::search(call, words, MAX_FOUND).await else { return how };

@@ -1,8 +1,7 @@
 //! `run_code`: one small program over the resources instead of dozens of calls.
 //!
-//! What runs it is behind [`crate::programs`]. Here are the functions it can call: each asks
-//! the Gateway as the caller of the tool, so that a program can do what its caller can and
-//! nothing else.
+//! The runner is behind [`crate::programs`]. Here are the functions that a program can call: each
+//! asks the Gateway as the caller of the tool. So a program can do exactly what its caller can.
 
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
@@ -24,7 +23,7 @@ use crate::{
 
 /// How many results a search in a program gives unless asked otherwise.
 const DEFAULT_FOUND: usize = 20;
-/// What is said where not all that was printed is told.
+/// The note if not all that was printed is told.
 const CUT: &str = "More was printed than can be given back; print or return less.";
 
 /// Run a short Python program over the resources.
@@ -137,7 +136,7 @@ fn printed(failure: Failure, text: String, is_cut: bool) -> Failure {
     if is_cut { failure.with("truncated", true).suggest(CUT) } else { failure }
 }
 
-/// What a program can call, for one caller.
+/// The functions that a program can call, for one caller.
 struct Functions<'a> {
     call: Call<'a>,
 }
@@ -373,7 +372,7 @@ fn of_json(text: String) -> Answer {
     Answer { read: text.len(), given: Given::Json(text) }
 }
 
-/// Does what may take long where nobody else waits for it.
+/// Does long work aside, where no other caller waits for it.
 async fn aside<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Raised> {
     let done = tokio::task::spawn_blocking(work).await;
     done.map_err(|_| raised(Exception::OSError, "it broke off by a fault of Trove's own"))
@@ -383,7 +382,7 @@ fn raised(kind: Exception, message: &str) -> Raised {
     Raised { kind, message: message.to_owned() }
 }
 
-/// What a failure is in a program.
+/// The exception for a failure in a program.
 fn of_failure(failure: &Failure) -> Raised {
     let kind = match failure.class() {
         Class::InvalidUri | Class::NotFound | Class::AmbiguousUri => Exception::LookupError,

@@ -1,7 +1,7 @@
 //! Flat schemas: one object of scalars and lists of strings, as every client takes it.
 //!
-//! Some clients refuse a whole request for one `$ref` or `anyOf`, so what the derive
-//! makes of optional fields and enums is folded into plain types here.
+//! Some clients refuse a whole request for one `$ref` or `anyOf`. So the derived schemas of
+//! optional fields and enums are folded into plain types here.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -87,7 +87,7 @@ pub(super) fn unwrapped(text: &str) -> String {
     paragraphs.collect::<Vec<_>>().join("\n")
 }
 
-/// The paragraphs of a description as sentences on one line.
+/// The paragraphs of a description as sentences on one line, e.g. `First. Second`.
 pub(super) fn on_one_line(text: &str) -> String {
     let mut line = String::new();
     for paragraph in text.lines() {

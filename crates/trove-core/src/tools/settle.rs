@@ -1,14 +1,14 @@
 //! How calls of our own tools and prompts ended, for the audit log.
 //!
-//! A tool that reads or looks for something is written down as that, by the Gateway. All
-//! others are written down here, and so is one that failed before it came to it.
+//! A tool that reads or searches is written down as that, by the Gateway. All others are written
+//! down here, and so is one that failed before it came to it.
 
 use serde_json::Value;
 
 use super::{Call, Effect, Failure, Outcome, outcome::Given};
 use crate::{access::audit, failure::Class, json::Json};
 
-/// What names the thing that a tool changes, in the order in which it is said.
+/// The arguments that name the thing that a tool changes, in the order in which they are told.
 const SUBJECT: [&str; 4] = ["project", "category", "path", "name"];
 
 pub(super) fn call(
@@ -26,7 +26,7 @@ pub(super) fn call(
         Err(failure) => ending(failure),
     };
     let subject = match effect {
-        // A question is nobody's business.
+        // The words of a question are private.
         Effect::Reads => None,
         Effect::Writes | Effect::Destroys => arguments.and_then(subject),
     };
@@ -43,7 +43,7 @@ fn ending(failure: &Failure) -> audit::Outcome {
     audit::Outcome::Failed(failure.class())
 }
 
-/// What is changed, without what it becomes.
+/// The thing that is changed, without its new value, e.g. `lang/python.md`.
 fn subject(arguments: &Json) -> Option<String> {
     let given: Value = arguments.to().ok()?;
     let named = SUBJECT.iter().filter_map(|key| given.get(*key)?.as_str());

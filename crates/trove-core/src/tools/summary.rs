@@ -26,7 +26,7 @@ use crate::{
 const TOP: usize = 10;
 /// How many groups a summary shows.
 const MAX_GROUPS: usize = 100;
-/// Up to so many resources, each group shows its top whatever that takes.
+/// Up to so many resources, each group shows its top at any length.
 const FEW_RESOURCES: usize = 200;
 /// The most bytes that the groups of a larger catalogue take. A result holds them twice, as text
 /// and as structured content, and the whole of it stays below 12 KB.

@@ -1,10 +1,10 @@
-//! Those who were not let in, without letting them fill the disk.
+//! Callers who were not let in, without letting them fill the disk.
 //!
-//! It takes no permission to be turned away, so anybody can be, as often as the machine
-//! can say no. A line for each would push what others really did out of the files, which
-//! are bounded. So of one kind (how it was refused, and to whom, if that is known) the first is
-//! written at once, because it may be the only one; those of the minute after it are
-//! counted, and become one line with their number. A flood costs two lines a minute.
+//! Being turned away takes no permission, so it can happen as often as the machine can say no. A
+//! line for each would push the acts of others out of the files, which are bounded. A kind is how
+//! the caller was refused, and who he is, if that is known. The first of a kind is written at once:
+//! it may be the only one. Those of the minute after it are counted and become one line with their
+//! number. A flood costs two lines a minute.
 
 use std::{
     collections::BTreeMap,
@@ -26,21 +26,20 @@ pub(super) const COUNTING: Duration = Duration::from_secs(60);
 /// their names.
 pub(super) const MAX_KINDS: usize = 64;
 
-/// What a door writes in the place of what was to be done.
+/// The action that a door writes for a caller it turned away.
 const ACTION: &str = "enter";
 
-/// Somebody who was not let in.
+/// A caller who was not let in.
 #[derive(Debug, Clone, Copy)]
 pub struct Knock<'a> {
-    /// Who, as far as the door found out.
+    /// The caller, as far as the door found out.
     pub caller: &'a Caller,
-    /// Where, in words of our own.
+    /// The place, in words of our own.
     pub place: &'static str,
-    /// The error class.
     pub class: Class,
 }
 
-/// What is counted now.
+/// The refusals that are counted now, by kind.
 #[derive(Default)]
 pub(super) struct Knocks(Mutex<BTreeMap<Kind, Counted>>);
 
@@ -59,7 +58,7 @@ struct Counted {
 }
 
 impl Knocks {
-    /// Counts one; what it gives is to be written at once.
+    /// Counts one; the entry it returns is to be written at once.
     pub(super) fn note(&self, knock: Knock<'_>, now: Instant, at: SystemTime) -> Option<Entry> {
         let mut kinds = self.0.lock();
         let door = knock.caller.door.as_str();
@@ -82,7 +81,6 @@ impl Knocks {
         self.take(|counted| now.saturating_duration_since(counted.since) >= COUNTING)
     }
 
-    /// All of them.
     pub(super) fn all(&self) -> Vec<Entry> {
         self.take(|_| true)
     }

@@ -46,7 +46,7 @@ struct Line<'a> {
     times: u64,
 }
 
-/// What is written in place of entries that were not.
+/// A line that stands for entries that were not written.
 #[derive(Serialize)]
 struct Gap<'a> {
     at: &'a str,
@@ -104,8 +104,8 @@ fn put(line: &impl Serialize, out: &mut Vec<u8>) {
     }
 }
 
-/// UTC to the millisecond, always of the same length so that lines sort by it. A clock
-/// that is before 1970 counts as 1970.
+/// UTC to the millisecond, e.g. `2026-07-28T09:05:00.250Z`: of one length, so that lines sort by
+/// it. A clock that is before 1970 counts as 1970.
 fn timestamp(at: SystemTime) -> String {
     let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let (year, month, day) = date(since.as_secs() / 86_400);
@@ -122,16 +122,16 @@ fn timestamp(at: SystemTime) -> String {
     text
 }
 
-/// The last so many decimal digits of a number. A line is written for every request, and
-/// formatting would take longer than all the rest of it.
+/// The last so many decimal digits of a number, e.g. `007`. A line is written for every request,
+/// and formatting would take longer than all the rest of it.
 fn push_digits(text: &mut String, number: u64, digits: u32) {
     for place in (0..digits).rev() {
         text.push(char::from(b'0' + (number / 10_u64.pow(place) % 10) as u8));
     }
 }
 
-/// The date of a day counted from 1970-01-01. Years are taken to begin in March, so that
-/// the day that is not in every year comes last and months follow one rule.
+/// The date of a day counted from 1970-01-01, e.g. day 31 is 1970-02-01. Years begin in March here,
+/// so that the leap day comes last and months follow one rule.
 fn date(day: u64) -> (u64, u64, u64) {
     const DAYS_TO_1970: u64 = 719_468;
     const DAYS_OF_400_YEARS: u64 = 146_097;
@@ -151,7 +151,6 @@ fn cut(text: &str, limit: usize) -> &str {
 }
 
 impl Cache {
-    /// The word for it.
     pub fn as_str(self) -> &'static str {
         match self {
             Cache::Hit => "hit",

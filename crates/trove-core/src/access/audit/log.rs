@@ -1,8 +1,8 @@
 //! The files of the log: appended to, rotated by size, shared with other processes.
 //!
-//! Several processes may write one log: each appends whole lines with one call, under a lock that
-//! all of them share, and each sees when another began a new file. A crash or a full disk may
-//! leave a part of a line; it is taken off again, under a lock that nobody else holds.
+//! Several processes may write one log: each appends whole lines with one call, under a shared
+//! lock. Each sees when another began a new file. A crash or a full disk may leave a part of a
+//! line. It is taken off again, under an exclusive lock.
 
 use std::{
     fs::{self, File},
@@ -28,8 +28,8 @@ impl Log {
         Log { config, home, open: None }
     }
 
-    /// Appends whole lines, to as many files as they fill. What was written is taken out of
-    /// `lines`, also when the rest could not be.
+    /// Appends whole lines, to as many files as they fill. Written lines are taken out of `lines`,
+    /// even if the rest could not be written.
     pub(super) fn append(&mut self, lines: &mut Vec<u8>) -> io::Result<()> {
         while !lines.is_empty() {
             let file = self.current()?;
@@ -156,7 +156,7 @@ impl<'a> Locked<'a> {
         Locked::of(file, File::try_lock_shared)
     }
 
-    /// With nobody else.
+    /// Takes the exclusive lock, if it is free.
     fn alone(file: &'a File) -> io::Result<Locked<'a>> {
         Locked::of(file, File::try_lock)
     }
@@ -187,7 +187,7 @@ impl Drop for Locked<'_> {
 /// How often, and how soon, a lock is tried again.
 const MAX_LOOKS: usize = 200;
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
-/// A part of a line is shorter than this; what is longer was not written by us.
+/// A part of a line is shorter than this; a longer one was not written by us.
 const MAX_PART_BYTES: u64 = 1024 * 1024;
 
 /// Takes off the part of a line with which the file ends, if it does.

@@ -1,10 +1,10 @@
 //! The room of the log, shared by callers.
 //!
-//! The files are bounded, so a caller that asks fast enough could push the lines of others out of
-//! them, or fill the queue before a slow disk. Each caller may take at most as much as all
-//! callers leave free: the first half of the room, the next a quarter, and so on. The room it
-//! took becomes free again in the course of days. Past its share a caller's entries are counted,
-//! and become one line for each kind with their number.
+//! The files are bounded. So a caller that asks fast enough could push the lines of others out of
+//! them, or fill the queue before a slow disk. Each caller may take at most as much as all callers
+//! leave free: the first half of the room, the next a quarter, and so on. The room it took becomes
+//! free again in the course of days. Past its share a caller's entries are counted, and become one
+//! line for each kind with their number.
 
 use std::{
     collections::BTreeMap,

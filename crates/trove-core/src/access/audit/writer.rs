@@ -56,7 +56,7 @@ pub(super) struct Writer {
     state: Arc<State>,
     /// Lines that are not in the file yet.
     pending: Vec<u8>,
-    /// When the newest entry was; what happens to the log itself is dated by it.
+    /// When the newest entry was; events of the log itself are dated by it.
     last: SystemTime,
     is_failing: bool,
     /// The disk did not keep what was written.
@@ -78,9 +78,9 @@ impl Writer {
         }
     }
 
-    /// Works until it is told to end or nobody is left who could record.
+    /// Works until it is told to end or no recorder is left.
     pub(super) fn run(mut self, entries: &Receiver<Message>) {
-        // Whoever looks should know that it cannot be written before there is anything to lose.
+        // A log that cannot be written shows in the health before there is anything to lose.
         let checked = self.log.check();
         self.note(checked);
         loop {
@@ -122,8 +122,8 @@ impl Writer {
         }
     }
 
-    /// Writes what waits, a batch at a time, until that is done or the disk refuses. What comes
-    /// meanwhile waits for its neighbours.
+    /// Writes the waiting entries, a batch at a time, until none is left or the disk refuses.
+    /// Entries that come meanwhile wait for their neighbours.
     fn write(&mut self, entries: &Receiver<Message>) {
         loop {
             while self.pending.len() < MAX_BATCH_BYTES
@@ -179,7 +179,7 @@ impl Writer {
         self.state.is_failing.store(self.is_failing || self.is_unkept, Ordering::Relaxed);
     }
 
-    /// What holds nothing that must be digested.
+    /// Writes entries that hold nothing to be digested.
     fn write_all(&mut self, entries: &[Entry]) {
         for entry in entries {
             self.last = self.last.max(entry.at);

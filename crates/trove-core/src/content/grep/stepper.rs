@@ -24,8 +24,8 @@ const COUNTED_AT_ONCE: u64 = 4096;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Stopped {
     TooManySteps,
-    /// What such a pattern means here the automaton cannot tell: it does not know which letters
-    /// beyond ASCII make up words.
+    /// The automaton cannot tell the meaning of the pattern: it does not know which letters beyond
+    /// ASCII make up words.
     CannotTell,
 }
 

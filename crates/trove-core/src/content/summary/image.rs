@@ -34,7 +34,7 @@ fn jpeg(bytes: &[u8]) -> Option<(u32, u32)> {
             0xFF => at += 1,
             // Marks without a segment.
             0x01 | 0xD0..=0xD8 => at += 2,
-            // Start of frame, of whatever kind.
+            // Start of frame, of any kind.
             0xC0..=0xC3 | 0xC5..=0xC7 | 0xC9..=0xCB | 0xCD..=0xCF => {
                 return Some((number(at + 7)?.into(), number(at + 5)?.into()));
             }

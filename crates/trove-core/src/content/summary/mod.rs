@@ -1,4 +1,4 @@
-//! What can be told of a binary without opening it: size, digest, and what its headers say.
+//! Facts about a binary without opening it: size, digest, and its headers.
 
 mod image;
 mod pdf;
@@ -25,8 +25,8 @@ pub fn image_size(format: ImageFormat, bytes: &[u8]) -> Option<(u32, u32)> {
     image::size(format, bytes)
 }
 
-/// What some contents are: `{kind, mimeType, size, sha256}`, and whatever their headers
-/// tell, in linear time and without decompressing anything.
+/// Describes contents as `{kind, mimeType, size, sha256}` and members of their headers, e.g.
+/// `width`. Takes linear time and decompresses nothing.
 pub fn summarise(bytes: &[u8], kind: &Kind) -> Value {
     let mut told = Map::new();
     told.insert("kind".into(), word(kind, bytes).into());
@@ -50,7 +50,7 @@ pub fn summarise(bytes: &[u8], kind: &Kind) -> Value {
     Value::Object(told)
 }
 
-/// One word for what it is.
+/// One word for what it is, e.g. `archive`.
 fn word(kind: &Kind, bytes: &[u8]) -> &'static str {
     let top = kind.mime.split('/').next().unwrap_or_default();
     match (kind.form, top) {
@@ -84,7 +84,7 @@ fn is_archive(mime: &str) -> bool {
     ARCHIVES.contains(&mime)
 }
 
-/// What an archive says it holds.
+/// The entries that an archive claims to hold.
 #[derive(Debug, Default, PartialEq)]
 struct Listing {
     entries: Vec<Entry>,
@@ -137,8 +137,8 @@ fn is_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1F, 0x8B, 8])
 }
 
-/// What the first header and the last bytes of a gzip say; the size is modulo 4 GiB, and
-/// that of the last member if there are several.
+/// Facts from the first header and the last bytes of a gzip. The size is modulo 4 GiB, and that of
+/// the last member if there are several.
 fn gzip(bytes: &[u8]) -> Map<String, Value> {
     const HAS_EXTRA: u8 = 4;
     const HAS_NAME: u8 = 8;

@@ -1,7 +1,7 @@
 //! How many pages a PDF says it has.
 //!
-//! Newer files keep their page tree in compressed objects; those are not opened, and
-//! then nothing is said.
+//! Newer files keep their page tree in compressed objects. Those are not opened, and no number is
+//! told.
 
 use memchr::memchr2_iter;
 

@@ -7,8 +7,8 @@ const BLOCK: usize = 512;
 /// The longest record that may hold the name of the entry after it.
 const MAX_LONG_NAME: usize = 64 * 1024;
 
-/// What the headers say, or nothing if the first one is none. Each step goes forward by
-/// a whole block.
+/// The entries that the headers name; `None` if the first block is no header. Each step goes
+/// forward by a whole block.
 pub(super) fn list(bytes: &[u8]) -> Option<Listing> {
     let mut listing = Listing::default();
     let mut long_name: Option<Vec<u8>> = None;
@@ -63,7 +63,7 @@ fn name(header: &[u8]) -> Vec<u8> {
     if has_prefix { [prefix, b"/", name].concat() } else { name.to_vec() }
 }
 
-/// A number in octal digits or, past 8 GiB, in binary with the first bit set.
+/// A number in octal digits, e.g. 420 for `644`, or past 8 GiB in binary with the first bit set.
 fn number(field: &[u8]) -> u64 {
     if let Some((first, rest)) = field.split_first()
         && first & 0x80 != 0
@@ -82,7 +82,7 @@ fn until_zero(field: &[u8]) -> &[u8] {
     &field[..memchr::memchr(0, field).unwrap_or(field.len())]
 }
 
-/// The `path` of a list of `length key=value\n`.
+/// The `path` of a list of `length key=value\n`, e.g. `a/b` of `12 path=a/b\n`.
 fn pax_path(mut body: &[u8]) -> Option<Vec<u8>> {
     loop {
         let blank = memchr::memchr(b' ', body)?;

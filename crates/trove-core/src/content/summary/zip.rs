@@ -19,8 +19,8 @@ pub(super) fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(END)
 }
 
-/// What the central directory says. Each step goes forward by a whole record, so the
-/// walk is linear however the sizes lie.
+/// The entries of the central directory. Each step goes forward by a whole record, so the walk is
+/// linear even if the sizes lie.
 pub(super) fn list(bytes: &[u8]) -> Option<Listing> {
     let (start, end) = directory(bytes)?;
     let mut listing = Listing::default();

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 /// How long after a request the background waits.
 pub(super) const YIELD: Duration = Duration::from_millis(100);
-/// How often the background looks whether somebody asks, while it computes.
+/// How often the background looks whether a client asks, while it computes.
 pub(super) const LOOK: Duration = Duration::from_millis(250);
 /// So many requests from one look to the next are more than people make.
 const HEAVY: u64 = 250;
@@ -52,7 +52,7 @@ impl Demand {
         self.between.store(asked - seen, Ordering::Relaxed);
     }
 
-    /// Whether somebody asked a moment ago.
+    /// Whether a client asked a moment ago.
     pub(super) fn is_recent(&self) -> bool {
         let last = Duration::from_millis(self.last.load(Ordering::Relaxed));
         last > Duration::ZERO && self.since.elapsed().saturating_sub(last) < YIELD

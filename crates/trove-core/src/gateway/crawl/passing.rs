@@ -1,7 +1,7 @@
-//! Texts that somebody reads, on their way to the index.
+//! Texts of reads by clients, on their way to the index.
 //!
-//! A read hands over what it got and goes on. Only later it is compared with what the index
-//! has. Where too much waits, a text is passed over: the crawler finds it at its next look.
+//! A read hands over its result and goes on. Only later it is compared with the index. Where too
+//! much waits, a text is passed over: the crawler finds it at its next look.
 
 use std::{
     collections::HashMap,
@@ -32,10 +32,10 @@ const MAX_WAITING_BYTES: usize = 16 * 1024 * 1024;
 /// How long others gather after some were compared: of many reads of one text one is compared.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// Something that somebody read.
+/// The result of one read.
 struct Passed {
     key: Key,
-    /// Whose credentials it was asked with.
+    /// The scope of the caller with whose credentials it was asked.
     scope: Arc<str>,
     /// When its Source was asked for it, by the clock of the index.
     asked_at: i64,
@@ -84,7 +84,7 @@ impl Passed {
     }
 }
 
-/// What a read tells the index.
+/// News for the index from one read.
 enum News {
     Text(Key, Content),
     /// The text it has is to be looked at.
@@ -105,7 +105,7 @@ impl Gateway {
         route: &Route,
         is_alone: bool,
     ) -> Option<Passer> {
-        // What is ours tells of every change, and differs by who asks.
+        // Our own Sources tell of every change, and answer each caller differently.
         if is_alone || route.source.is_builtin() {
             return None;
         }
@@ -121,7 +121,7 @@ impl Gateway {
         answer: &Result<Cached, SourceError>,
     ) {
         let reply = match answer {
-            // What is kept has passed before.
+            // An answer that is kept has passed before.
             Ok(cached) if cached.hit || cached.reply.needs_input => return,
             Ok(cached) => Some(cached.reply.clone()),
             // It says nothing of the text.
@@ -156,7 +156,7 @@ impl Gateway {
         }
     }
 
-    /// What the index should make of one read; `None` if it is nothing for it.
+    /// The news for the index from one read; `None` if it has none.
     fn news_of(&self, search: &Search, passed: Passed) -> Option<News> {
         let pending = search.looked_into(&passed.key)?;
         let text = match &passed.reply {
@@ -175,7 +175,7 @@ impl Gateway {
         let (source, local) = (&pending.key.source, &pending.key.local);
         let snapshot = self.current();
         let named = Named::given(&snapshot, source, local.as_str());
-        // The index is for everybody, so it takes what a caller without a name may read.
+        // The index is for all callers, so it takes what a caller without a name may read.
         let nobody = Caller::behind(Door::Http);
         let (standing, _) = self.rules().standing(&nobody, named);
         if standing != Standing::Open {

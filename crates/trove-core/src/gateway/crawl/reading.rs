@@ -1,7 +1,7 @@
 //! Which contents are read for the index now, and which next.
 //!
-//! A few at a time, fewer from one Source, and each server at an even pace, so that one that is
-//! slow or dead holds up no other: what it has stays behind while the others are read.
+//! A few at a time, fewer from one Source, and each server at an even pace. So a slow or dead
+//! server holds up no other: its contents stay behind while those of others are read.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet, VecDeque},
@@ -46,11 +46,11 @@ const FAILURES_IN_A_ROW: u32 = 3;
 /// How many failing contents are remembered; others are only held back with their Source.
 const MAX_FAILING: usize = 10_000;
 
-/// What is being read, and what must wait.
+/// The reads under way, and those that must wait.
 #[derive(Default)]
 pub(super) struct Reading {
     tasks: JoinSet<Outcome>,
-    /// What each task reads.
+    /// The content that each task reads.
     under_way: HashMap<Id, Pending>,
     chosen: BTreeMap<SourceId, Chosen>,
     chosen_at: Option<Instant>,
@@ -60,7 +60,7 @@ pub(super) struct Reading {
     sources: HashMap<SourceId, Failures>,
 }
 
-/// What was chosen of one Source to be read next.
+/// The contents of one Source chosen to be read next.
 struct Chosen {
     /// It lies on this machine, so reading costs no message and keeps no pace.
     is_local: bool,
@@ -111,7 +111,7 @@ impl Failures {
     }
 }
 
-/// What to do next.
+/// The next step.
 enum Next {
     Read(Pending),
     Wait(Duration),
@@ -125,7 +125,6 @@ impl Reading {
         self.failures.clear();
     }
 
-    /// Forgets a Source.
     pub(super) fn forget_source(&mut self, source: &SourceId) {
         self.chosen.remove(source);
         self.paces.forget(source);
@@ -137,7 +136,7 @@ impl Reading {
     pub(super) async fn next(&mut self) -> Option<(Pending, Outcome)> {
         let (id, outcome) = match self.tasks.join_next_with_id().await? {
             Ok((id, outcome)) => (id, outcome),
-            // A fault of ours; what was read then counts as not readable now.
+            // A fault of ours; the content counts as not readable now.
             Err(broken) => (broken.id(), Outcome::Failed),
         };
         self.under_way.remove(&id).map(|read| (read, outcome))
@@ -279,7 +278,7 @@ impl Crawler {
         if next > now {
             return next - now;
         }
-        // What was read a moment ago still looks wanted until the index has noted it.
+        // A content read a moment ago still looks wanted until the index has noted it.
         if self.search.has_queued() {
             return NOTING;
         }
@@ -316,7 +315,7 @@ impl Crawler {
                 let is_private = content.owner.is_some();
                 self.search.put_content(key.clone(), content).await;
                 if is_private {
-                    // There is nothing in it for everybody: it is not wanted again.
+                    // It has no text for all callers: it is not wanted again.
                     self.search.skip_content(key, Skip::Private).await;
                 }
             }
@@ -325,7 +324,7 @@ impl Crawler {
                 self.search.skip_content(key, skip).await;
             }
             Outcome::Failed => self.take_failure(&read).await,
-            // Its Source is there, and says no every time: what was indexed speaks no longer.
+            // Its Source is there, and says no every time: its indexed text goes.
             Outcome::Refused => self.take_failure(&Pending { has_text: false, ..read }).await,
         }
     }
@@ -353,7 +352,7 @@ impl Gateway {
         members.filter(|one| one.source.is_local()).map(|one| one.source.id().clone()).collect()
     }
 
-    /// Whether its Source promised to tell of changes, so that nobody need look by the clock.
+    /// Whether its Source promised to tell of changes, so that no look by the clock is needed.
     fn is_told_of(&self, source: &SourceId, local: &str) -> bool {
         self.watches.has(source, local)
     }

@@ -7,7 +7,6 @@ use globset::{GlobBuilder, GlobMatcher};
 
 use crate::{access::BadPattern, source::Indexing};
 
-/// The most rules.
 pub const MAX_INDEX_RULES: usize = 1000;
 
 /// One rule on what search may look into.

@@ -77,7 +77,7 @@ fn statement(word: &str, code: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What follows the end of raw text.
+/// The text behind the end of raw text.
 fn after_raw(text: &str) -> &str {
     let mut rest = text;
     while let Some(at) = rest.find("{%") {

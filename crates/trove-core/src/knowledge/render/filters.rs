@@ -1,4 +1,4 @@
-//! What templates may do with values: nothing that makes them much larger uncounted.
+//! The filters for values in templates: none makes them much larger uncounted.
 
 use minijinja::{Environment, Error, ErrorKind, Value, filters, functions, tests};
 
@@ -64,8 +64,8 @@ fn trim(value: Value, chars: Option<String>) -> Result<String, Error> {
     })
 }
 
-/// What is taken for a value that is not there. A flag that nobody set is there and holds
-/// nothing, which is the same to whoever writes a template.
+/// The value that stands in for an absent one. A flag that is not set is there and is `none`; to
+/// the author of a template it is absent.
 fn default(value: Value, other: Option<Value>, is_lax: Option<bool>) -> Value {
     let is_absent =
         value.is_undefined() || value.is_none() || (is_lax.unwrap_or(false) && !value.is_true());

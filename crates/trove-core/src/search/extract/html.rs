@@ -3,7 +3,7 @@
 
 use super::Extracted;
 
-/// Elements whose content nobody reads.
+/// Elements whose content is not for readers.
 const UNREAD: [&str; 7] = ["script", "style", "noscript", "template", "svg", "iframe", "object"];
 /// Elements that do not end a line.
 const INLINE: [&str; 22] = [
@@ -109,7 +109,7 @@ impl Reducer {
     }
 }
 
-/// What follows the end of an element.
+/// The text behind the end of an element, e.g. behind `</script>`.
 fn skip_element<'t>(text: &'t str, name: &str) -> &'t str {
     let mut rest = text;
     while let Some(at) = rest.find("</") {
@@ -124,7 +124,7 @@ fn skip_element<'t>(text: &'t str, name: &str) -> &'t str {
     ""
 }
 
-/// Adds text with its entities decoded and its space collapsed.
+/// Adds text with its entities decoded and its space collapsed, e.g. `a &amp;  b` as `a & b`.
 fn push_decoded(into: &mut String, text: &str) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
@@ -144,7 +144,8 @@ fn push_decoded(into: &mut String, text: &str) {
     }
 }
 
-/// The letter of the entity at the beginning of `text`, and how long it is.
+/// The letter of the entity at the beginning of `text`, and how long it is, e.g. `&` and 5 for
+/// `&amp;`.
 fn entity(text: &str) -> Option<(char, usize)> {
     let end = text.bytes().take(12).position(|b| b == b';')?;
     let name = &text[1..end];

@@ -34,7 +34,7 @@ pub(super) fn extract(text: &str) -> Extracted {
     Extracted { body, ..Extracted::default() }
 }
 
-/// The same for lines that differ only in words with digits in them.
+/// A number shared by lines that differ only in words with digits, e.g. in `took 5ms` the `5ms`.
 fn shape_of(line: &str) -> u64 {
     use std::hash::{DefaultHasher, Hash as _, Hasher as _};
     let mut hasher = DefaultHasher::new();

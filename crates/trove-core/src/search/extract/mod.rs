@@ -18,7 +18,7 @@ const MAX_HEADING_BYTES: usize = 16 * 1024;
 /// How many names that a content defines are kept.
 const MAX_SYMBOLS: usize = 2000;
 
-/// What is indexed of a content.
+/// The parts of a content that are indexed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Extracted {
     /// The text that is searched and shown.
@@ -31,7 +31,7 @@ pub struct Extracted {
     pub is_verbatim: bool,
 }
 
-/// What kind of text it is.
+/// The kind of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Html,

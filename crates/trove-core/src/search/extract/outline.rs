@@ -38,7 +38,7 @@ pub(super) fn markdown(text: &str) -> Vec<String> {
     headings
 }
 
-/// The heading of a line, or of the line before it when it is underlined.
+/// The heading of a line, or of an underlined line before it, e.g. `Usage` of `## Usage`.
 fn heading(line: &str, before: &str) -> Option<String> {
     let hashes = line.bytes().take_while(|b| *b == b'#').count();
     let rest = &line[hashes..];
@@ -54,7 +54,7 @@ fn heading(line: &str, before: &str) -> Option<String> {
         .then(|| before.to_owned())
 }
 
-/// What stands between two lines of `---` at the beginning, and the rest.
+/// The text between two lines of `---` at the beginning, and the rest.
 fn split_front_matter(text: &str) -> (&str, &str) {
     let Some(rest) = text.strip_prefix("---\n").or_else(|| text.strip_prefix("---\r\n")) else {
         return ("", text);
@@ -68,8 +68,8 @@ fn split_front_matter(text: &str) -> (&str, &str) {
     }
 }
 
-/// The keys of JSON, each once, in their order. Finds them by their shape, so that cut
-/// off or repeated values do no harm.
+/// The keys of JSON, each once, in their order, e.g. `a` of `{"a":1}`. Finds them by their shape,
+/// so that cut off or repeated values do no harm.
 pub(super) fn json_keys(text: &str) -> Vec<String> {
     let mut keys = Unique::default();
     let mut rest = text;
@@ -95,7 +95,7 @@ fn string_len(text: &str) -> Option<usize> {
     })
 }
 
-/// The columns that the first line names.
+/// The columns that the first line names, e.g. `id` and `name` of `id,"name"`.
 pub(super) fn columns(text: &str, separator: char) -> Vec<String> {
     let first = text.lines().next().unwrap_or_default();
     let mut columns = Unique::default();
@@ -105,7 +105,8 @@ pub(super) fn columns(text: &str, separator: char) -> Vec<String> {
     columns.list
 }
 
-/// The keys of YAML, TOML, INI and their like, and the names of their sections.
+/// The keys of YAML, TOML, INI and their like, and the names of their sections, e.g. `port` of
+/// `port = 80`.
 pub(super) fn settings_keys(text: &str) -> Vec<String> {
     let mut keys = Unique::default();
     for line in text.lines().map(str::trim_start) {

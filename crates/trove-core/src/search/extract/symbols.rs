@@ -1,7 +1,7 @@
 //! The names that code defines: functions, types, constants.
 //!
-//! Finds them by the words that introduce a definition in common languages. What it
-//! misses is still found as a word; what it takes wrongly is found a little too early.
+//! Finds them by the words that introduce a definition in common languages. A missed name is still
+//! found as a word; a name taken wrongly is found a little too early.
 
 const CODE: [&str; 36] = [
     "rs", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "go", "java", "kt", "kts", "c", "h", "cc",
@@ -59,7 +59,7 @@ const PRECEDE: [&str; 19] = [
     "declare",
     "data",
 ];
-/// Words that introduce a name only at the beginning of a line: within code they are
+/// Words that introduce a name only at the beginning of a line, e.g. `let`: within code they are
 /// ordinary variables.
 const ONLY_OUTERMOST: [&str; 5] = ["let", "var", "val", "const", "static"];
 
@@ -85,7 +85,7 @@ pub(super) fn is_code_type(mime: &str) -> bool {
     TYPES.iter().any(|name| mime.ends_with(name))
 }
 
-/// The names a text defines, in small letters.
+/// The names a text defines, in small letters, e.g. `parse_uri` of `fn parse_uri()`.
 pub(super) fn defined(text: &str) -> Vec<String> {
     text.lines().filter_map(defined_in).map(str::to_lowercase).collect()
 }
@@ -113,7 +113,7 @@ fn defined_in(line: &str) -> Option<&str> {
     None
 }
 
-/// The word at the beginning, and what follows it.
+/// The word at the beginning, and the text behind it, e.g. `fn` and ` main()`.
 fn next_word(text: &str) -> Option<(&str, &str)> {
     let text = text.trim_start();
     // `pub(crate)` and the receiver in `func (r *Reader) Read` say nothing of the name.

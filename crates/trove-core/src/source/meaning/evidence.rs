@@ -1,4 +1,4 @@
-//! Weighs what speaks of a refusal, in one order: JSON-RPC code, HTTP status, `data`, names of
+//! Weighs the evidence of a refusal, in one order: JSON-RPC code, HTTP status, `data`, names of
 //! errors, words.
 //!
 //! The first that is sure decides. Where none is, the first that is likely does.
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::json::Json;
 
-/// What one piece of evidence says.
+/// The verdict of one piece of evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     Sure(Sign),
@@ -76,7 +76,7 @@ impl Evidence {
         }
     }
 
-    /// What it means, if anything is known.
+    /// The meaning, if anything is known.
     pub(super) fn judged(&self) -> Option<Sign> {
         let verdicts: Vec<Verdict> = TABLE.iter().filter_map(|look| look(self)).collect();
         let sure = verdicts.iter().find_map(|verdict| match verdict {
@@ -141,7 +141,7 @@ impl Evidence {
     }
 }
 
-/// Whether a number says nothing of what went wrong.
+/// Whether a number says nothing of what went wrong, e.g. -32603.
 fn is_silent(code: i64) -> bool {
     matches!(code, 0 | 1 | -1 | -32603 | -32000)
 }

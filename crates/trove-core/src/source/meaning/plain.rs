@@ -1,8 +1,7 @@
-//! Makes of a server's text what may speak for it: its own words, and names of errors.
+//! Keeps the evidence in a server's text: its own words, and names of errors.
 //!
-//! Values speak for nobody: the URI that was asked for, other URIs, paths and what stands in
-//! quotes are replaced by marks. Example: `Note 'forbidden' not found` is judged as
-//! `Note ␁ not found`.
+//! Values are no evidence: the URI that was asked for, other URIs, paths and words in quotes are
+//! replaced by marks. Example: `Note 'forbidden' not found` is judged as `Note ␁ not found`.
 
 use crate::uri::decode_once;
 
@@ -85,7 +84,7 @@ fn bounded(text: &str) -> String {
     format!("{}\n{}", &text[..start], &text[end..])
 }
 
-/// A text without the lines of a stack trace.
+/// A text without the lines of a stack trace, e.g. `at read (index.js:5)`.
 fn without_trace(text: &str) -> String {
     let is_python = text.contains("Traceback (most recent call last)");
     let is_kept = |line: &&str| {
@@ -257,7 +256,7 @@ fn asks_for(before: &str, value: &str, after: &str) -> bool {
     RUN.contains(&last) || RUN_IT.iter().any(|words| after.starts_with(words))
 }
 
-/// Whether a text begins as a status does: `403 Forbidden`.
+/// Whether a text begins as a status does, e.g. `403 Forbidden`.
 fn is_status(value: &str) -> bool {
     let Some((number, _)) = value.split_once(' ') else { return false };
     number.len() == 3
@@ -275,14 +274,14 @@ fn closing(inside: &str, quote: char) -> Option<usize> {
     places.find(is_end).filter(|at| *at <= MAX_QUOTED)
 }
 
-/// Whether a member holds the name of a thing.
+/// Whether a member holds the name of a thing, e.g. `filename`.
 fn names_a_thing(member: &str) -> bool {
     ["uri", "url", "path", "file", "id", "name", "key", "input", "value"]
         .iter()
         .any(|word| member.ends_with(word))
 }
 
-/// The mark for a URI, a path or an address; none for a word.
+/// The mark for a URI, a path or an address, e.g. for `docs://x`; none for a word.
 fn mark_of(token: &str) -> Option<char> {
     let has_scheme = token.split_once("://").is_some_and(|(scheme, _)| {
         scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -303,7 +302,7 @@ fn mark_of(token: &str) -> Option<char> {
     is_path.then_some(VALUE)
 }
 
-/// Whether a path is of a file that a server needs for itself.
+/// Whether a path is of a file that a server needs for itself, e.g. `/etc/hosts`.
 fn is_machinery(path: &str) -> bool {
     let path = path.to_ascii_lowercase();
     let folders =
@@ -353,7 +352,7 @@ fn names_in(plain: &str) -> Vec<String> {
     names
 }
 
-/// Whether a sentence makes demands on a name, as on `not_found_action must be one of …`.
+/// Whether a sentence makes demands on a name, e.g. `not_found_action must be one of …`.
 fn is_argument(word: &str, after: &str) -> bool {
     let demands = [" must ", " should ", " needs to ", " has to ", " is required", " cannot be "];
     word.contains('_') && demands.iter().any(|demand| after.starts_with(demand))
@@ -375,7 +374,7 @@ fn is_name(word: &str) -> bool {
         || upper >= 1 && is_verdict(&spread(word).replace(' ', "_"))
 }
 
-/// Whether a name in small letters says how something went.
+/// Whether a name in small letters says how something went, e.g. `not_found`.
 fn is_verdict(name: &str) -> bool {
     let begins = [
         "invalid_",
@@ -430,7 +429,7 @@ fn is_verdict(name: &str) -> bool {
     begins.iter().any(|start| name.starts_with(start)) || ends.iter().any(|end| name.ends_with(end))
 }
 
-/// A name as words in small letters.
+/// A name as words in small letters, e.g. `not found error` of `NotFoundError`.
 fn spread(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
     let mut words = String::new();

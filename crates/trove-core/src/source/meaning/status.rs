@@ -20,13 +20,13 @@ static STATED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     ways.iter().filter_map(|way| Regex::new(way).ok()).collect()
 });
 
-/// The HTTP status that a text tells.
+/// The HTTP status that a text tells, e.g. 404 in `status code 404`.
 pub(super) fn stated(words: &str) -> Option<u16> {
     let found = STATED.iter().find_map(|way| way.captures(words))?;
     found.get(1)?.as_str().parse().ok()
 }
 
-/// What an HTTP status means. A verdict that is only likely gives way to what the text says.
+/// The meaning of an HTTP status. A verdict that is only likely gives way to the text.
 pub(super) fn meaning_of(status: u16) -> Option<Verdict> {
     let verdict = match status {
         401 | 407 | 419 | 440 | 511 => Sure(Sign::WhoAreYou),

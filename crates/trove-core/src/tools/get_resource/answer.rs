@@ -1,4 +1,4 @@
-//! What was read, in its envelope.
+//! The contents of a read, in their envelope.
 
 use std::time::SystemTime;
 
@@ -103,7 +103,7 @@ fn metadata(out: &mut Writer, shown: &Shown<'_>, listed: &Listed, reading: &Read
     out.text("nonce", nonce);
 }
 
-/// What the catalogue says of the resource, or of the template it was made from.
+/// The listed facts on the resource, or on the template it was made from.
 #[derive(Default)]
 struct Listed {
     name: Option<String>,
@@ -138,7 +138,7 @@ impl Listed {
     }
 }
 
-/// The entry of what was read, if its server lists it, whatever name it was asked by.
+/// The entry of the resource, if its server lists it, under any name it was asked by.
 pub(super) fn listed(reading: &Reading) -> Option<&ResourceEntry> {
     reading.snapshot.listed(&reading.source, reading.local.as_str())
 }

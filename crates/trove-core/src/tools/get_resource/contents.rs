@@ -1,6 +1,6 @@
 //! The forms in which each part of a read can be shown.
 //!
-//! Nothing is dropped: what is neither text nor base64 is shown as the server wrote it.
+//! Nothing is dropped: a content that is neither text nor base64 is shown as the server wrote it.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub(super) struct Text<'a> {
     pub(super) mime: Option<Cow<'a, str>>,
     /// The encoding it was decoded from.
     pub(super) encoding: Option<&'static str>,
-    /// What a reader should know of it.
+    /// A note for its reader.
     pub(super) note: Option<&'static str>,
 }
 

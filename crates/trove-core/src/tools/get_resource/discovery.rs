@@ -1,4 +1,4 @@
-//! Discovery: what there is, by category. Made once for each view of the catalogue.
+//! Discovery: all entries, by category. Made once for each view of the catalogue.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -41,7 +41,7 @@ const MAX_SHOWN: usize = 200;
 const USUAL_BYTES: usize = 4000;
 /// How many overviews are kept: few kinds of callers ask.
 const MAX_KEPT: usize = 16;
-/// How long an overview is kept: what is used most may be something else by then.
+/// How long an overview is kept: other resources may be the most used ones by then.
 const KEPT_FOR: Duration = Duration::from_secs(300);
 /// How many of the most used resources are known to an overview.
 const MAX_USED: usize = 1000;
@@ -58,7 +58,7 @@ struct Kept {
     discovery: Arc<Discovery>,
 }
 
-/// What one kind of caller finds.
+/// The entries that one kind of caller finds.
 struct Discovery {
     /// Everything: the most useful of all categories in turn, then the rest by category.
     places: Vec<Place>,
@@ -249,9 +249,9 @@ impl Discovery {
         Discovery { places, overview, lengths, servers, usual, counts, category_count }
     }
 
-    /// The overview, or what follows a cursor, in at most about `size` bytes. The cursors lead
-    /// through the overview, then through the rest. If the overview is another by then, they lead
-    /// through it once more: what has come into it meanwhile was not in the rest.
+    /// The overview, or the part behind a cursor, in at most about `size` bytes. The cursors lead
+    /// through the overview, then through the rest. If the overview has changed by then, they lead
+    /// through it once more: its new entries were not in the rest.
     fn part(
         &self,
         view: &View,
@@ -316,8 +316,8 @@ fn bad_cursor(error: &BadCursor) -> Failure {
     Failure::arguments(error.to_string()).with("field", "cursor")
 }
 
-/// What a caller sees by category, each with the most useful first: the categories with the most
-/// useful entries first, those that tell of the gateway itself last.
+/// The entries that a caller sees by category, each with the most useful first. Categories with the
+/// most useful entries come first, those that tell of the gateway itself last.
 fn categories(
     view: &View,
     need: Need,

@@ -197,7 +197,7 @@ impl Entry<'_> {
     }
 }
 
-/// The beginning of a text that somebody else wrote, fit to be shown.
+/// The beginning of a foreign text, fit to be shown.
 fn short(text: &str, most: usize) -> String {
     if text.len() <= most {
         return one_line(text).into_owned();

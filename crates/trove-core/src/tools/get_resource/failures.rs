@@ -19,7 +19,7 @@ const MAX_VALID: usize = 50;
 /// The most bytes of names in one answer, and of one name.
 const MAX_VALID_BYTES: usize = 16 * 1024;
 const MAX_NAME_BYTES: usize = 2048;
-/// How much of somebody else's words is repeated.
+/// How much of a server's words is repeated.
 const MAX_SAID: usize = 400;
 
 const DISCOVER: &str = "Call get_resource without `uri` to list what there is.";
@@ -223,7 +223,8 @@ async fn of_words(
         Meaning::BadArgument if is_unlisted && error.blames_arguments() => {
             not_found(call, view, uri, source, error).await
         }
-        // What is wrong by its template's rules is wrong for that, whatever the server says.
+        // A value that breaks its template's rules is refused for that, whether or not the server
+        // agrees.
         Meaning::BadArgument | Meaning::OwnFault | Meaning::Hopeless | Meaning::Unknown
             if is_unlisted =>
         {
@@ -236,7 +237,7 @@ async fn of_words(
     }
 }
 
-/// What the Source calls it.
+/// The Source's name for it.
 fn local_name(uri: &PublicUri, source: &SourceId) -> String {
     naming::split_qualified(uri.as_str())
         .filter(|(id, _)| id == source)
@@ -314,7 +315,7 @@ fn total(view: &View) -> usize {
     resources + view.templates().filter(|(_, is_closed)| !is_closed).count()
 }
 
-/// Words of somebody else, fit to be repeated in a sentence.
+/// Foreign words, fit to be repeated in a sentence.
 pub(super) fn shown(text: &str) -> String {
     let end = text.floor_char_boundary(MAX_SAID);
     let more = if end < text.len() { "…" } else { "" };

@@ -1,4 +1,4 @@
-//! What a failed read is told as: one row for each thing that a server's error may mean.
+//! The words for a failed read: one row for each meaning of a server's error.
 
 use crate::source::meaning::Meaning;
 

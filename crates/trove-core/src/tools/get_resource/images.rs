@@ -1,4 +1,4 @@
-//! Images that travel beside the data, and what is said of those that do not.
+//! Images that travel beside the data, and the note on those that do not.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
@@ -42,7 +42,7 @@ impl Images {
         self.blocks.push(block);
     }
 
-    /// What a reader should know of those that were left out.
+    /// A note on the images that were left out.
     pub(super) fn note(&self) -> Option<String> {
         let what = match self.left_out {
             0 => return None,

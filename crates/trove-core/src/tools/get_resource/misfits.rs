@@ -51,7 +51,7 @@ fn naming_twins(failure: Failure, view: &View, uri: &str, misfit: &Misfit<'_>) -
         .with("candidates", names)
 }
 
-/// A template as it is listed whose braces we cannot read: whoever asks must fill them.
+/// A template as it is listed whose braces we cannot read: the asker must fill them.
 fn unreadable(view: &View, uri: &str) -> Option<Failure> {
     let (qualified, local) = view.split(uri);
     let (entry, _) = view.templates().find(|(entry, _)| {

@@ -230,8 +230,8 @@ impl GetResource {
         is_wrong.then(|| format!("`{id}` does not have it: another server was asked."))
     }
 
-    /// Refuses what says nothing of a list: whoever gave it would take the whole list for an
-    /// answer to it.
+    /// Refuses an argument that does not apply to a list: the caller would take the whole list for
+    /// an answer to it.
     fn check_lists(&self) -> Result<(), Failure> {
         let field = match self {
             GetResource { grep: Some(_), .. } => "grep",
@@ -321,8 +321,8 @@ fn uses_scheme_of(view: &View, id: &SourceId, uri: &str) -> bool {
         || view.templates().any(|(it, _)| is_own(it.member) && is_alike(it.template.text.as_str()))
 }
 
-/// `auth/status` is how some models write `auth://status`. Where several servers have that, it is
-/// as ambiguous as the name in full.
+/// The name that is meant, e.g. `auth://status` by `auth/status`, as some models write it. Where
+/// several servers have that, it is as ambiguous as the name in full.
 fn spelt(view: &View, server: Option<&SourceId>, asked: &str) -> PublicUri {
     let parts = asked.split_once('/').filter(|_| !asked.contains(':'));
     let Some((scheme, rest)) = parts.filter(|_| !is_listed(view, server, asked)) else {

@@ -69,7 +69,7 @@ fn compared<'a>(view: &'a View, asked: &str) -> Vec<(usize, Name<'a>)> {
 struct Name<'a> {
     is_other: bool,
     public: &'a str,
-    /// What is compared: the name of its server stands only before what several have.
+    /// The name to compare: that of its server stands only before a name that several have.
     spelt: &'a str,
 }
 
@@ -105,7 +105,7 @@ fn allowed(uri: &str) -> usize {
     (head(rest).chars().count() / LETTERS_PER_SLIP).clamp(1, MAX_SLIPS)
 }
 
-/// A name as it is compared; `docs/intro` is how some models write `docs://intro`.
+/// A name as it is compared, e.g. `docs://intro` for `docs/intro`, as some models write it.
 fn spelt(asked: &str) -> String {
     let asked = head(asked).to_lowercase();
     if asked.contains(':') { asked } else { asked.replacen('/', "://", 1) }

@@ -29,10 +29,10 @@ const TOO_DEEP: &str = "JSON nested deeper than 100 levels; given as text";
 const NO_TEXT: &str = "none of the contents is text, so `grep` finds nothing in them";
 const NOT_PORTABLE: &str = "JSON with half a surrogate pair or a number beyond all bounds, which many libraries cannot read; given as text";
 const PART_OF_JSON: &str = "part of a JSON text; put the parts together to parse it";
-/// What a part takes beside its URI and its type: braces, quotes and names.
+/// The length of a part beside its URI and its type: braces, quotes and names.
 const PART: usize = 40;
 
-/// What goes under `data`, and what is said of it.
+/// The value of `data`, and the facts on it.
 #[derive(Default)]
 pub(super) struct Shown<'a> {
     pub(super) data: Cow<'a, str>,
@@ -162,7 +162,7 @@ fn show_text<'a>(
         return Ok(Shown { data: Cow::Borrowed(literal), note, ..shown });
     }
     let window = words.window(asked.offset, max);
-    // Whoever put the parts together can see that they are of one whole.
+    // A client that put the parts together can check that they are of one whole.
     let is_last = asked.offset > 0 && window.next_offset.is_none();
     let sha256 = is_last.then(|| sha256(words.text().as_bytes()));
     let (data, next_offset) = (window.data.into(), window.next_offset);
@@ -291,7 +291,7 @@ fn show_several(
 struct Several<'a> {
     asked: &'a GetResource,
     max: usize,
-    /// What holds for the search of each content; all of them share its steps.
+    /// The limits of the search in each content; all of them share its steps.
     search: GrepLimits,
     /// The room for everything but images.
     room: usize,
@@ -409,7 +409,7 @@ impl Several<'_> {
     }
 }
 
-/// What is shown of one content among several.
+/// The shown part of one content among several.
 struct Piece {
     key: &'static str,
     data: String,

@@ -14,7 +14,7 @@ const AT_ONCE: usize = 2;
 /// How long one waits for its turn.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Whose turn it is to search.
+/// Gives searches their turns.
 pub(in crate::tools) struct Turns(Semaphore);
 
 impl Default for Turns {

@@ -9,7 +9,7 @@ use crate::{
     tools::{Call, Class, Failure},
 };
 
-/// From so many bytes on a result is taken apart where nobody else waits for it.
+/// From so many bytes on a result is taken apart aside, where no other caller waits for it.
 const LARGE: usize = 64 * 1024;
 
 /// All of a resource; several contents one after another.
