@@ -153,10 +153,19 @@ fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     };
     let after = rest.find("\n## ").map_or("", |end| &rest[end + 1..]);
     let mut before = before.to_owned();
+    let mut place = end_of_promises(&before)?;
     for promise in &section.promises {
-        let start = before.find(&format!("\n| {} |", promise.what))? + 1;
-        let end = start + before[start..].find('\n')?;
-        before.replace_range(start..end, &promise.row());
+        // A promise that is new stands behind the one before it.
+        match before.find(&format!("\n| {} |", promise.what)) {
+            Some(found) => {
+                let start = found + 1;
+                let end = start + before[start..].find('\n')?;
+                before.replace_range(start..end, &promise.row());
+                place = start;
+            }
+            None => before.insert_str(place, &format!("{}\n", promise.row())),
+        }
+        place += promise.row().len() + 1;
     }
     let method = format!("{when} {}", section.method);
     let parts = [section.title, &method, &section.table.render()];
@@ -164,11 +173,18 @@ fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     Some(format!("{before}\n## {}{gap}{after}", parts.join("\n\n")))
 }
 
+/// The place behind the last row of the table of promises.
+fn end_of_promises(document: &str) -> Option<usize> {
+    let promises = document.find("\n## Promises\n")?;
+    let rest = &document[promises..];
+    // The section that is renewed may be the one behind the table.
+    let length = rest.find("|\n\n").map_or(rest.len(), |end| end + 2);
+    Some(promises + length)
+}
+
 /// A document with one section more.
 fn extended(document: &str, section: &Section, when: &str) -> Option<String> {
-    let promises = document.find("\n## Promises\n")?;
-    let end = promises + document[promises..].find("|\n\n## ")? + 2;
-    let (before, after) = document.split_at(end);
+    let (before, after) = document.split_at(end_of_promises(document)?);
     let rows: String =
         section.promises.iter().map(|promise| format!("{}\n", promise.row())).collect();
     let method = format!("{when} {}", section.method);
@@ -251,18 +267,22 @@ mod tests {
             Section { title: "Page", promises: vec![promise], method, table }
         };
         let document = format!(
-            "# P\n\n| a page | ≤ 3 | 5 | **missed** |\n| b | 1 | 1 | met |\n\n## A\n\na\n\n{}\n## Z\n\nz\n",
+            "# P\n\n## Promises\n\n| a page | ≤ 3 | 5 | **missed** |\n| b | 1 | 1 | met |\n\n\
+             ## A\n\na\n\n{}\n## Z\n\nz\n",
             section("5").render()
         );
         let renewed_one = renewed(&document, &section("2"), "Again.").unwrap();
         assert_eq!(
             renewed_one,
-            "# P\n\n| a page | ≤ 3 | 2 | met |\n| b | 1 | 1 | met |\n\n## A\n\na\n\n\
-             ## Page\n\nAgain. By hand.\n\n| ms |\n| --- |\n| 2 |\n\n## Z\n\nz\n"
+            "# P\n\n## Promises\n\n| a page | ≤ 3 | 2 | met |\n| b | 1 | 1 | met |\n\n\
+             ## A\n\na\n\n## Page\n\nAgain. By hand.\n\n| ms |\n| --- |\n| 2 |\n\n## Z\n\nz\n"
         );
         let last = document.split("\n## Z").next().unwrap();
         assert!(renewed(last, &section("2"), "Again.").unwrap().ends_with("| 2 |\n"));
         assert_eq!(renewed("# P\n", &section("2"), "Again."), None);
+        let of_fewer = document.replace("| a page | ≤ 3 | 5 | **missed** |\n", "");
+        let with_a_new_one = renewed(&of_fewer, &section("2"), "Again.").unwrap();
+        assert!(with_a_new_one.contains("| b | 1 | 1 | met |\n| a page | ≤ 3 | 2 | met |\n\n## A"));
         let without = "# P\n\n## Promises\n\n| b | 1 | 1 | met |\n\n## A\n\na\n";
         assert_eq!(
             renewed(without, &section("2"), "Again.").unwrap(),
