@@ -36,7 +36,7 @@ pub(crate) fn uri_of_root(root: &Path) -> String {
 pub(crate) fn path_of(uri: &str) -> Option<Vec<u8>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let rest = rest.strip_prefix(THIS_MACHINE).unwrap_or(rest);
-    // What follows a `?` or `#` is not part of the path.
+    // A query or a fragment is not part of the path, e.g. `?v=2` or `#top`.
     if !rest.starts_with('/') || rest.contains(['?', '#']) {
         return None;
     }

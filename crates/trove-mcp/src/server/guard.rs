@@ -20,7 +20,7 @@ use super::{
 /// How a client proves that it may ask.
 #[derive(Clone)]
 pub enum Identity {
-    /// Anybody on this machine.
+    /// By no proof: every process on this machine may ask.
     None,
     /// Every caller who knows the token.
     Token(String),

@@ -269,7 +269,8 @@ impl Interest {
         match (news, self.watched().get_mut(watched)) {
             (News::All, _) => true,
             (News::None, _) => false,
-            // Somebody else watches it; of what the client watches it is told by its own name.
+            // Another client watches this URI. News of it reaches this client under its own name
+            // for it.
             (News::When(_), None) => false,
             (News::When(_), Some((_, before))) => std::mem::replace(before, news) != news,
         }

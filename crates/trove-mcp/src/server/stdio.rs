@@ -129,7 +129,7 @@ struct Client {
     places: Arc<Semaphore>,
     /// Streams of changes stay open, so they have places of their own.
     listens: Arc<Semaphore>,
-    /// Held by whoever of the requests of a session has not begun yet.
+    /// Each request of a session holds this until it starts.
     turn: tokio::sync::Mutex<()>,
     /// Cancelled when the client asks no more: what never ends by itself ends then.
     closing: CancellationToken,
@@ -266,7 +266,7 @@ impl Client {
             );
             return Some(wire::error_response(Some(&request.id), &error));
         };
-        // Whoever waits for the project lets nobody pass who came later.
+        // A request that waits for the project keeps its place before later ones.
         let turn = match request.method.as_str() {
             "ping" => None,
             _ => Some(self.turn.lock().await),

@@ -28,7 +28,7 @@ pub(crate) async fn meet(
     (source, kin): (&SourceId, &Arc<Kin>),
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
-    // Whoever gives servers little time leaves some of it for the old way.
+    // If servers get little time in all, half of it stays for the old way.
     let probe = PROBE.min(most / 2);
     let (hello, said) = greet(&*link, &tickets, (protocol, probe)).await?;
     let is_line = said.object().is_none_or(|said| kin.learn(source, &said));
@@ -43,7 +43,7 @@ pub(crate) async fn meet(
     Ok(Conversation { link, tickets, hello, repeated: parking_lot::RwLock::default(), kin, source })
 }
 
-/// What a server said of itself, and all of its answer.
+/// A server's greeting as parsed, and its whole answer.
 type Met = (Hello, Json);
 
 async fn greet(
@@ -108,7 +108,7 @@ async fn request(
         .await
 }
 
-/// What `server/discover` is asked with.
+/// The params of `server/discover`.
 pub(super) fn discover_params() -> String {
     let mut meta = Object::new();
     dress_modern(&mut meta, None);

@@ -32,7 +32,7 @@ use crate::{
 
 /// How long the server may take to name the address for requests.
 const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
-/// How long the server may take to take what nobody waits for an answer to.
+/// How long the server may take to take a message that gets no answer.
 const MAX_POST: Duration = Duration::from_secs(30);
 /// Without it a server does not serve.
 const INITIALIZED: &str = "notifications/initialized";
@@ -192,8 +192,8 @@ impl Posts {
         }
     }
 
-    /// Posts one message. If that fails, so does its request; the connection is as good as before,
-    /// unless it is said to be gone or to be nobody's, or does not know that it has begun.
+    /// Posts one message. If that fails, so does its request. The connection stays good, unless the
+    /// server calls it gone or unauthorised, or lost the greeting.
     async fn post(&self, message: Bytes) {
         let (id, is_greeting) = match wire::parse(&message) {
             Ok(Message::Request(request)) => (own_id(&request.id), false),

@@ -183,7 +183,7 @@ async fn flooded(upstream: &Upstream) -> Noise {
     }
 }
 
-/// Ends when somebody has logged in somewhere; never if nobody need.
+/// Ends when a person has logged in to some server; never if none has to.
 async fn logged_in(awaited: Option<Credentials>) {
     match awaited {
         Some(credentials) => credentials.changed().await,
@@ -305,7 +305,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
                 stderr: upstream.stderr.clone(),
                 shared: shared.clone(),
             };
-            // Making a process takes milliseconds, in which nobody else should wait.
+            // Making a process takes milliseconds, in which other tasks should not wait.
             let id = config.id.clone();
             let started = tokio::task::spawn_blocking(move || stdio::start(&id, spawn, inbox));
             let link = started.await.map_err(|_| LinkError::Lost)??;

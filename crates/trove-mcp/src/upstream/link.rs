@@ -26,7 +26,7 @@ use trove_core::{
 use super::{meter::Meter, secrets::Secrets};
 use crate::{bounds::MAX_LOG_BYTES, era::meta, repeated::Repeated, wire::RpcError};
 
-/// A connection to one server, whatever the transport.
+/// A connection to one server over any transport.
 pub(crate) trait Link: Send + Sync + 'static {
     /// Sends a request and gives its result. Dropping the future cancels the request at
     /// the server.
@@ -202,7 +202,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Acknowledged {
     pub(crate) id: u64,
-    /// What it will report on; nothing where it does not say.
+    /// The notifications that it will send; `None` where it does not say.
     honoured: Option<Json>,
 }
 
@@ -262,8 +262,7 @@ impl Inbox {
         self.acknowledged.subscribe()
     }
 
-    /// Takes one notification. Waits when the catalogue is behind, which slows the
-    /// sender and nobody else.
+    /// Takes one notification. Waits when the catalogue is behind, which slows the sender alone.
     pub(crate) async fn take(&self, method: &str, params: Option<&Json>) {
         let event = match method {
             "notifications/resources/list_changed" => lists_changed(|lists| lists.resources = true),

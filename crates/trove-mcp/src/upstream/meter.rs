@@ -43,7 +43,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(50);
 const PROBATION: u64 = 8;
 /// A server that was slowed is calm again when it has let this part of its budget come together.
 const CALM: i64 = 32;
-/// What a server earns in this part of a second is the least of such a part.
+/// A calm server has saved at least its earnings of this part of a second, i.e. of a fifth.
 const CALM_PAUSES_A_SECOND: u64 = 5;
 
 /// A kind of unasked work.
@@ -114,12 +114,12 @@ pub(crate) struct Meter {
 
 #[derive(Debug)]
 struct Account {
-    /// What may still be used; less than nothing while the server is slowed.
+    /// The budget that is left, below 0 while the server is slowed.
     left: i64,
     as_of: Instant,
     /// Work paid for since there was nothing left, while the server is not calm.
     excess: u64,
-    /// What was used, by kind, since the server was last calm.
+    /// The work used, by kind, since the server was last calm.
     used: [u64; KINDS],
     /// It was cut off before, and has not been calm for as long as a full budget takes since then.
     on_probation: bool,

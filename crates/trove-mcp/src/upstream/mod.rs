@@ -67,7 +67,7 @@ pub trait Gate: Send + Sync {
 pub struct Upstreams {
     shared: Arc<Shared>,
     running: tokio::sync::Mutex<BTreeMap<SourceId, Running>>,
-    /// What is watched of each, kept while its entry changes or is away.
+    /// The watched URIs of each server, kept while its entry changes or is away.
     wanted: parking_lot::Mutex<BTreeMap<SourceId, Arc<watch::Sender<Wanted>>>>,
 }
 
@@ -107,7 +107,7 @@ impl Upstreams {
         }
     }
 
-    /// The same with tokens for servers that ask for them; said before the first is started.
+    /// Adds tokens for servers that ask for them. Call it before the first server starts.
     pub fn with_credentials(mut self, credentials: oauth::Credentials) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.credentials = Some(credentials);
@@ -115,7 +115,7 @@ impl Upstreams {
         self
     }
 
-    /// The same, asking `gate` each time; said before the first server is started.
+    /// Asks `gate` before each start. Call it before the first server starts.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.gate = Some(gate);
@@ -131,7 +131,7 @@ impl Upstreams {
         self
     }
 
-    /// The same within other bounds; said before the first server is started.
+    /// Sets other bounds. Call it before the first server starts.
     pub fn within(mut self, bounds: Bounds) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.children = Arc::new(Semaphore::new(bounds.children));

@@ -41,7 +41,7 @@ pub(crate) struct Mux {
     most: usize,
 }
 
-/// What became of a notice.
+/// The fate of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
     /// A request waits for such notices.
@@ -273,7 +273,7 @@ impl Link for MuxLink {
     }
 }
 
-/// What we answer to a server that asks us: we are alive, and we offer nothing.
+/// Our answer to a server that asks us: we are alive, and we offer no methods.
 pub(crate) fn refuse_or_pong(method: &str) -> Outcome {
     match method {
         "ping" => Ok(Json::empty_object().into()),

@@ -119,7 +119,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     looks_secret(value) || (is_secret_name(name) && !is_harmless(value)) || is_webhook(name, value)
 }
 
-/// What the name of a secret has in it.
+/// Words in the name of a secret, e.g. `API_TOKEN`.
 const SECRETIVE: [&str; 9] =
     ["token", "key", "secret", "password", "passwd", "passw", "auth", "credential", "header"];
 

@@ -52,7 +52,7 @@ use crate::{
 /// How many answers pass between two updates of the latency on the board.
 const LATENCY_SAMPLE: u32 = 32;
 
-/// What all servers use together.
+/// The parts that all servers use together.
 pub(crate) struct Shared {
     pub(crate) feed: Feed,
     pub(crate) board: Arc<StatusBoard>,
@@ -422,9 +422,9 @@ impl Source for Upstream {
     }
 }
 
-/// Whether what failed may be asked once more. Whoever does not know us has done nothing for us;
-/// what was under way when others were told so may have been done, which harms only what changes
-/// something.
+/// Whether a failed request may be sent once more. A server that has forgotten our session did
+/// nothing for us. A request that was under way meanwhile may have been done, which harms only one
+/// that changes something.
 fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<bool>) -> bool {
     let is_gone = matches!(
         error,

@@ -1,4 +1,4 @@
-//! The exchange with one client, through whatever door its bytes come.
+//! The exchange with one client, through any door.
 //!
 //! Sessions, cancellation, batches and notices live here. Doors move bytes: they read messages,
 //! hand them in, and write what comes of them.

@@ -1,8 +1,8 @@
 //! The keys of the issuer: fetched when first needed, kept for a while, fetched anew when a
 //! token names one that is not among them.
 //!
-//! Anybody can send a token with an invented key id, so looking again is rationed: one
-//! refetch a [`MISS_COOLDOWN`], however many such tokens come.
+//! A stranger can send tokens with invented key ids, so looking again is rationed: one refetch a
+//! [`MISS_COOLDOWN`], however many such tokens come.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

@@ -1,4 +1,4 @@
-//! What a status that is no success says.
+//! Reads a status that is no success, e.g. `401` or `404`.
 
 use bytes::Bytes;
 use reqwest::{StatusCode, Url, header::HeaderValue};
@@ -24,7 +24,7 @@ pub(super) fn is_expiry(status: StatusCode, body: &Bytes, id: u64) -> bool {
     status == StatusCode::NOT_FOUND || is_bad && speaks_of_it() && !is_answer()
 }
 
-/// What a status says, with what may be wrong where that is well known.
+/// The error for a status, with its likely cause where that is well known.
 pub(super) fn refusal(
     status: StatusCode,
     moved_to: Option<&HeaderValue>,

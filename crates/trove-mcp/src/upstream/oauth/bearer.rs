@@ -1,7 +1,7 @@
 //! The token that goes with each request to one server, renewed before it ends.
 //!
-//! Whoever finds it too old renews it; the others wait for that one renewal. A token that
-//! the server refuses is renewed once, and then a person must log in again.
+//! The first request that finds it too old renews it; the others wait for that one renewal. A token
+//! that the server refuses is renewed once, and then a person must log in again.
 
 use std::{sync::Arc, time::Duration};
 

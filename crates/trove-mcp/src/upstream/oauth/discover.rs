@@ -46,7 +46,7 @@ pub(super) async fn discover(client: &Client, url: &str) -> Result<Found, OauthE
     })
 }
 
-/// What the server says to somebody without a token.
+/// The server's challenge to a client without a token, e.g. `Bearer resource_metadata="…"`.
 async fn challenge(client: &Client, url: &str) -> Option<String> {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let post = client.post(url).header("Content-Type", "application/json");

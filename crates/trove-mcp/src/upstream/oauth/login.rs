@@ -15,7 +15,7 @@ use super::{
 };
 use crate::server::identity::fetch;
 
-/// What is wanted, and as whom.
+/// The login that is wanted: for which server, and as which client.
 pub struct Wish {
     /// The server, by its id.
     pub server: String,
@@ -34,7 +34,7 @@ pub struct Wish {
 
 /// A login that waits for a person.
 pub struct Login {
-    /// What the person opens.
+    /// The address that the person opens.
     pub address: String,
     client: Client,
     found: Found,
@@ -149,7 +149,7 @@ async fn register(client: &Client, found: &Found, redirect: &str) -> Result<Stri
     answer["client_id"].as_str().map(str::to_owned).ok_or_else(why)
 }
 
-/// Something nobody can guess.
+/// A secret of 32 random bytes.
 fn secret() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }

@@ -1,4 +1,4 @@
-//! What the runs of Base64 and of hexadecimal digits in a text stand for.
+//! Decodes the runs of Base64 and of hexadecimal digits in a text, e.g. `c2VjcmV0` to `secret`.
 //!
 //! Secrets are sought encoded once; a program that encodes twice is found by decoding once first.
 

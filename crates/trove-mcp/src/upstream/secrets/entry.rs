@@ -1,8 +1,8 @@
 //! The secrets that an entry of the configuration holds.
 //!
-//! Of a server's own variables, all is sought but the plain values: nobody can list all names of
-//! secrets. A value of several parts, such as a connection string, is taken apart, because servers
-//! quote parts of it.
+//! All of a server's own variables are sought except plain values, because no list of names of
+//! secrets is complete. A value of several parts, such as a connection string, is taken apart,
+//! because servers quote parts of it.
 
 use std::collections::BTreeSet;
 
@@ -133,7 +133,7 @@ fn of_json(name: &str, value: &Value, depth: usize, found: &mut Found) {
     }
 }
 
-/// What a URL tells of its caller.
+/// Secrets that a URL holds, e.g. its password.
 fn of_url(url: &str, found: &mut Found) {
     let Ok(url) = Url::parse(url) else { return };
     url.password().into_iter().for_each(|password| found.sure(password));

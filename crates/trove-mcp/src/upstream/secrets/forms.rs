@@ -29,7 +29,7 @@ const WINDOW_BYTES: usize = 64 * 1024;
 /// So much of a window is looked at again with the next: more than an escaped piece takes.
 const OVERLAP_BYTES: usize = 8 * 1024;
 
-/// What is sought for one or more secrets.
+/// The byte strings to seek for one or more secrets.
 #[derive(Debug, Default)]
 pub(super) struct Needles {
     automaton: Option<AhoCorasick>,
@@ -196,7 +196,7 @@ fn add_forms(piece: &[u8], all: &mut Vec<(Vec<u8>, bool)>) {
     let digits = trove_core::hex(piece);
     all.push((digits.to_uppercase().into_bytes(), false));
     all.push((digits.into_bytes(), false));
-    // What stands before it decides where among the letters its bits begin.
+    // The number of bytes before it decides where among the letters its bits begin.
     for before in 0..3 {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(piece);
@@ -236,7 +236,7 @@ fn ceiling(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// What a text stands for, and where in the text each byte of that is written.
+/// The bytes that a text decodes to, and the place in the text of each of them.
 pub(super) struct View {
     pub(super) bytes: Vec<u8>,
     pub(super) places: Vec<Place>,

@@ -40,7 +40,7 @@ pub enum Piece<'a> {
     Variable(Variable<'a>),
 }
 
-/// What a reference means.
+/// The meaning of a reference, e.g. of `${env:HOME}`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Variable<'a> {
     /// An environment variable, and what to take where it is unset or empty.
@@ -56,11 +56,11 @@ pub enum Variable<'a> {
     Workspace,
     /// The last part of the project's folder.
     WorkspaceName,
-    /// What stands between the parts of a path.
+    /// The separator between the parts of a path.
     Separator,
     /// The contents of a file.
     File(&'a str),
-    /// What a person answers to the question of this name.
+    /// A person's answer to the question of this name.
     Input(&'a str),
 }
 
@@ -141,7 +141,7 @@ impl Dialect {
         }
     }
 
-    /// How the dialect's variables look, for whoever wrote something else.
+    /// Shows how the dialect's variables look, after something else was written.
     pub(super) fn lesson(self) -> &'static str {
         match self {
             Dialect::Trove => "write `${env:NAME}` or `${home}`, and `$$` for a dollar sign",
