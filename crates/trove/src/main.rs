@@ -10,7 +10,7 @@ use trove::{cli::Cli, commands};
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The same, which in a worker also bounds what a program may take.
+/// The allocator, which in a worker also bounds the memory of a program.
 #[cfg(feature = "code")]
 #[global_allocator]
 static ALLOCATOR: trove_code::Allocator = trove_code::Allocator;

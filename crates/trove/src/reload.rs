@@ -1,8 +1,8 @@
 //! Follows the configuration file: a good change is taken over, a broken one changes
 //! nothing and is reported. It also looks whether the state folder is still there.
 //!
-//! Every look at a file is made on a thread for such work: a disk that does not answer
-//! keeps this task waiting, and nobody else.
+//! Every look at a file is made on a thread for such work: a disk that does not answer keeps only
+//! this task waiting.
 
 use std::{
     path::{Path, PathBuf},
@@ -39,7 +39,7 @@ pub struct Followed {
     pub found: Found,
     /// Whether it has servers of its own.
     pub has_servers: bool,
-    /// What was added to it, to be added again.
+    /// The additions to it, to be added again.
     pub extras: Extras,
     pub cwd: PathBuf,
     pub flags: Overrides,
@@ -47,7 +47,7 @@ pub struct Followed {
     pub home: Home,
 }
 
-/// What there was to see.
+/// The state of the files at one look.
 #[derive(Default, PartialEq, Eq)]
 struct Sight {
     file: Option<Stamp>,
@@ -158,7 +158,7 @@ fn look(followed: &Followed) -> Sight {
     Sight { file, gone }
 }
 
-/// What changes with a file, wherever its name leads.
+/// The features that change with a file, wherever its name leads.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     file: PathBuf,

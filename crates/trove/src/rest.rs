@@ -1,4 +1,4 @@
-//! What the program does when it has nothing to do: it makes itself small.
+//! Makes the program small when it is idle.
 
 use std::time::Duration;
 

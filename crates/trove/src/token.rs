@@ -42,7 +42,7 @@ fn file(state: &Path) -> StateFile {
     StateFile::inside(&Home::at(state), path(state), &FORM)
 }
 
-/// What is weak about a token that somebody else made.
+/// The weakness of a token that was not made by us, e.g. that it is too short.
 pub(crate) fn weakness(token: &str) -> Option<&'static str> {
     let mut letters: Vec<char> = token.chars().collect();
     letters.sort_unstable();

@@ -1,13 +1,11 @@
 //! Which servers may be started.
 //!
-//! A command that came with a project, or stands in another client's file, is run only
-//! after the user approved it: exactly this command, with these arguments, this
-//! environment, this folder and this program. What changed waits again. Files the user
-//! wrote for Trove or named by hand need no approval. A server behind a URL needs one if
-//! variables or files of this machine are part of what is sent to it: nothing is run for it,
-//! but those values would leave. Servers that nobody named, found in other clients'
-//! files, need it in any case.
-
+//! A command that came with a project, or stands in another client's file, is run only after the
+//! user approved it: exactly this command, with these arguments, this environment, this folder and
+//! this program. What changed waits again. Files the user wrote for Trove or named by hand need no
+//! approval. A server behind a URL needs one if variables or files of this machine are part of what
+//! is sent to it: nothing is run for it, but those values would leave. Servers that were merely
+//! found in other clients' files need it in any case.
 mod calls;
 mod folders;
 mod invocation;
@@ -55,7 +53,7 @@ pub(crate) enum Hand {
 }
 
 impl Hand {
-    /// Whose hand wrote the configuration.
+    /// The author of the configuration.
     pub(crate) fn of(loaded: &Loaded) -> Hand {
         match (loaded.client, loaded.found) {
             (Some(_), _) => Hand::Client,
@@ -71,7 +69,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) upstream: &'a UpstreamConfig,
     /// The file it stands in.
     pub(crate) file: &'a Path,
-    /// The folder in which whoever wrote the entry may have written its program too.
+    /// The folder of the entry, if its author may have written the program in it too.
     pub(crate) project: Option<&'a Path>,
     /// What would be run; nothing for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
@@ -180,7 +178,7 @@ fn calls(approvals: &Approvals, file: &Path, upstream: &UpstreamConfig) -> (Opti
 pub struct Admission {
     upstreams: Arc<Upstreams>,
     board: Arc<StatusBoard>,
-    /// What was approved of those who run.
+    /// The approvals of those who run.
     seals: Arc<Seals>,
     state: PathBuf,
     /// Hears what those who run say of themselves.
@@ -204,7 +202,7 @@ impl Admission {
         Admission { upstreams, board, seals, state, listener, is_waived, waiting }
     }
 
-    /// Who hears what servers say of themselves; to be followed by whoever runs them.
+    /// The listener that hears what servers say of themselves. The task that runs them follows it.
     pub(crate) fn listener(&self) -> &Arc<Listener> {
         &self.listener
     }

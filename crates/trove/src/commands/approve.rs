@@ -82,8 +82,8 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     Ok(())
 }
 
-/// Whose the file counts as. A file that is named here needs no approval here, but a Trove that
-/// only finds it in its folder waits for one: `trove approve --config FILE ID` gives it.
+/// The author that the file counts as. A file that is named here needs no approval here, but a
+/// Trove that only finds it in its folder waits for one: `trove approve --config FILE ID` gives it.
 fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
     let is_for_others = loaded.found == Found::Named && !approve.ids.is_empty();
     match Hand::of(loaded) {
@@ -138,7 +138,7 @@ pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
     })
 }
 
-/// The servers that came with a project, in a file nobody named, and wait for approval.
+/// The servers of a project's file that was found, not named, and wait for approval.
 pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Failed> {
     if Hand::of(loaded) != Hand::Project {
         return Ok(Vec::new());
@@ -154,7 +154,7 @@ pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Fai
     Ok(ids)
 }
 
-/// What servers say otherwise of themselves now, by id.
+/// Descriptions that changed since approval, by server id.
 type Differences = BTreeMap<String, Vec<Difference>>;
 
 fn as_text(
@@ -227,7 +227,7 @@ fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
     }
 }
 
-/// What a server says otherwise of itself than when it was approved.
+/// Shows how a server's descriptions changed since its approval.
 fn describe_words(differences: &[Difference], is_listing: bool, text: &mut String) {
     let word = if is_listing { "described otherwise since" } else { "now accepted" };
     for difference in differences {
@@ -240,7 +240,7 @@ fn describe_words(differences: &[Difference], is_listing: bool, text: &mut Strin
     }
 }
 
-/// What would be run, or where what would be sent.
+/// Shows the command that would be run, or the address and values that would be sent.
 pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
     describe_run(candidate, text);
     describe_calls(candidate, text);
@@ -301,7 +301,7 @@ fn quoted(word: &str) -> String {
     plain(&format!("'{}'", word.replace('\'', r"'\''")))
 }
 
-/// Secrets are masked; what decides which code is run is shown whatever it is.
+/// Secrets are masked. A variable that decides which code is run is shown in any case, e.g. `PATH`.
 fn variable(name: &str, value: &Text) -> String {
     if DECISIVE.contains(&name) {
         let value = quoted(value.written());

@@ -19,7 +19,7 @@ const BEFORE: usize = 40;
 pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     let mut arguments = filters(&command.hits);
     arguments.insert("query".into(), json!(command.query.join(" ")));
-    // What a machine reads is what it asked for; a person is shown a piece in any case.
+    // A machine gets the members it asked for; a person is shown a piece in any case.
     let is_for_person = !command.hits.wait.output.json;
     arguments.insert("includeContent".into(), json!(command.hits.preview || is_for_person));
     if let Some(threshold) = command.threshold {
@@ -28,7 +28,7 @@ pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     found_by(global, "discover_resources", arguments, &command.hits)
 }
 
-/// What notes of the tools call arguments, and the options that stand for them.
+/// Arguments in notes of the tools, and the options that stand for them here.
 const OPTIONS: [(&str, &str); 7] = [
     ("relevanceThreshold 0", "--threshold 0"),
     ("fuzzyMatch", "--fuzzy"),

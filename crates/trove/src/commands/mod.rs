@@ -165,7 +165,7 @@ fn explain(failed: &Failed, wants_json: bool) {
 
 #[expect(clippy::print_stderr, reason = "this is the terminal's side")]
 fn complain(failed: &Failed) {
-    // What failed may speak in a server's own words.
+    // A failure may quote a server's own words.
     eprintln!("error: {}", escape_controls(&failed.message));
 }
 
@@ -186,7 +186,7 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
     }
     let message = "the configuration has errors; see above, mend them and start again";
     let mut failed = Failed::new(Class::Config, message);
-    // Whoever reads the object may not see what stands above.
+    // A reader of the object may not see the lines above.
     let object = serde_json::json!({
         "success": false,
         "error": Class::Config,
@@ -262,13 +262,13 @@ fn draws(global: &Global) -> bool {
     !global.quiet && can_redraw && io::stderr().is_terminal()
 }
 
-/// The same, where the answer is text.
+/// Runs an errand whose answer is text.
 fn errand(global: &Global, what: What, wait: u64) -> Result<String, Failed> {
     let bytes = errand_bytes(global, what, wait)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whoever says `--yes` means servers that a running Trove may not have started.
+/// `--yes` means servers that a running Trove may not have started.
 fn ask_running(
     global: &Global,
     loaded: &Loaded,

@@ -1,4 +1,4 @@
-//! What commands print, and whether it got through.
+//! Prints for commands, and notes whether it got through.
 
 use std::{
     io::{self, Write as _},
@@ -25,7 +25,7 @@ pub(super) fn say(text: &str) {
 /// Prints bytes as they are. A reader that has seen enough, such as `head`, is no fault.
 pub(super) fn say_bytes(bytes: &[u8]) {
     let mut stdout = io::stdout().lock();
-    // What stays in the buffer would be lost at the end without a word.
+    // Bytes left in the buffer would be lost at the end without a word.
     let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe

@@ -114,7 +114,7 @@ fn tell_of_recipe(calls: Option<&Calls>) {
     }
 }
 
-/// A file that was only found came with the project, whoever wrote into it last.
+/// A file that was only found came with the project, even if this user wrote into it last.
 #[expect(clippy::print_stderr, reason = "a note for whoever sits at the terminal")]
 fn tell_if_waiting(global: &Global, id: &SourceId) -> Result<(), Failed> {
     let loaded = load_as_is(global)?;
@@ -288,7 +288,7 @@ impl Change {
         Ok(())
     }
 
-    /// What would be wrong with the configuration if the file held this text.
+    /// The errors that the configuration would have if the file held this text.
     fn errors(&self, text: &str, cwd: &Path) -> Vec<String> {
         let (explicit, cwd) = (Some(self.path().clone()), cwd.to_owned());
         let request = Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() };

@@ -1,4 +1,4 @@
-//! What `config show` prints: the configuration in force, secrets masked.
+//! Prints `config show`: the configuration in force, secrets masked.
 //!
 //! Values of `env` and `headers` are shown only if they are nothing but variables. An
 //! argument is masked where it follows or holds what sounds like a secret; of a URL,
@@ -32,7 +32,7 @@ pub fn show(config: &Config) -> Value {
     })
 }
 
-/// The same as TOML, with who decided each setting behind it.
+/// The configuration as TOML, with the origin of each setting behind it.
 pub fn show_text(config: &Config) -> String {
     let plain = toml::to_string(&in_force(config)).unwrap_or_default();
     let origins = origins(config);
@@ -73,7 +73,7 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
         let is_written = config.written_limits.contains(key.as_str());
         all.insert(format!("limits.{key}"), by_file(is_written));
     }
-    // What has names of the user's choice, or none, comes from the file alone.
+    // Tables with names of the user's choice, or none, come from the file alone.
     for upstream in &config.upstreams {
         all.insert(format!("servers.{}", upstream.id), Origin::File);
     }

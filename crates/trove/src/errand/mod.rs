@@ -36,26 +36,26 @@ const LOOK: Duration = Duration::from_millis(10);
 const MAX_LOOKING_AGAIN: Duration = Duration::from_secs(2);
 /// The most names that are given to complete one.
 const MAX_NAMES: usize = 2_000;
-/// What the audit calls the command line.
+/// The name of the command line in the audit log.
 pub(crate) const CLIENT: &str = "trove-cli";
 
-/// What is asked, and how many seconds servers are waited for.
+/// The question, and how many seconds servers are waited for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Errand {
     pub(crate) what: What,
     pub(crate) wait: u64,
-    /// Where whoever asks works, which may decide about the project.
+    /// The folder of the command, which may decide about the project.
     folder: Option<PathBuf>,
 }
 
 impl Errand {
-    /// An errand of whoever works in the current folder.
+    /// An errand from the current folder.
     pub(crate) fn new(what: What, wait: u64) -> Errand {
         Errand { what, wait, folder: std::env::current_dir().ok() }
     }
 }
 
-/// What is asked.
+/// The question of an errand.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What {
@@ -87,11 +87,11 @@ pub(crate) enum Until {
     Listed,
     /// The owner of this URI answers, or everybody has answered or failed.
     Owner(String),
-    /// What is listed can be found.
+    /// Listed resources can be found.
     Indexed,
 }
 
-/// What names are of.
+/// The kind of names to complete.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Names {
@@ -99,16 +99,16 @@ pub(crate) enum Names {
     Uris,
 }
 
-/// What came of it.
+/// The outcome of an errand.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// What whoever sits at the terminal should know besides.
+    /// Notes for the person at the terminal.
     pub(crate) notes: Vec<String>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Whose gateway answers: one that runs for long knows most things already, and does not
-/// let anybody wait for its index.
+/// The gateway that answers. One that runs for long knows most things already, and makes no caller
+/// wait for its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Started,

@@ -19,11 +19,11 @@ use super::{
     recognise,
 };
 
-/// What a client's file holds.
+/// The contents of a client's file.
 pub(crate) struct ClientFile {
     pub(crate) client: Client,
     pub(crate) servers: Vec<ClientServer>,
-    /// What is wrong with entries; it costs only them.
+    /// The problems of entries; each costs only its entry.
     pub(crate) problems: Vec<Problem>,
 }
 
