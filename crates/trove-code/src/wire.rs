@@ -81,7 +81,7 @@ pub(crate) struct Locks {
     pub(crate) has_no_network: bool,
 }
 
-/// How long a text is as JSON.
+/// How many bytes a text takes as JSON, e.g. 4 for `ab` with its quotes.
 pub(crate) fn json_len(text: &str) -> usize {
     let escapes = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,

@@ -384,7 +384,8 @@ impl Folder {
 }
 
 impl Here {
-    /// The path that a URI names, from the root; empty for the root itself.
+    /// The path that a URI names, from the root, e.g. `b.md` for `file:///docs/b.md` below `/docs`.
+    /// Empty for the root itself.
     pub(crate) fn path_of(&self, uri: &str) -> Option<Vec<u8>> {
         let path = names::path_of(uri)?;
         let root = self.place.as_os_str().as_bytes();

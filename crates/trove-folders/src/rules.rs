@@ -118,7 +118,7 @@ fn is_built(name: Option<&[u8]>, has_beside: impl Fn(&str) -> bool) -> bool {
     built.is_some_and(|(_, tells)| tells.iter().any(|file| has_beside(file)))
 }
 
-/// The lines of `ignore` in the configuration.
+/// The lines of `ignore` in the configuration, e.g. `*.log`.
 pub(crate) fn own_rules(lines: &[String]) -> Result<Gitignore, BadFolder> {
     let mut rules = GitignoreBuilder::new("");
     for line in lines {

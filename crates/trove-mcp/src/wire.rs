@@ -136,7 +136,7 @@ pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
     }
 }
 
-/// An id is a string or a number, never null, an array or an object.
+/// An id is a string or a number, e.g. `"a"` or `7`, never null, an array or an object.
 pub(crate) fn is_id(id: &Json) -> bool {
     id.as_bytes().first().is_some_and(|b| matches!(b, b'"' | b'-' | b'0'..=b'9'))
 }

@@ -112,7 +112,7 @@ impl Guard {
         }
     }
 
-    /// Several gateways on one host must not overwrite one another's.
+    /// The cookie names the port, e.g. `trove_7410`, so that gateways on one host keep their own.
     fn cookie_name(&self) -> String {
         format!("trove_{}", self.address.port())
     }

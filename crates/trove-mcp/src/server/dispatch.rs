@@ -394,7 +394,7 @@ impl std::fmt::Display for Subject<'_> {
     }
 }
 
-/// The list a method asks for, and the key it stands under in the result.
+/// The list a method asks for, and its key in the result, e.g. `resourceTemplates`.
 fn list_of(method: &str) -> Option<(List, &'static str)> {
     Some(match method {
         "resources/list" => (List::Resources, "resources"),

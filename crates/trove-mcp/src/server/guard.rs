@@ -191,8 +191,8 @@ impl Guard {
         }
     }
 
-    /// A page elsewhere can make a browser send requests here under another name: only
-    /// names that mean this machine, or the address we were told to serve, are ours.
+    /// A page elsewhere can make a browser send requests here under another name. Ours are names of
+    /// this machine, e.g. `localhost`, those of the configuration, and the address we serve.
     fn is_own_name(&self, host: &str) -> bool {
         let name = without_port(host);
         if is_loopback_name(name) || self.names.contains(&name.to_ascii_lowercase()) {

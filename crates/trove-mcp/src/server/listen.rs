@@ -293,8 +293,8 @@ impl Interest {
         }
     }
 
-    /// The names under which the client watches a resource, or the one that holds it: a
-    /// server may also report the part that changed.
+    /// The names under which the client watches a resource, or the one that holds it. A server may
+    /// also report the part that changed, e.g. `doc://a/1` of `doc://a`.
     fn names_of(&self, source: &SourceId, uri: &LocalUri) -> Vec<PublicUri> {
         let watched = self.watched();
         if let Some((names, _)) = watched.get(&(source.clone(), uri.clone())) {

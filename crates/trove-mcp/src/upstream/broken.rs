@@ -16,7 +16,7 @@ pub(super) fn broken_answer(line: &[u8]) -> Option<u64> {
     is_answer.then(|| find_id(head).or_else(|| find_id(tail))).flatten()
 }
 
-/// The id in a fragment of a message: servers write it at one end or the other.
+/// The id in a fragment of a message: servers write it at one end or the other, e.g. `…,"id":7}`.
 pub(super) fn find_id(fragment: &[u8]) -> Option<u64> {
     let at = memchr::memmem::rfind(fragment, b"\"id\":")? + 5;
     let digits: Vec<u8> = fragment[at..]

@@ -18,7 +18,7 @@ use crate::recipe::Choice;
 /// One upstream server as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamConfig {
-    /// The name of the Source, and the prefix of its qualified URIs.
+    /// The name of the Source, and the prefix of its qualified URIs, e.g. `wiki` in `wiki+doc://a`.
     pub id: SourceId,
     /// How to reach it.
     pub reach: Reach,
@@ -50,7 +50,7 @@ pub struct UpstreamConfig {
 pub enum Reach {
     /// A child process that speaks on its stdin and stdout.
     Stdio {
-        /// The program; never a shell line.
+        /// The program, e.g. `npx`; never a shell line.
         command: Text,
         /// Its arguments, as they are.
         args: Vec<Text>,

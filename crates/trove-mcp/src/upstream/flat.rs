@@ -175,8 +175,8 @@ fn parts_of(schema: &Map<String, Value>) -> usize {
     1 + schema.values().map(of_one).sum::<usize>()
 }
 
-/// Adds what one schema says to another that holds as well: members and what is required come
-/// together, for the rest the last word counts.
+/// Adds one schema to another that holds as well. Members and required names come together; of all
+/// else the last word counts, e.g. of `type`.
 fn add(into: &mut Map<String, Value>, more: Value) {
     let Value::Object(more) = more else { return };
     for (key, value) in more {
@@ -198,8 +198,9 @@ fn add(into: &mut Map<String, Value>, more: Value) {
     }
 }
 
-/// One schema for several: what may be null may be left out; words are put together; of objects
-/// everything may be given, and what all of them require must be; else the first is meant.
+/// One schema for several. A choice of null is left out. Words are put together, e.g. two `const`
+/// to one `enum`. Objects give all their members, of which only those that all require stay
+/// required. Else the first is meant.
 fn one_of(choices: Vec<Value>) -> Value {
     let is_null = |choice: &Value| choice.get("type").is_some_and(|it| it == "null");
     let mut choices: Vec<Value> = choices.into_iter().filter(|choice| !is_null(choice)).collect();

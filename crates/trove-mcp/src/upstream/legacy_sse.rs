@@ -79,7 +79,7 @@ pub(crate) async fn connect(
     Ok(MuxLink::new(mux, tasks, None))
 }
 
-/// The address for requests, which must be on the server we were sent to.
+/// The address for requests, e.g. `/messages?id=1`, which must be on the server we asked.
 fn same_origin(base: &Url, endpoint: &str) -> Result<Url, LinkError> {
     let bad = |what: &str| {
         LinkError::Malformed(format!("the server named {what} as the address for requests"))

@@ -102,7 +102,7 @@ pub(crate) fn own_id(id: &Json) -> Option<u64> {
     whole_number(id.as_str())
 }
 
-/// Where all numbers are fractions, ours come back as ones that end in nothing.
+/// Where all numbers are fractions, ours come back with zeros, e.g. `7.0`.
 fn whole_number(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     fraction.bytes().all(|digit| digit == b'0').then(|| whole.parse().ok()).flatten()

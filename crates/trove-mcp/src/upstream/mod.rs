@@ -231,7 +231,7 @@ impl Running {
 }
 
 impl Reach {
-    /// The word for the transport.
+    /// The word for the transport, e.g. `stdio`.
     pub fn word(&self) -> &'static str {
         match self {
             Reach::Stdio { .. } => "stdio",

@@ -129,7 +129,7 @@ pub fn is_secretive(name: &str) -> bool {
     SECRETIVE.iter().any(|word| name.contains(word))
 }
 
-/// Whether a name says that what follows is secret.
+/// Whether a name says that its value is secret, e.g. `X-Api-Key` but not `KEY_FILE`.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let more = [
@@ -152,7 +152,8 @@ fn has_part(name: &str, part: &str) -> bool {
     name.split('_').any(|word| word == part)
 }
 
-/// Anyone who knows the address of a webhook may post to it: the path is the secret.
+/// Anyone who knows the address of a webhook may post to it, so its path is the secret, e.g. in
+/// `SLACK_WEBHOOK_URL`.
 fn is_webhook(name: &str, value: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let is_named_so = has_part(&name, "webhook") || has_part(&name, "webhooks");
@@ -230,7 +231,7 @@ fn is_harmless(value: &str) -> bool {
     is_short_number || is_switch || is_web || is_place(value)
 }
 
-/// Whether a value is the place of a file, as far as its look tells.
+/// Whether a value looks like the place of a file, e.g. `/etc/hosts` or `~/notes`.
 fn is_place(value: &str) -> bool {
     if let Some(rest) = value.strip_prefix('/') {
         let (root, below) = rest.split_once('/').unwrap_or((rest, ""));

@@ -434,7 +434,7 @@ fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<boo
     matches!(error, LinkError::Forgotten) || (is_gone && !may_change && has_expired == Some(true))
 }
 
-/// The method and the arguments of an operation, in the protocol's words.
+/// The method and the arguments of an operation, in the protocol's words, e.g. `tools/call`.
 fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
     let (method, arguments) = match operation {
         Operation::Read { uri } => {

@@ -57,7 +57,7 @@ fn rules(config: &Config, address: SocketAddr) -> anyhow::Result<TokenRules> {
     })
 }
 
-/// The name in a URL, without its port.
+/// The name in a URL, without its port, e.g. `a.example` of `https://a.example:8443/mcp`.
 fn host_of(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split('/').next()?;

@@ -143,7 +143,8 @@ impl Invocation {
         self.program.as_ref().map(|program| program.path.as_str())
     }
 
-    /// The differences from then to now, a line each, old before new, e.g. `- cwd: /old`, `+ cwd: /new`.
+    /// The differences from then to now, a line each, old before new, e.g. `- cwd: /old` and
+    /// `+ cwd: /new`.
     pub(crate) fn differences(&self, now: &Invocation) -> Vec<String> {
         let mut lines = Vec::new();
         let mut compare = |what: &str, before: String, after: String| {

@@ -287,7 +287,7 @@ fn masked_line(invocation: &Invocation, args: &[Text]) -> String {
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The command as one would type it; nothing is left out and nothing runs together.
+/// The whole command as one would type it, e.g. `npx server '/my notes'`.
 fn command_line(invocation: &Invocation) -> String {
     let words = std::iter::once(&invocation.command).chain(&invocation.args);
     words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")

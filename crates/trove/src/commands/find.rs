@@ -135,7 +135,7 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
     text
 }
 
-/// A piece of a document in which ends of lines were made visible: here they are spaces.
+/// A piece of a document as one line: its visible line ends, e.g. `\n`, become spaces.
 fn one_line(piece: &str) -> String {
     piece.replace("\\n", " ").replace("\\r", " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

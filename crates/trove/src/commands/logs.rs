@@ -61,7 +61,8 @@ fn ask(global: &Global, loaded: &Loaded, logs: &Logs, after: u64) -> Result<Valu
     Ok(serde_json::from_slice(&answer.body).unwrap_or_default())
 }
 
-/// The lines of `now` that come after those of `before`, of which the oldest may be gone.
+/// The lines of `now` that come after those of `before`, of which the oldest may be gone, e.g. `d`
+/// of `b c d` after `a b c`.
 fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     let known =
         (0..=before.len().min(now.len())).rev().find(|&count| before.ends_with(&now[..count]));

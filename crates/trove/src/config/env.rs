@@ -153,7 +153,7 @@ pub(super) fn non_empty(env: &dyn EnvLookup, name: &str) -> Option<String> {
     env.get(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a variable that switches something on does so.
+/// Whether a variable switches something on, e.g. with `1` or `yes`.
 pub(super) fn says_yes(word: &str) -> bool {
     ["1", "true", "yes"].iter().any(|yes| yes.eq_ignore_ascii_case(word.trim()))
 }

@@ -129,7 +129,7 @@ impl Node {
         matches!(self.value, Value::Map(_))
     }
 
-    /// Its type in words; never its value, which may be a secret.
+    /// Its type in words, e.g. `a list`; never its value, which may be a secret.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",

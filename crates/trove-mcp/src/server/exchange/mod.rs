@@ -70,7 +70,7 @@ where
     outcome
 }
 
-/// The name a legacy client gives itself.
+/// The name a legacy client gives itself, e.g. `claude-code`.
 fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
     params?.get("clientInfo")?.get_str("name").map(Into::into)
 }

@@ -53,7 +53,8 @@ impl SignedTokens {
         Some(document)
     }
 
-    /// Where the metadata lies: the well-known name goes before the path of the resource.
+    /// The address of the metadata: the well-known name goes before the path of the resource, e.g.
+    /// `https://a.example/.well-known/oauth-protected-resource/mcp`.
     fn metadata_url(&self) -> Option<String> {
         let url = reqwest::Url::parse(self.rules.resource.as_deref()?).ok()?;
         let origin = url.origin().ascii_serialization();
@@ -61,7 +62,7 @@ impl SignedTokens {
     }
 }
 
-/// Text inside the quotes of a header.
+/// Text inside the quotes of a header, without signs that end it, e.g. `"`.
 fn quoted(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\'))

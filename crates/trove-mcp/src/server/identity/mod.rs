@@ -40,9 +40,10 @@ pub struct TokenRules {
     pub audience: String,
     /// The scopes every token needs.
     pub required_scopes: Vec<String>,
-    /// Which roles follow from a scope.
+    /// Which roles follow from a scope, e.g. `reader` from `docs:read`.
     pub scope_roles: BTreeMap<String, Vec<String>>,
-    /// The claim that lists roles, with dots between the names of nested ones.
+    /// The claim that lists roles, with dots between the names of nested ones, e.g.
+    /// `realm_access.roles`.
     pub roles_claim: Option<String>,
     /// How far clocks may differ.
     pub leeway: Duration,

@@ -45,8 +45,8 @@ pub(super) fn refusal(
 /// The most characters that are told of an address.
 const MAX_ADDRESS: usize = 200;
 
-/// Where a server says that it is. The words are its own, and models read them: only an address
-/// is told, in quotes, without what a URL can carry besides.
+/// Where a server says that it is. The words are its own, and models read them. So only an address
+/// is told, in quotes, and without other parts of a URL, e.g. its query.
 fn elsewhere(place: &str) -> String {
     let address = match Url::parse(place) {
         Ok(url) => web_address(url),

@@ -95,7 +95,7 @@ fn covers(resource: &str, asked: &Url) -> bool {
     resource.origin() == asked.origin() && rest.is_some_and(|r| r.is_empty() || r.starts_with('/'))
 }
 
-/// A quoted parameter of a challenge.
+/// A quoted parameter of a challenge, e.g. `scope="x y"`.
 fn parameter(header: &str, name: &str) -> Option<String> {
     let start = header.find(&format!("{name}=\""))? + name.len() + 2;
     let rest = header.get(start..)?;

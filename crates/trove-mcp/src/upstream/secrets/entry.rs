@@ -96,7 +96,7 @@ fn of_named(name: &str, value: &str, depth: usize, found: &mut Found) {
     }
 }
 
-/// The parts of a value: of JSON, of a URL, or of `Server=db;Password=hunter2`.
+/// The parts of a value: of JSON, of a URL, or of a list such as `Server=db;Password=hunter2`.
 fn of_parts(value: &str, depth: usize, found: &mut Found) {
     if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(value) {
         return of_json("", &json, depth, found);
@@ -190,7 +190,7 @@ fn of_arg(arg: &str, found: &mut Found) {
     of_arg(value, found);
 }
 
-/// A secret value, and each word of it: `Bearer TOKEN` is quoted without its first word.
+/// A secret value, and each word of it, e.g. `TOKEN` of `Bearer TOKEN`, which servers quote alone.
 fn of_value(value: &str, found: &mut Found) {
     found.sure(value);
     let words = value.split_whitespace().filter(|word| !is_scheme(word));

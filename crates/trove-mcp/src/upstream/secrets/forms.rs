@@ -55,7 +55,7 @@ impl Needles {
         Needles { automaton, is_base64 }
     }
 
-    /// The text with three stars in the place of every secret.
+    /// The text with three stars in the place of every secret, e.g. `Bearer ***`.
     pub(super) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         masked(text, self.places(text))
     }
@@ -320,8 +320,8 @@ fn blank(text: &[u8]) -> usize {
     usize::from(text.first().is_some_and(u8::is_ascii_whitespace))
 }
 
-/// How many bytes at the beginning of a text are not seen: a control, a command to a terminal such
-/// as a colour, or a character without width.
+/// How many bytes at the beginning of a text are not seen, e.g. a control, a terminal's colour, or
+/// a character without width.
 fn unseen(text: &[u8]) -> usize {
     match text {
         [0x1b, b'[', rest @ ..] => {
@@ -346,7 +346,7 @@ enum Escaped {
     Char(char),
 }
 
-/// The escape that a text begins with: how long it is, and what it stands for.
+/// The escape that a text begins with: its length and its meaning, e.g. 3 and `/` for `%2F`.
 fn escape(text: &[u8]) -> Option<(usize, Escaped)> {
     match text.first()? {
         b'%' => Some((3, Escaped::Byte(byte_of(text.get(1..3)?)?))),
@@ -375,7 +375,7 @@ fn backslash(text: &[u8]) -> Option<(usize, Escaped)> {
     }
 }
 
-/// Two escapes that stand for one letter.
+/// Two escapes that stand for one letter, e.g. `\ud83d\ude00`.
 fn surrogates(text: &[u8], high: u32) -> Option<(usize, Escaped)> {
     let low = number(text.get(6..12)?.strip_prefix(b"\\u")?)?;
     let units = [u16::try_from(high).ok()?, u16::try_from(low).ok()?];

@@ -43,7 +43,7 @@ pub enum Piece<'a> {
 /// The meaning of a reference, e.g. of `${env:HOME}`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Variable<'a> {
-    /// An environment variable, and what to take where it is unset or empty.
+    /// An environment variable, and its value where it is unset or empty, e.g. `${PORT:-80}`.
     Env {
         /// Its name.
         name: &'a str,
@@ -64,7 +64,7 @@ pub enum Variable<'a> {
     Input(&'a str),
 }
 
-/// Cuts a text into literals and variables.
+/// Cuts a text into literals and variables, e.g. `Bearer ${env:TOKEN}` into two pieces.
 pub(super) fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, ExpandError> {
     let mut pieces = Vec::new();
     let (mut literal, mut at) = (0, 0);
@@ -207,7 +207,7 @@ fn of_file(body: &str) -> Option<Variable<'_>> {
     (!path.is_empty()).then_some(Variable::File(path))
 }
 
-/// The name in `$NAME`, if that stands here.
+/// The name at the beginning of a text, e.g. `HOME` of `$HOME/bin`.
 fn bare_name(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix('$')?;
     let end = rest.find(|c: char| !is_name_char(c)).unwrap_or(rest.len());

@@ -367,7 +367,7 @@ impl Reader<'_> {
         nodes.iter().filter_map(|node| self.text(node)).collect()
     }
 
-    /// A value in the client's dialect; numbers and truths count as their text.
+    /// A value in the client's dialect. Numbers and truths count as their text, e.g. `true`.
     fn text(&mut self, node: &Node) -> Option<Text> {
         let written = match &node.value {
             Value::Text(text) => text.clone(),
