@@ -15,14 +15,14 @@ use tokio::task::JoinHandle;
 /// How much is moved at a time.
 const PIECE: usize = 16 * 1024;
 
-/// What the network is like.
+/// The state of the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Network {
     /// Everything arrives at once.
     Good,
     /// Every piece arrives that much later, both ways.
     Slow(Duration),
-    /// What the server says arrives byte by byte, with that pause between two.
+    /// The server's bytes arrive one by one, with that pause between two.
     Drip(Duration),
     /// Connections stay open and nothing arrives any more.
     Silent,
@@ -169,7 +169,7 @@ mod tests {
         address
     }
 
-    /// What comes back of "0123456789", up to the end of the connection or of a moment.
+    /// The bytes that come back of "0123456789", up to the end of the connection or of a moment.
     async fn heard(proxy: &Proxy) -> String {
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
         let _ = stream.write_all(b"0123456789").await;

@@ -73,7 +73,7 @@ fn key(target: &str, concurrency: &str) -> String {
     format!("{target}, c = {concurrency}")
 }
 
-/// What was measured of a target with so many clients.
+/// The key of a measurement of a target with so many clients.
 pub(super) fn at(target: &str, concurrency: usize) -> String {
     key(target, &concurrency.to_string())
 }

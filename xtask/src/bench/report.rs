@@ -18,7 +18,7 @@ const HIGH_LOAD: f64 = 0.5;
 /// One group of measurements.
 pub(super) struct Section {
     pub(super) title: &'static str,
-    /// What was promised, each with what was measured.
+    /// The promises, each with its measured figure.
     pub(super) promises: Vec<Promise>,
     /// How it was measured, in a sentence or two.
     pub(super) method: String,

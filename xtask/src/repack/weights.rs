@@ -42,7 +42,7 @@ pub(super) fn write(published: &Published, pack: &mut Pack) -> anyhow::Result<()
     Ok(())
 }
 
-/// What a token's place adds to it; all tokens are of the first type.
+/// The vectors that a token's place adds to it; all tokens are of the first type.
 fn places(published: &Published) -> anyhow::Result<Vec<f32>> {
     let places = published.tensor("pos_emb", &[PLACES, WIDTH])?;
     let types = published.tensor("type_emb", &[2, WIDTH])?;

@@ -34,7 +34,7 @@ impl KeyRing {
         format!("rsa-{}", self.generation)
     }
 
-    /// What anybody may see, with a key of a kind nobody knows among it.
+    /// The public keys, with one of an unknown kind among them.
     pub(super) fn published(&self) -> Value {
         let point = self.curve.public_key().as_ref();
         let (x, y) = point.get(1..).unwrap_or_default().split_at(32);

@@ -76,7 +76,7 @@ pub(super) struct Readers {
     target: Target,
 }
 
-/// What came of the reads of one client.
+/// The results of the reads of one client.
 #[derive(Default)]
 struct Tally {
     times: Vec<Duration>,

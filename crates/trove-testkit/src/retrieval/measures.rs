@@ -1,4 +1,4 @@
-//! What is measured of answers.
+//! Measures of answers.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -32,7 +32,7 @@ impl Order {
     }
 }
 
-/// What scores are worth, and what is seen of answers by default; sums, until divided.
+/// The worth of scores, and the share of answers shown by default; sums, until divided.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     own: f64,
