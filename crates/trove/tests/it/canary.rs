@@ -15,7 +15,7 @@ use crate::kit::client::Kind;
 use crate::kit::toy::{config, toy};
 use crate::kit::{Folder, LIMIT, Trove, until, within};
 
-/// What every secret here begins with.
+/// The beginning of every secret here.
 const CANARY: &str = "canary-";
 
 const VARIABLES: [(&str, &str); 2] =
@@ -229,7 +229,7 @@ async fn heard(trove: &Trove) -> Vec<(String, String)> {
     ] {
         let call = json!({ "name": tool, "arguments": arguments });
         let answer = format!("{:?}", client.ask("tools/call", call).await);
-        // Whoever asked may read the question in the answer.
+        // The caller may read the question in the answer.
         heard.push((tool.to_owned(), answer.replace("canary-asked", "")));
     }
     heard

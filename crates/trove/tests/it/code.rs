@@ -339,7 +339,7 @@ async fn t43_a_worker_that_is_killed_takes_only_its_program_with_it() {
         stat.is_empty() || stat.contains(") Z ")
     })
     .await;
-    // Nobody misses the one that waited.
+    // The worker that waited is not missed.
     assert_eq!(result(&client, "1").await, 1);
     let during = async {
         until("a second worker", async || workers(&trove).len() == 1).await;

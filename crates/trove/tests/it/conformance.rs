@@ -199,7 +199,7 @@ fn expected_failures(revision: &str) -> BTreeMap<String, String> {
     list.iter().map(entry).collect()
 }
 
-/// What is wrong: failures nobody expects, and expectations that no longer hold.
+/// Unexpected failures, and expectations that no longer hold.
 fn complaints(
     verdicts: &BTreeMap<String, bool>,
     expected: &BTreeMap<String, String>,
@@ -216,7 +216,7 @@ fn complaints(
     failed.chain(stale).collect()
 }
 
-/// What the failed checks of a scenario say, from the folder the suite wrote for it.
+/// The failed checks of a scenario, from the folder the suite wrote for it.
 fn reasons(results: &Path, scenario: &str) -> String {
     let prefix = format!("server-{scenario}-");
     let folders = std::fs::read_dir(results).into_iter().flatten().filter_map(Result::ok);

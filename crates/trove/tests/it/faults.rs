@@ -33,7 +33,7 @@ fn peak_memory(pid: Pid) -> u64 {
     kib.expect("the kernel counts memory") * 1024
 }
 
-/// What the kernel counts processor time in, for every program that asks it.
+/// The kernel's unit of processor time, for every program that asks it.
 const TICKS_PER_SECOND: u32 = 100;
 
 /// The processor time that a process and the children it has seen end have used.

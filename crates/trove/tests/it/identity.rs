@@ -48,7 +48,7 @@ impl Guarded {
         answer.json().await.expect("the answer is JSON")
     }
 
-    /// What a resource of ours says to whoever has this token.
+    /// A resource of ours as the holder of this token reads it.
     async fn document(&self, token: &str, uri: &str) -> Value {
         let answer = self.read(token, uri).await;
         let text = answer["result"]["contents"][0]["text"].as_str();

@@ -201,7 +201,7 @@ async fn t38_the_time_of_a_head_begins_when_the_answer_before_it_has_been_read()
     let mut answers = vec![0; 1];
     within(LIMIT, "an answer", stream.read_exact(&mut answers)).await.expect("an answer");
     stream.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\nHo").await.expect("read");
-    // Longer than a head may take; the answer is under way and nobody reads it.
+    // Longer than a head may take; the answer is under way and not read.
     tokio::time::sleep(Duration::from_millis(900)).await;
     stream.write_all(format!("st: {address}\r\n\r\n").as_bytes()).await.expect("it is read");
     within(LIMIT, "both answers", stream.read_to_end(&mut answers)).await.expect("both answers");

@@ -46,7 +46,7 @@ impl World {
         self.login_with(&[], browse).await
     }
 
-    /// The same with more on the command line.
+    /// Logs in with more words on the command line.
     async fn login_with(
         &self,
         more: &[&str],

@@ -17,7 +17,7 @@ async fn begun(mode: &str) -> (Arc<Folder>, Trove) {
     begun_with(mode, "").await
 }
 
-/// The same with more in its entry.
+/// Starts it with more in its entry.
 async fn begun_with(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     let entry = format!(
         "[servers.odd]\ncommand = \"python3\"\nargs = [\"odd.py\", \"{mode}\", \"asked.log\"]\ncwd = \".\"\nexpose = \"all\"\n{more}"
@@ -28,12 +28,12 @@ async fn begun_with(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     (folder, trove)
 }
 
-/// The same, once its resources are there.
+/// Starts it and waits until its resources are there.
 async fn odd(mode: &str) -> (Arc<Folder>, Trove) {
     odd_as(mode, "").await
 }
 
-/// The same with more in its entry.
+/// Starts it with more in its entry, and waits for its resources.
 async fn odd_as(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     let (folder, trove) = begun_with(mode, more).await;
     trove.ready(&["odd"]).await;

@@ -211,12 +211,12 @@ struct Change {
     class: Class,
     asks: Question,
     advises: &'static str,
-    /// What is done first, by hand.
+    /// The first step, by hand.
     mend: fn(&Folder),
     then: Question,
 }
 
-/// What changes a guide, and programs: how they fail, and what helps.
+/// Failing changes of a guide, and programs: how they fail, and what helps.
 fn failing_changes() -> Vec<Change> {
     let nothing = |_: &Folder| {};
     let remove = json!({ "category": "lang", "path": "rust" });

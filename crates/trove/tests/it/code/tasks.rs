@@ -131,7 +131,7 @@ fn titles_of(server: &'static str) -> Vec<&'static str> {
     titles
 }
 
-/// What a way to do a task costs.
+/// The cost of one way to do a task.
 struct Cost {
     rounds: usize,
     bytes: usize,
@@ -176,7 +176,7 @@ async fn one_by_one(client: &Client, server: &str) -> Cost {
     cost
 }
 
-/// What a model is shown of an answer.
+/// The text of an answer that a model is shown.
 fn text_of(answer: &Value) -> &str {
     answer["content"][0]["text"].as_str().expect("an answer has text")
 }

@@ -54,7 +54,7 @@ fn ask_for_descriptors() {
     setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).expect("ours to raise");
 }
 
-/// What a client of this name reads, natively or by the tool.
+/// The text that a client of this name reads, natively or by the tool.
 async fn read(http: &Client, url: &str, (name, uri): (usize, &str), by_tool: bool) -> String {
     let (method, repeated, mut params) = match by_tool {
         true => {

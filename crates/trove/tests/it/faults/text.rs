@@ -1,4 +1,4 @@
-//! What the words of a server can do: nothing but be read.
+//! The words of a server can do nothing but be read.
 
 use serde_json::{Value, json};
 

@@ -49,9 +49,9 @@ pub(crate) struct Client {
     pub(crate) transcript: Arc<Transcript>,
     way: Way,
     version: String,
-    /// What it calls itself.
+    /// Its own name.
     name: String,
-    /// What it can be asked for.
+    /// The requests it can answer.
     capabilities: Value,
     /// Up to where notifications have been waited for.
     heard: Mutex<usize>,
