@@ -1,7 +1,7 @@
 //! Makes the packages, installs each in a clean prefix, and tries it there.
 //!
-//! What is tried is the artefact, never the build tree. Everything lands in
-//! `target/packages`, which is made anew.
+//! The artefact itself is tried, never the build tree. Everything lands in `target/packages`, which
+//! is made anew.
 
 mod bundle;
 mod debian;

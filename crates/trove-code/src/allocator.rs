@@ -1,7 +1,7 @@
 //! The allocator of the program, which in a worker also counts.
 //!
-//! The interpreter asks between its steps how much is allocated, and raises `MemoryError`
-//! past its limit. What allocates much in one step is ended here.
+//! The interpreter asks between its steps how much is allocated, and raises `MemoryError` past its
+//! limit. A program that allocates much in one step is ended here.
 
 use std::{
     alloc::{GlobalAlloc, Layout},

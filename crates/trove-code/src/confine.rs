@@ -1,5 +1,5 @@
-//! A worker locks itself in before it reads a byte: what it gives up here no fault of the
-//! interpreter can give back.
+//! A worker locks itself in before it reads a byte. No fault of the interpreter can give back the
+//! rights that it drops here.
 //!
 //! Bounds on memory, time, files and processes always hold; without them nothing runs. The
 //! filter on calls to the kernel and the empty network are had where the kernel allows.

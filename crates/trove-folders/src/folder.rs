@@ -404,7 +404,7 @@ fn is_normal(path: &[u8]) -> bool {
     parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
-/// The answer to a read of a folder: what lies in it, a URI a line.
+/// The answer to a read of a folder: its members, a URI a line.
 fn directory_text(uri: &str, members: &[Json]) -> Json {
     let mut text = String::new();
     for member in members.iter().take(PAGE) {

@@ -1,4 +1,4 @@
-//! Messages as lines: what stdio is, towards clients and towards servers.
+//! Messages as lines, as stdio has them towards clients and towards servers.
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
@@ -7,7 +7,7 @@ use tokio::{
 };
 use tracing::debug;
 
-/// How much room is made at a time, and with how much left: what a pipe holds.
+/// How much room is made at a time, and with how much left: as much as a pipe holds.
 const CHUNK: usize = 256 * 1024;
 const ROOM: usize = 64 * 1024;
 /// How many messages are written at a time.

@@ -25,7 +25,7 @@ pub(crate) fn encode(text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
 }
 
-/// The text a header holds; nothing if it claims to be base64 and is not.
+/// The text a header holds; `None` if it claims to be base64 and is not.
 pub(crate) fn decode(header: &str) -> Option<String> {
     match header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),

@@ -24,6 +24,6 @@ pub const WIDTH: usize = 384;
 /// The meaning of a text: a direction, of length one.
 pub type Vector = [f32; WIDTH];
 
-/// The most tokens of a text the model reads, its two marks included; what follows is not
-/// looked at.
+/// The most tokens of a text the model reads, its two marks included. Later tokens are not looked
+/// at.
 pub const MAX_TOKENS: usize = 512;

@@ -19,7 +19,7 @@ pub fn give_back() -> std::io::Result<usize> {
     Ok(bytes)
 }
 
-/// How many bytes of files this program has in memory; nothing where that cannot be told.
+/// How many bytes of files this program has in memory; `None` where that cannot be told.
 pub fn taken() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"));

@@ -1,4 +1,4 @@
-//! A Source without a server: what it lists and how it fails is up to the test.
+//! A Source without a server: the test decides what it lists and how it fails.
 
 use std::{
     collections::BTreeMap,

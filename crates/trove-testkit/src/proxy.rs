@@ -1,7 +1,7 @@
 //! A TCP proxy between Trove and a server that makes the network as bad as a test wants it.
 //!
-//! It runs in the test's own process and needs no rights: what a kernel would do to packets
-//! is done to bytes. What it does can be changed while connections are open.
+//! It runs in the test's own process and needs no rights: it does to bytes what a kernel would do
+//! to packets. Its network can be changed while connections are open.
 
 use std::net::SocketAddr;
 use std::time::Duration;

@@ -1,8 +1,8 @@
 //! The servers of other clients, which are served where none is configured. Failing these, a small
 //! guide to start from.
 //!
-//! The files of clients are read and nothing else. What stands there is served in place,
-//! secrets and all, and so is never copied; none of it is started before it is approved.
+//! The files of clients are read and nothing else. Their servers are served in place, secrets and
+//! all, and so are never copied. None of them is started before it is approved.
 
 use std::path::{Path, PathBuf};
 

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 
 use trove::{cli::Cli, commands};
 
-/// The C library keeps a heap for each thread that ever asked for much; what a scan or a
-/// crawl has used once would stay ours for ever.
+/// The C library keeps a heap for each thread that ever asked for much. The memory of one scan or
+/// crawl would stay ours for ever.
 #[cfg(not(feature = "code"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;

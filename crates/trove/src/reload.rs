@@ -103,7 +103,7 @@ async fn keep_looking(followed: Followed, live: Arc<Live>, signals: Signals) {
 }
 
 /// Does something with files on a thread for such work; says so if the disk keeps it waiting.
-/// Nothing if it broke off.
+/// `None` if it broke off.
 async fn aside<T: Send + 'static>(
     what: &'static str,
     work: impl FnOnce() -> T + Send + 'static,

@@ -96,8 +96,8 @@ impl<'a> MakeWriter<'a> for Terminal {
 }
 
 impl Write for Terminal {
-    /// The layer writes a line at a time, whole, with its own colours: what begins them stays. It
-    /// has escaped those of others.
+    /// The layer writes a line at a time, whole, with its own colours, whose codes stay. It has
+    /// escaped those of others.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         const COLOUR: char = '\u{1b}';
         let text = String::from_utf8_lossy(bytes);

@@ -1,4 +1,4 @@
-//! Small reads, nothing cached: what the way through Trove costs.
+//! Small reads, nothing cached: the cost of the way through Trove.
 //!
 //! An rmcp server over stdio serves fewer requests than the same server over HTTP, and
 //! Trove cannot serve more of them than it; so both are measured directly, and Trove is

@@ -146,7 +146,7 @@ pub(super) fn renew(
 }
 
 /// A document with another section in the place of the one of its title, and its promises, or
-/// behind all others; nothing where there is no place for one of them.
+/// behind all others; `None` where there is no place for one of them.
 fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     let Some((before, rest)) = document.split_once(&format!("\n## {}\n", section.title)) else {
         return extended(document, section, when);

@@ -1,4 +1,4 @@
-//! Who asks, in which era, and what they want beside the answer.
+//! The caller of a request, its era, and its wishes beside the answer.
 
 use tokio::sync::mpsc;
 use trove_core::{

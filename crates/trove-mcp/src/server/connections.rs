@@ -308,8 +308,8 @@ impl Asked {
     }
 }
 
-/// A stream that gives up on a head that does not come to its end. What comes while a request
-/// is being answered is its body, or the head of one that has to wait: its time has not begun.
+/// A stream that gives up on a head that does not come to its end. Bytes that come while a request
+/// is being answered are its body, or the head of one that has to wait. Its time has not begun.
 struct Patient {
     stream: TcpStream,
     /// Sees the heads as they were sent.

@@ -57,8 +57,8 @@ pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> 
     object.to_json()
 }
 
-/// A tool as clients of older eras can read it, if it is not that already: what it gives is an
-/// object to them, or they are not told.
+/// A tool as clients of older eras can read it: without an output schema of another type than
+/// `object`. `None` if it is so already.
 fn legacy_tool(entry: &Json) -> Option<Json> {
     let schema = entry.get("outputSchema")?;
     if schema.get_str("type").as_deref() == Some("object") {

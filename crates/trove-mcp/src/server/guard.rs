@@ -1,4 +1,4 @@
-//! Who may knock: Host and Origin first, then the token.
+//! Lets callers in or turns them away: by Host and Origin first, then by the token.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -50,14 +50,14 @@ pub struct Refusal {
     pub why: String,
     /// The proof that the client must bring to be let in: `WWW-Authenticate`.
     pub challenge: Option<String>,
-    /// Who was turned away, where the guard found that out.
+    /// The caller who was turned away, where the guard found that out.
     pub principal: Option<Arc<str>>,
 }
 
-/// Who was let in.
+/// A caller who was let in.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// When that ends; streams end with it.
     pub until: Option<Instant>,
@@ -162,7 +162,7 @@ impl Guard {
         }
     }
 
-    /// Who asks, by the token alone.
+    /// Finds the caller by the token alone.
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         let caller = Caller::behind(Door::Http);
         match &self.identity {

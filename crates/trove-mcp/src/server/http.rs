@@ -127,7 +127,7 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
     };
     match *request.method() {
         Method::POST => {
-            // Before the body: what many slow ones hold is bounded too.
+            // Before the body: the memory of many slow ones is bounded too.
             match door.limits.begin(&admitted.caller) {
                 Ok(place) => admitted.place = Some(Arc::new(place)),
                 Err(too_much) => return door.hold_back(&admitted.caller, None, &too_much),

@@ -43,7 +43,7 @@ pub(crate) const NO_LOGS: u8 = u8::MAX;
 /// The changes that one client wants to hear of.
 pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
-    /// Who listens, and what tells the list he sees from another; nothing: he sees all.
+    /// The listener, and the print of the list it sees; `None`: it sees all.
     sight: Mutex<(Caller, Option<u64>)>,
     /// The resources it watches, under the names it used, and their last news for the client.
     watched: Mutex<HashMap<Watched, (Vec<PublicUri>, News)>>,
@@ -231,7 +231,7 @@ impl Interest {
         messages
     }
 
-    /// A change as the client may know of it; nothing if it is none to him.
+    /// A change as the client may know of it; `None` if it is none to the client.
     fn as_seen(&self, gateway: &Gateway, change: Change) -> Option<Change> {
         match change {
             Change::Lists(lists) => {
@@ -254,7 +254,7 @@ impl Interest {
         }
     }
 
-    /// Whether the client is listed something else than before. Who sees all is taken to
+    /// Whether the client is listed something else than before. A client that sees all is taken to
     /// be, where the lists themselves changed.
     fn sees_other_list(&self, gateway: &Gateway, have_changed: bool) -> bool {
         let mut sight = self.sight();
@@ -375,7 +375,7 @@ impl Interest {
     }
 }
 
-/// Who ended a stream of changes.
+/// The side that ended a stream of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The client, which expects nothing more.

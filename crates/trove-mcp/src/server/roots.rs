@@ -1,7 +1,7 @@
 //! Where a client works: the folders it names when asked with `roots/list`.
 //!
-//! What comes back is taken as a hint for choosing a project and nothing else: no folder
-//! named here is ever opened.
+//! The answer is a hint for choosing a project and nothing else: no folder named here is ever
+//! opened.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 

@@ -131,7 +131,7 @@ struct Client {
     listens: Arc<Semaphore>,
     /// Each request of a session holds this until it starts.
     turn: tokio::sync::Mutex<()>,
-    /// Cancelled when the client asks no more: what never ends by itself ends then.
+    /// Cancelled when the client asks no more: work without an end of its own ends then.
     closing: CancellationToken,
 }
 
@@ -314,7 +314,7 @@ impl Client {
 }
 
 /// Does the first part of some work, up to where it waits. It is not told to yield to others
-/// meanwhile: what comes after it would overtake it.
+/// meanwhile: later work would overtake it.
 async fn begin<F: Future + ?Sized>(mut work: Pin<&mut F>) -> Poll<F::Output> {
     tokio::task::unconstrained(poll_fn(|context| Poll::Ready(work.as_mut().poll(context)))).await
 }

@@ -1,4 +1,4 @@
-//! Talking with one connected server: what was agreed on, and how each request is dressed.
+//! Talks with one connected server by the agreed version, and dresses each request for it.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -28,7 +28,7 @@ pub(crate) struct Conversation {
     pub(crate) hello: Hello,
     /// The arguments that tools want repeated in headers, by the tool's name.
     pub(crate) repeated: RwLock<HashMap<String, Vec<Repeated>>>,
-    /// Who we are to other Troves, and what this server is called among ours.
+    /// Our identity for other Troves, and this server's name among ours.
     pub(crate) kin: Arc<Kin>,
     pub(crate) source: SourceId,
 }
@@ -190,7 +190,7 @@ pub(crate) fn dress_modern(meta_object: &mut Object<'_>, capabilities: Option<&J
     meta_object.set(meta::CLIENT_CAPABILITIES, capabilities);
 }
 
-/// Who we are.
+/// Our name and version, as a server is told.
 pub(crate) fn client_info() -> String {
     format!("{{\"name\":\"trove\",\"version\":{}}}", quote(OUR_VERSION))
 }

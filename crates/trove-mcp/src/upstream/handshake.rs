@@ -121,7 +121,7 @@ pub(super) fn is_of_our_era(said: &Object<'_>) -> bool {
     versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()))
 }
 
-/// Asks a stateless server what it is; nothing if it is one but not of our version.
+/// Greets a stateless server; `None` if it is one but not of our version.
 async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, LinkError> {
     let result = request(link, tickets, "server/discover", discover_params()).await?;
     let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());

@@ -96,7 +96,7 @@ struct Shared {
     most: usize,
     longest: usize,
     bearer: Option<Bearer>,
-    /// Who wants to hear of the requests under way.
+    /// The listeners to notices of requests under way.
     notices: Mutex<HashMap<u64, mpsc::Sender<Notice>>>,
 }
 

@@ -123,7 +123,7 @@ async fn receive(
     mux.close();
 }
 
-/// Who we are to the server.
+/// Our identity at the server.
 struct Pass {
     source: SourceId,
     headers: HeaderMap,
@@ -245,7 +245,8 @@ fn is_end(status: StatusCode) -> bool {
     )
 }
 
-/// Whether a status leaves open whether a message was taken. Who refuses what has no id may serve.
+/// Whether a status leaves open whether a message was taken. A server that refuses a message
+/// without an id may still serve.
 fn is_lost(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
 }

@@ -45,7 +45,7 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// Cancelled when the connection is gone.
     fn closed(&self) -> &CancellationToken;
 
-    /// Whether the server does not know us any more; nothing where it cannot forget us.
+    /// Whether the server does not know us any more; `None` where it cannot forget us.
     fn has_expired(&self) -> Option<bool> {
         None
     }

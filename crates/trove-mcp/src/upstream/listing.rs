@@ -260,8 +260,8 @@ struct PageHead {
 }
 
 impl Pager<'_> {
-    /// Follows the cursors to the end, or to a bound. What was read before a later page
-    /// failed is given, and that there is more.
+    /// Follows the cursors to the end, or to a bound. If a later page fails, the earlier ones are
+    /// given, and that there is more.
     async fn run(self) -> Result<Pages, SourceError> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();

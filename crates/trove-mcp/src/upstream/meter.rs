@@ -166,7 +166,7 @@ impl Meter {
         self.standing.send_replace(Standing::Calm);
     }
 
-    /// A request goes out: what a server says about its own work on it is part of the work.
+    /// A request goes out: a server's messages about its work on it are part of the work.
     pub(crate) fn note_request(&self) {
         let mut account = self.account();
         account.left = (account.left + signed(A_REQUEST)).min(self.most(&account));

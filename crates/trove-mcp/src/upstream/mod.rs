@@ -57,7 +57,7 @@ use crate::{bounds::Bounds, kin::Kin, recipe::Shipped};
 use source::{Shared, Upstream};
 use watching::Wanted;
 
-/// Who has the last word before a server is started or reached, each time anew.
+/// Has the last word before a server is started or reached, each time anew.
 pub trait Gate: Send + Sync {
     /// Why it may not be, if so. This may read files.
     fn refusal(&self, id: &SourceId) -> Option<Outage>;
@@ -140,14 +140,13 @@ impl Upstreams {
         self
     }
 
-    /// Who we are to other Troves.
+    /// Our identity for other Troves.
     pub fn kin(&self) -> Arc<Kin> {
         self.shared.kin.clone()
     }
 
-    /// Makes the running servers those of `configs`: what did not change is left alone,
-    /// what is new is started, what changed is restarted, what is gone is stopped, all at once.
-    /// Waits for no server to answer.
+    /// Makes the running servers those of `configs`: unchanged ones are left alone, new ones
+    /// started, changed ones restarted, others stopped, all at once. Waits for no server to answer.
     pub async fn replace(&self, configs: Vec<UpstreamConfig>) {
         let mut running = self.running.lock().await;
         let mut wanted: BTreeMap<SourceId, UpstreamConfig> =

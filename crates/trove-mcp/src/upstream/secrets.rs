@@ -1,8 +1,8 @@
 //! Finds the secrets that a server was trusted with in the texts it writes about itself.
 //!
-//! Servers quote: a refused header in an error, a whole environment in a crash. What is an
-//! answer is passed on as it is; what is an error, a state, a name, a log message or a line of
-//! stderr has these values taken out, because people, models and logs read it.
+//! Servers quote: a refused header in an error, a whole environment in a crash. An answer is passed
+//! on as it is. An error, a state, a name, a log message or a line of stderr has these values taken
+//! out, because people, models and logs read it.
 
 mod decode;
 mod entry;

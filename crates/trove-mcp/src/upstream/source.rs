@@ -64,13 +64,13 @@ pub(crate) struct Shared {
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
     pub(crate) bounds: Bounds,
-    /// Who we are to other Troves.
+    /// Our identity for other Troves.
     pub(crate) kin: Arc<Kin>,
     /// A place for each server that we start.
     pub(crate) children: Arc<Semaphore>,
     /// Tokens for servers behind a URL.
     pub(crate) credentials: Option<Credentials>,
-    /// Who is asked before a server is started or reached.
+    /// The gate that is asked before a server is started or reached.
     pub(crate) gate: Option<Arc<dyn Gate>>,
     /// The recipes that are ours.
     pub(crate) recipes: Arc<[Shipped]>,

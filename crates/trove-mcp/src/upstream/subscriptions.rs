@@ -138,8 +138,7 @@ impl Subscriptions {
         }
     }
 
-    /// When something that was refused is to be asked for again; nothing as long as there is no
-    /// place for it.
+    /// When a refused URI is to be asked for again; `None` as long as there is no place for it.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         if self.again.len() >= AGAIN_AT_ONCE || self.under_way.len() >= AT_ONCE {
             return None;

@@ -1,9 +1,9 @@
 //! Values of a config file that may hold variables, kept as written.
 //!
-//! A [`Text`] is expanded at the moment of connecting, by the rules of the file it
-//! came from. It never reads the environment or the disk by itself: the [`Scope`] does.
-//! What cannot be expanded is an error that names the variable; nothing is passed on
-//! literally and nothing becomes empty in silence.
+//! A [`Text`] is expanded at the moment of connecting, by the rules of the file it came from. It
+//! never reads the environment or the disk by itself: the [`Scope`] does. A reference that cannot
+//! be expanded is an error that names the variable. None is passed on literally, and none becomes
+//! empty in silence.
 
 use std::{
     fmt, io,

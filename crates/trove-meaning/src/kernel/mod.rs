@@ -222,8 +222,8 @@ impl Isa {
     }
 }
 
-/// The functions that need no instruction by name: what `math` has, compiled for the
-/// features of one variant.
+/// The functions that need no instruction by name: those of `math`, compiled for the features of
+/// one variant.
 macro_rules! compile_math {
     ($fused:expr $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?

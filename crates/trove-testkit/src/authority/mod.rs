@@ -1,5 +1,5 @@
-//! A real authorization server: metadata, keys that rotate, registration, codes with PKCE,
-//! tokens and their refreshing. Everybody who asks is let in; what is asked must be right.
+//! A real authorization server: metadata, keys that rotate, registration, codes with PKCE, tokens
+//! and their refreshing. Every caller is let in, but each request must be right.
 //!
 //! [`forge`] makes the tokens that it would never issue.
 

@@ -164,7 +164,7 @@ impl Http {
     }
 }
 
-/// The one message of an event stream; what stands before it carries no data.
+/// The one message of an event stream; earlier lines carry no data.
 fn event_of(body: &[u8]) -> anyhow::Result<&[u8]> {
     const START: &[u8] = b"data: {";
     let at = body.windows(START.len()).position(|window| window == START);

@@ -1,8 +1,8 @@
 //! A long run with random faults, in which nothing may grow and no answer may be another's.
 //!
-//! Healthy servers are read all the time; beside them others misbehave in every way the toy
-//! knows, children are killed, clients hang up in the middle. What a healthy server answers
-//! must carry its mark. Errors are allowed where the fault was ours.
+//! Healthy servers are read all the time; beside them others misbehave in every way the toy knows,
+//! children are killed, clients hang up in the middle. Each answer of a healthy server must carry
+//! its mark. Errors are allowed where the fault was ours.
 
 use std::time::{Duration, Instant};
 

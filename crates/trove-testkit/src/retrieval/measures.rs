@@ -101,7 +101,7 @@ fn ndcg_at_10(ids: &[&str], right: &HashMap<String, u32>) -> f64 {
 
 const BINS: usize = 10;
 
-/// How true probabilities are: what was said against what was so.
+/// How true probabilities are: the claims against the facts.
 #[derive(Debug, Clone, Default)]
 pub struct Calibration {
     bins: [(f64, f64, f64); BINS],

@@ -1,4 +1,4 @@
-//! Who guards the HTTP door, by the configuration.
+//! The guard of the HTTP door, by the configuration.
 
 use std::{net::SocketAddr, path::Path, sync::Arc};
 

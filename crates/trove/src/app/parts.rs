@@ -37,7 +37,7 @@ use crate::{
 /// How long we wait for the guide to be looked at before we serve without it.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// Who may see and read what, by the configuration.
+/// The rules of the configuration on seeing and reading.
 pub(crate) fn access(config: &Config) -> Access {
     let rule = |rule: &PolicyRule| {
         // A pattern that cannot be read was reported with the rest of the file.

@@ -97,7 +97,7 @@ impl Invocation {
         }
     }
 
-    /// Of a server behind a URL: what would be sent where.
+    /// Of a server behind a URL: the address, and the values that would be sent there.
     fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
         let Remote { url, headers, oauth } = remote;
         let texts = [url].into_iter().chain(headers.values()).chain(&oauth.client_secret);

@@ -71,7 +71,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) file: &'a Path,
     /// The folder of the entry, if its author may have written the program in it too.
     pub(crate) project: Option<&'a Path>,
-    /// What would be run; nothing for a server behind a URL.
+    /// The command that would be run; `None` for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
     /// The tools that a recipe would call.
@@ -233,7 +233,7 @@ impl Admission {
         self.listener.set_running(&run);
         let others = self.seals.replace(sealed);
         if !others.is_empty() {
-            // Approved as something else: what runs is not what was approved.
+            // Approved as something else: the running command is not the approved one.
             let kept = run.iter().filter(|one| !others.contains(&one.id));
             self.upstreams.replace(kept.cloned().collect()).await;
         }

@@ -32,7 +32,7 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// Of a server; nothing if it needed no approval.
+    /// Of a server; `None` if it needed no approval.
     pub(super) fn of(candidate: &Candidate<'_>) -> Option<Arc<Sealed>> {
         let invocation = candidate.invocation.as_ref()?;
         let sealed = || Sealed {

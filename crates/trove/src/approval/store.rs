@@ -42,7 +42,7 @@ pub(crate) struct Approval {
     pub(crate) server: String,
     /// The digest that the approval is bound to.
     pub(crate) sha256: String,
-    /// The same in words, to show what changed.
+    /// The command behind it, to show later changes.
     pub(crate) invocation: Invocation,
     /// The tools that a recipe was shown to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]

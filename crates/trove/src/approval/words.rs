@@ -1,9 +1,9 @@
 //! The descriptions of servers at the time of their approval, to tell when they have changed.
 //!
 //! A server that was harmless when approved may describe its tools otherwise later, and models act
-//! on that. The first listing of a server is kept; what is described otherwise later is flagged and
-//! shown with the difference until somebody accepts it. Nothing is held back: contents and lists
-//! change for good reasons, too.
+//! on that. The first listing of a server is kept. A description that changes later is flagged and
+//! shown with the difference until it is accepted. Nothing is held back: contents and lists change
+//! for good reasons, too.
 //!
 //! Files are replaced whole, under the lock of the approvals, and read anew each time, so that
 //! the command line and a Trove that runs do not undo each other.
@@ -241,8 +241,8 @@ impl Listener {
         Listener { words, board, running, compared, again: Notify::new() }
     }
 
-    /// Says which servers run. What was accepted may have changed with it, so all are
-    /// compared again.
+    /// Says which servers run. The accepted ones may have changed with it, so all are compared
+    /// again.
     pub(crate) fn set_running(&self, run: &[UpstreamConfig]) {
         let running = run.iter().map(|one| (one.id.clone(), reached(one))).collect();
         *self.running.lock() = running;

@@ -1,7 +1,7 @@
 //! Both ways to the same servers: directly, and through a Trove that keeps nothing.
 //!
-//! The servers run twice, once for each way, as they do for two clients of one user. What
-//! may not be started waits for approval here as everywhere.
+//! The servers run twice, once for each way, as they do for two clients of one user. An unapproved
+//! server waits for approval here as everywhere.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 

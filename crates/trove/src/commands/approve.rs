@@ -208,7 +208,7 @@ fn as_text(
     text
 }
 
-/// One server, whole: what is approved must be what was seen.
+/// One server, whole: the user must see all that is approved.
 fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
     let id = &candidate.upstream.id;
     let word = match &candidate.verdict {

@@ -1,4 +1,4 @@
-//! `trove completions`: what makes a shell ask this program how a line may go on.
+//! `trove completions`: a script that makes a shell ask this program how a line may go on.
 
 use clap_complete::env::Shells;
 use serde_json::json;

@@ -1,5 +1,4 @@
-//! One file a command; what they share is here: the configuration, the runtime, the
-//! exit codes.
+//! One file a command. The shared parts are here: the configuration, the runtime, the exit codes.
 
 mod approve;
 mod auth;
@@ -280,7 +279,7 @@ fn ask_running(
     errand::ask(&loaded.config.state_dir.value, &memory_of(loaded), errand, errand::GRACE)
 }
 
-/// The answer itself; what there is to say about it is said.
+/// The answer itself, once its notes are printed.
 #[expect(clippy::print_stderr, reason = "notes are for whoever sits at the terminal")]
 fn told(global: &Global, answer: Answer) -> Vec<u8> {
     for note in answer.notes.iter().filter(|_| !global.quiet) {

@@ -17,8 +17,7 @@ pub(super) struct Deed<'a> {
     pub(super) outcome: Outcome,
 }
 
-/// Writes it down, a line for each target. A log that cannot be written undoes nothing: what
-/// was done is done.
+/// Writes it down, a line for each target. A log that cannot be written does not undo the action.
 pub(super) async fn note(config: &Config, deed: Deed<'_>) {
     let audit = open_audit(config);
     for target in deed.targets {

@@ -248,8 +248,8 @@ impl Change {
         Ok(document.to_string())
     }
 
-    /// Writes it, keeping the old file beside, unless that would bring a new error. What was
-    /// wrong before is none of its business, and only told.
+    /// Writes it, keeping the old file beside, unless that would bring a new error. An earlier
+    /// error is none of its business, and only told.
     pub(super) fn finish(
         &self,
         after: String,
@@ -294,7 +294,7 @@ impl Change {
         let request = Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() };
         let problems = load_as_if(&request, text).problems;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-        // Lines move with every change; what is said of them does not.
+        // Lines move with every change; the messages about them do not.
         errors.map(|problem| format!("{}; {}", problem.message, problem.hint)).collect()
     }
 }

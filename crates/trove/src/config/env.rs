@@ -1,7 +1,7 @@
 //! Every environment variable the configuration reads, and the folders that follow.
 //!
-//! Nothing else in the program looks at the environment for settings. What servers
-//! refer to by `${env:NAME}` is the user's choice and not listed here.
+//! Nothing else in the program looks at the environment for settings. Variables that servers refer
+//! to by `${env:NAME}` are the user's choice and not listed here.
 
 use std::{
     io,

@@ -39,7 +39,7 @@ pub struct Config {
     pub guide_project: Setting<Option<String>>,
     /// How resources are found and kept.
     pub discovery: Discovery,
-    /// Who may read what.
+    /// The rules on reading, by URI and role.
     pub policy: Vec<PolicyRule>,
     /// The roles of the user who starts us over stdio or on the command line.
     pub local_roles: Setting<Vec<String>>,
@@ -87,7 +87,7 @@ pub struct Http {
 /// The issuer whose signed tokens HTTP clients may show, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokens {
-    /// Who signs them.
+    /// The issuer that signs them.
     pub issuer: Setting<Option<String>>,
     /// For whom they must be made; the address of `/mcp` unless written.
     pub audience: Setting<Option<String>>,
@@ -196,11 +196,11 @@ pub struct PolicyRule {
 pub struct Setting<T> {
     /// The value.
     pub value: T,
-    /// Who decided it.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
-/// Who decided a value.
+/// The origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The documented default.

@@ -55,7 +55,7 @@ pub fn show_text(config: &Config) -> String {
     text
 }
 
-/// Who decided each setting, as an object and as lines.
+/// The origin of each setting, as an object and as lines.
 pub fn show_origins(config: &Config) -> (Value, String) {
     let all = origins(config);
     let lines = all.iter().map(|(key, origin)| format!("{key}: {origin}\n"));
@@ -64,7 +64,7 @@ pub fn show_origins(config: &Config) -> (Value, String) {
     (object.into(), lines.collect())
 }
 
-/// Who decided each setting.
+/// The origin of each setting.
 fn origins(config: &Config) -> BTreeMap<String, Origin> {
     let mut all: BTreeMap<String, Origin> =
         named_origins(config).map(|(key, origin)| (key.to_owned(), origin)).into();
@@ -309,7 +309,7 @@ pub(crate) fn masked_url(url: &str) -> String {
     }
 }
 
-/// Paths need not be UTF-8; what is shown must be.
+/// Paths need not be UTF-8; the shown text must be.
 pub(super) fn path(path: &Path) -> String {
     path.display().to_string()
 }

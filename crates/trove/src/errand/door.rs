@@ -26,7 +26,7 @@ use trove_core::files;
 use super::{Answer, Errand, Whose, perform};
 use crate::{app::Live, failed::Failed};
 
-/// Who asks and who answers must be of one make.
+/// The asking and the answering program must be of one make.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The longest question.
 const MAX_QUESTION_BYTES: u64 = 1 << 20;

@@ -1,8 +1,8 @@
 //! One question of the command line, answered by the gateway: by the one of a Trove that
 //! runs already, over its socket, else by one that is started for it.
 //!
-//! Both ways lead through [`perform`], so the answer is the same. What is printed, and
-//! how, is not known here.
+//! Both ways lead through [`perform`], so the answer is the same. The way it is printed is not
+//! known here.
 
 mod ask;
 mod door;
@@ -276,7 +276,7 @@ impl Work<'_> {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        // Out of patience: what there is by now is the answer.
+        // Out of patience: the answer is as good as it is by now.
         let _ = tokio::time::timeout(self.wait, settled).await;
         let note =
             |id: SourceId| format!("{id} has not answered yet; {done} is what it listed last time");

@@ -1,5 +1,5 @@
-//! Small programs over the resources: what they can do, what they cannot, and what they
-//! leave of the gateway when they try.
+//! Small programs over the resources: their abilities, their limits, and the gateway after they
+//! tried to break it.
 
 mod tasks;
 

@@ -1,6 +1,6 @@
-//! The fault matrix: what is done to Trove, and what it does. Each test begins with the
-//! number of its row; `matrix.toml` says what the rows are, `docs/faults.md` how they ended.
-//! A row may also be shown elsewhere, beside the code or the feature it belongs to.
+//! The fault matrix: the faults, and how Trove takes them. Each test begins with the number of its
+//! row; `matrix.toml` says what the rows are, `docs/faults.md` how they ended. A row may also be
+//! shown elsewhere, beside the code or the feature it belongs to.
 
 mod disk;
 mod door;

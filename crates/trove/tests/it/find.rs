@@ -124,7 +124,7 @@ async fn a_rule_that_comes_later_hides_what_was_indexed_before() {
     }
 }
 
-/// Meaning is part of the program: what shares no word is found.
+/// Meaning is part of the program: a text that shares no word is found.
 #[tokio::test]
 async fn what_is_meant_is_found_in_other_words() {
     let trove = Trove::start_in(&library("")).await;

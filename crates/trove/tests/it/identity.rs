@@ -1,4 +1,4 @@
-//! Who HTTP clients are, by the tokens of a real authorization server.
+//! The identity of HTTP clients, by the tokens of a real authorization server.
 
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};

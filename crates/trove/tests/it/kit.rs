@@ -115,7 +115,7 @@ impl Folder {
             .envs(self.variables.iter().copied())
             .kill_on_drop(true);
         if self.is_named && self.config().is_file() {
-            // Named, and so the user's own: what was only found would wait for approval.
+            // Named, and so the user's own: a file that was only found would wait for approval.
             command.env("TROVE_CONFIG", self.config());
         }
         command

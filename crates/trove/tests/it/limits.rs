@@ -232,7 +232,7 @@ async fn begin_body(address: &str, sent: usize, length: usize) -> TcpStream {
          Content-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("it is read");
-    // Who is refused meanwhile may close the connection.
+    // A client that is refused meanwhile may close the connection.
     let _ = stream.write_all(" ".repeat(sent).as_bytes()).await;
     stream
 }
@@ -259,7 +259,7 @@ async fn t54_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
     for _ in 2..CLIENTS {
         let answer = within(LIMIT, "all but two are refused", answers.next()).await;
         let answer = answer.unwrap_or_default();
-        // Who is still sending may see the connection closed and nothing else.
+        // A client that is still sending may see the connection closed and nothing else.
         let is_told = answer.starts_with("http/1.1 503") && answer.contains("retry-after: 1");
         assert!(is_told || answer.is_empty(), "{answer}");
     }

@@ -1,5 +1,4 @@
-//! Servers that are odd in one way: what they promise is kept, and what they do not is not
-//! promised for them.
+//! Servers that are odd in one way: their promises are kept, and no others are made for them.
 
 use std::sync::Arc;
 

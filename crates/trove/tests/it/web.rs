@@ -1,6 +1,6 @@
 //! The web page from outside: who is let in, what it may do, and what its API says.
 //!
-//! What a person sees of it is tested in a browser; see `page.rs`.
+//! A person's view of it is tested in a browser; see `page.rs`.
 
 use std::sync::Arc;
 

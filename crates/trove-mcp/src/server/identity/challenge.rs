@@ -14,7 +14,7 @@ impl SignedTokens {
         let mut parts = Vec::new();
         let mut add = |name: &str, value: &str| parts.push(format!("{name}=\"{}\"", quoted(value)));
         match why {
-            // Who brought no token made no error, says RFC 6750.
+            // A caller without a token made no error, says RFC 6750.
             NotTaken::Missing | NotTaken::NoKeys => {}
             NotTaken::Invalid(error) => {
                 add("error", "invalid_token");
@@ -34,7 +34,7 @@ impl SignedTokens {
         if parts.is_empty() { "Bearer".to_owned() } else { format!("Bearer {}", parts.join(", ")) }
     }
 
-    /// The metadata of the resource that we are; nothing where OAuth is not offered.
+    /// The metadata of the resource that we are; `None` where OAuth is not offered.
     pub(in crate::server) fn metadata(&self) -> Option<Value> {
         let resource = self.rules.resource.as_deref()?;
         let mut scopes = self.rules.required_scopes.clone();

@@ -1,4 +1,4 @@
-//! Who a client is, by the signed token it shows: the resource server of OAuth 2.1.
+//! Identifies a client by the signed token it shows: the resource server of OAuth 2.1.
 //!
 //! A token is taken only if our issuer signed it, for us, and it has not expired. Nothing
 //! of it is kept, logged or sent on; it becomes a principal and roles, and is forgotten.
@@ -32,7 +32,7 @@ pub const MAX_PRINCIPAL_BYTES: usize = 256;
 /// The issuer whose tokens are taken, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRules {
-    /// Who signs them.
+    /// The issuer that signs them.
     pub issuer: String,
     /// Where its keys are; unless given, its metadata says.
     pub jwks_url: Option<String>,
@@ -57,7 +57,7 @@ pub struct SignedTokens {
     keys: Keys,
 }
 
-/// Who a token is about.
+/// The caller that a token is about.
 #[derive(Debug)]
 pub(super) struct Bearer {
     pub(super) principal: Arc<str>,

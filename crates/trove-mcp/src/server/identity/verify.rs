@@ -53,7 +53,7 @@ pub(super) struct SigningKey {
 }
 
 impl SigningKey {
-    /// Nothing for a key that is secret, or for another use.
+    /// `None` for a key that is secret, or for another use.
     pub(super) fn of(jwk: &Jwk) -> Option<SigningKey> {
         let is_for_signing = match &jwk.common.public_key_use {
             None | Some(PublicKeyUse::Signature) => true,

@@ -107,7 +107,7 @@ impl Bearer {
         None
     }
 
-    /// Another grant than the one with this token: somebody else's new one, or our own.
+    /// Another grant than the one with this token: a new one of another process, or our own.
     async fn renew(&self, old: &str) -> Option<Grant> {
         let _turn = self.turn.lock().await;
         if let Some(grant) = self.held().filter(|grant| grant.access_token != old) {

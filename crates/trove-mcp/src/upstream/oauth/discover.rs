@@ -5,7 +5,7 @@ use reqwest::{Client, Url, header::WWW_AUTHENTICATE};
 use super::{OauthError, strings};
 use crate::server::identity::{METADATA_PATH, fetch, is_safe_url};
 
-/// Who grants tokens for a server, and where.
+/// The issuer of tokens for a server, and its addresses.
 pub(super) struct Found {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: String,

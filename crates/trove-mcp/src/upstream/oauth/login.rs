@@ -21,8 +21,8 @@ pub struct Wish {
     pub server: String,
     /// Its address.
     pub url: String,
-    /// Who we are to its issuer, if that was agreed before; an https address is one of a
-    /// client metadata document.
+    /// Our client id at its issuer, if one was agreed before; an https address is one of a client
+    /// metadata document.
     pub client_id: Option<String>,
     /// How we prove it.
     pub client_secret: Option<String>,

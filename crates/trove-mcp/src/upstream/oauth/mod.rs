@@ -34,7 +34,7 @@ pub enum OauthError {
     /// The issuer cannot do what must be done.
     #[error("{issuer} {what}")]
     Unsupported {
-        /// Who.
+        /// The issuer.
         issuer: String,
         /// The feature it lacks.
         what: &'static str,
@@ -42,7 +42,7 @@ pub enum OauthError {
     /// The issuer said no.
     #[error("{issuer} refused: {why}")]
     Refused {
-        /// Who.
+        /// The issuer.
         issuer: String,
         /// In its own word for it.
         why: String,

@@ -33,11 +33,11 @@ pub struct Grant {
     pub server: String,
     /// Its address: the token goes nowhere else.
     pub resource: String,
-    /// Who granted it.
+    /// The issuer that granted it.
     pub issuer: String,
     /// Where it is renewed.
     pub token_endpoint: String,
-    /// Who we are to the issuer.
+    /// Our client id at the issuer.
     pub client_id: String,
     /// How we prove that, if we must.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -180,7 +180,7 @@ impl Needles {
     }
 }
 
-/// The lines of a secret, long ones cut; what is too short to be told from a word is left out.
+/// The lines of a secret, long ones cut. Pieces too short to be told from a word are left out.
 fn pieces(secret: &str) -> impl Iterator<Item = &[u8]> {
     let lines = secret.lines().map(str::as_bytes);
     lines.flat_map(|line| line.chunks(PIECE_BYTES)).filter(|piece| piece.len() >= MIN_SECRET)
@@ -285,7 +285,7 @@ impl View {
         left
     }
 
-    /// One step back: what its escapes stand for. Nothing if it has none.
+    /// One step back: its escapes replaced by their meaning. `None` if it has none.
     fn unescaped(&self) -> Option<View> {
         let mut unescaped = View::empty();
         let mut rest = &self.bytes[..];

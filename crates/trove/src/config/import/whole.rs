@@ -1,7 +1,7 @@
 //! A client's file read to be imported: every server with its name and place.
 //!
-//! The same reading as for use, but variables need not be set and questions to a person
-//! may be asked: both are settled where the servers go.
+//! Reads as for use, but variables need not be set and questions to a person may be asked. Both are
+//! settled where the servers go.
 
 use std::path::Path;
 

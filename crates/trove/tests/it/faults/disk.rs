@@ -1,5 +1,4 @@
-//! Disks that are full, read-only or damaged: what is in memory is served, and what could not
-//! be kept is said.
+//! Disks that are full, read-only or damaged: contents in memory are served, and losses are said.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};

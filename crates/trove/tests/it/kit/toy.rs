@@ -182,7 +182,7 @@ impl Drop for Remote {
     }
 }
 
-/// A toy on stdio with no gateway before it, and its client: what Trove is measured by.
+/// A toy on stdio with no gateway before it, and its client, to compare Trove with.
 pub(crate) struct Straight {
     pub(crate) client: Client,
     _child: Child,
