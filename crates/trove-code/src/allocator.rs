@@ -30,8 +30,8 @@ pub(crate) fn limit(limit: usize) {
     IS_COUNTING.store(true, Ordering::Relaxed);
 }
 
-/// Jemalloc; the C library keeps a heap for each thread that ever asked for much, and what
-/// a scan or a crawl has used once would stay ours for ever.
+/// Jemalloc. The C library keeps a heap for each thread that ever asked for much. The memory of one
+/// scan or crawl would stay ours for ever.
 #[derive(Debug)]
 pub struct Allocator;
 

@@ -26,8 +26,8 @@ use crate::{
 
 /// Editors write a file in several steps; this long after the last one it is read.
 const SETTLE: Duration = Duration::from_millis(150);
-/// So often it is looked for a change that no event tells of: behind a link, in a folder that was
-/// replaced, on a disk of another machine.
+/// The time between two looks for a change that no event tells of, e.g. behind a link, or on a disk
+/// of another machine.
 const LOOK: Duration = Duration::from_secs(2);
 /// A disk that has not answered for so long is worth a word.
 const PATIENCE: Duration = Duration::from_secs(5);

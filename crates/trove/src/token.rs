@@ -54,8 +54,8 @@ pub(crate) fn weakness(token: &str) -> Option<&'static str> {
         .then_some("it has so few different letters that it can be guessed")
 }
 
-/// A token made by chance of so many letters, of so many different ones, takes longer to guess
-/// than anybody has; 22 letters of Base64 are 128 bits.
+/// A random token of so many letters, and so many different ones, takes too long to guess: 22
+/// letters of Base64 are 128 bits.
 const LEAST_LENGTH: usize = 22;
 const LEAST_LETTERS: usize = 8;
 

@@ -1,8 +1,7 @@
 //! Tells a client of changes it asked to hear of.
 //!
-//! One loop for both eras: a legacy session hears of all lists and of what it
-//! subscribed to; a modern stream of what its filter names, each message tagged with
-//! the id of the stream.
+//! One loop serves both eras. A legacy session hears of all lists and of its subscriptions. A
+//! modern stream hears of the names in its filter, each message tagged with its id.
 
 use std::{
     collections::HashMap,
@@ -33,8 +32,8 @@ use crate::{
     wire::{self, Request},
 };
 
-/// How many wishes of one stream are under way at a time: so many that those for a server that
-/// does not answer hold up the others no longer than one.
+/// How many wishes of one stream are under way at a time. They are so many that those for a silent
+/// server hold up the others no longer than one.
 const WATCHES_AT_ONCE: usize = 1000;
 
 /// No log messages are wanted.

@@ -268,8 +268,8 @@ mod tests {
         oauth::{Credentials, Grant},
     };
 
-    /// A server that takes a request only when it is done with it: at once with the even ones,
-    /// with the others when it is told to go on. It loses every seventh.
+    /// A server that takes a request only when it is done with it. It is done with even ones at
+    /// once, with the others when it is told to go on. It loses every seventh.
     async fn serve(listener: TcpListener, go_on: watch::Receiver<bool>) {
         let (events, told) = mpsc::channel::<String>(64);
         let mut told = Some(told);

@@ -1,9 +1,9 @@
 //! Each server's budget of work that none of our requests asked for.
 //!
 //! Every reader of a server's bytes passes through one [`Meter`]. All work is counted, so that a
-//! reader steps aside for others many times within a large message. Unasked work (notifications,
-//! requests to us, lines that are no messages, comments, stderr) is also paid for: a server that
-//! sends more than its budget is read slowly, which holds it by its full pipe, and one that goes
+//! reader steps aside for others many times within a large message. Unasked work is also paid for,
+//! e.g. notifications, requests to us, lines that are no messages, comments and stderr. A server
+//! that sends more than its budget is read slowly, which holds it by its full pipe. One that goes
 //! on is cut off. A unit of work takes about as long as it takes to parse one byte twice.
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Tells values that look like secrets, so that none is copied from one file to another, nor shown.
 //!
-//! A doubt is settled for secrecy: a value that is taken for a secret costs its user one variable
-//! to set, a secret that is copied may cost much more.
+//! A doubt is settled for secrecy. A value that is taken for a secret costs its user one variable
+//! to set. A secret that is copied may cost much more.
 
 /// The beginnings of keys of well-known services, e.g. `ghp_`.
 const BEGINNINGS: [&str; 23] = [

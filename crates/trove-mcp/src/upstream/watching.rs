@@ -1,8 +1,8 @@
 //! Keeps a server reporting on what our clients watch.
 //!
-//! The set of watched URIs is the truth; this brings the server in line with it, also
-//! after a restart: by `resources/subscribe`, by one `subscriptions/listen`, or, where a
-//! server cannot notify, by reading and comparing.
+//! The set of watched URIs is the truth. This module brings the server in line with it, also after
+//! a restart. It uses `resources/subscribe` or one `subscriptions/listen`. Where a server cannot
+//! notify, it reads and compares.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -193,8 +193,8 @@ impl Watching {
         self.in_force.send_replace(take_over(wanted, Instant::now()));
     }
 
-    /// One stream for everything; a new one replaces it when the set changes, and the
-    /// old one ends only once the new one is acknowledged, so that nothing falls between.
+    /// One stream for everything. A new one replaces it when the set changes. The old one ends only
+    /// once the new one is acknowledged, so that no change falls between.
     async fn listen(&mut self, had: BTreeSet<LocalUri>) {
         let mut current = Current::default();
         let mut unheard = Unheard { missed: had, ..Unheard::default() };

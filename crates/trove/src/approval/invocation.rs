@@ -1,8 +1,8 @@
 //! The command of a server, in every respect that an approval covers.
 //!
-//! Values are kept as written, so a secret in the environment is not in here. Those of
-//! `env` are kept as digests only: any of them may decide what code is run, so a changed
-//! one must ask again, but none need be told.
+//! Values are kept as written, so a secret in the environment is not in here. Those of `env` are
+//! kept as digests only. Any of them may decide what code is run, so a changed one must ask again,
+//! but none need be told.
 
 use std::{
     collections::BTreeMap,

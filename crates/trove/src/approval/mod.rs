@@ -1,11 +1,12 @@
 //! Which servers may be started.
 //!
 //! A command that came with a project, or stands in another client's file, is run only after the
-//! user approved it: exactly this command, with these arguments, this environment, this folder and
-//! this program. What changed waits again. Files the user wrote for Trove or named by hand need no
-//! approval. A server behind a URL needs one if variables or files of this machine are part of what
-//! is sent to it: nothing is run for it, but those values would leave. Servers that were merely
-//! found in other clients' files need it in any case.
+//! user approved it. The approval covers exactly this command, its arguments, environment, folder
+//! and program. A changed one waits again. Files the user wrote for Trove or named by hand need no
+//! approval. A server behind a URL needs one if variables or files of this machine are sent to it:
+//! no program is run for it, but those values would leave. Servers that were merely found in other
+//! clients' files need it in any case.
+
 mod calls;
 mod folders;
 mod invocation;

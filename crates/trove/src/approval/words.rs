@@ -5,8 +5,8 @@
 //! shown with the difference until it is accepted. Nothing is held back: contents and lists change
 //! for good reasons, too.
 //!
-//! Files are replaced whole, under the lock of the approvals, and read anew each time, so that
-//! the command line and a Trove that runs do not undo each other.
+//! Files are replaced whole, under the lock of the approvals, and read anew each time. So the
+//! command line and a Trove that runs do not undo each other.
 
 use std::{
     collections::{BTreeMap, HashMap},

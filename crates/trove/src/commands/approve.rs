@@ -82,8 +82,8 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     Ok(())
 }
 
-/// The author that the file counts as. A file that is named here needs no approval here, but a
-/// Trove that only finds it in its folder waits for one: `trove approve --config FILE ID` gives it.
+/// The author that the file counts as. A file that is named here needs no approval here. A Trove
+/// that only finds it in its folder waits for one, which `trove approve --config FILE ID` gives.
 fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
     let is_for_others = loaded.found == Found::Named && !approve.ids.is_empty();
     match Hand::of(loaded) {

@@ -14,8 +14,9 @@ use super::{Class, Failed};
 /// vain is asked once, at its end.
 static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints an answer. In JSON what could act unseen on a terminal is written as an escape, so that
-/// the value stays the same; other texts were made visible where they were put together.
+/// Prints an answer. In JSON a character that could act unseen on a terminal is written as an
+/// escape, so that the value stays the same. Other texts were made visible where they were put
+/// together.
 pub(super) fn say(text: &str) {
     let is_json = text.lines().all(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
         || serde_json::from_str::<IgnoredAny>(text).is_ok();

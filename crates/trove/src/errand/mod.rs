@@ -1,5 +1,5 @@
-//! One question of the command line, answered by the gateway: by the one of a Trove that
-//! runs already, over its socket, else by one that is started for it.
+//! One question of the command line, answered by a gateway. A Trove that runs already answers over
+//! its socket. Else one is started for it.
 //!
 //! Both ways lead through [`perform`], so the answer is the same. The way it is printed is not
 //! known here.

@@ -1,5 +1,5 @@
-//! The answer to a client without a fit token: the challenge of RFC 6750 and the metadata of RFC
-//! 9728, from which it learns where to get one.
+//! The answer to a client without a fit token. It learns from the challenge of RFC 6750 and the
+//! metadata of RFC 9728 where to get one.
 
 use serde_json::{Value, json};
 

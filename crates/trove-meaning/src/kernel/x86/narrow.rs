@@ -1,7 +1,7 @@
 //! Registers of 256 bits, with and without the instruction for products of bytes.
 //!
-//! Both variants are one text: they differ in how four products of bytes are added to a
-//! sum, and in how many rows the sixteen registers leave room for.
+//! Both variants are one text. They differ in how four products of bytes are added to a sum, and in
+//! how many rows fit into sixteen registers.
 
 macro_rules! narrow {
     ($name:ident, $features:literal, $rows:literal, $offset:expr, $dot:item) => {
