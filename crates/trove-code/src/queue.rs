@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::policy::{MAX_QUEUE_TIME, MAX_RUNNING, MAX_WAITING};
 
-/// The places, and who wants one.
+/// The places, and the callers who want one.
 #[derive(Debug)]
 pub(crate) struct Queue {
     places: Arc<Semaphore>,

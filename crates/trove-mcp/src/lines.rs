@@ -64,8 +64,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         std::mem::take(&mut self.passed_over)
     }
 
-    /// The next line; nothing at the end of the stream. Safe to cancel: bytes that were
-    /// read stay here.
+    /// The next line; `None` at the end of the stream. Safe to cancel: bytes that were read stay
+    /// here.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             while let Some(line) = self.cut() {

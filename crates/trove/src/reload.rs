@@ -34,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The file to follow, and how it was loaded.
 pub struct Followed {
-    /// Nothing: there is none, and only approvals are followed.
+    /// `None`: there is none, and only approvals are followed.
     pub file: Option<PathBuf>,
     pub found: Found,
     /// Whether it has servers of its own.
@@ -167,7 +167,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// Nothing: there is no file.
+    /// `None`: there is no file.
     fn of(name: &Path) -> Option<Stamp> {
         let file = name.canonicalize().ok()?;
         let about = file.metadata().ok()?;

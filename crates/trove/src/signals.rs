@@ -130,7 +130,7 @@ fn listen() -> io::Result<(Runtime, Heard)> {
     Ok((runtime, heard))
 }
 
-/// Whether somebody may sit at this program.
+/// Whether a person may sit at this program.
 fn has_terminal() -> bool {
     io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }

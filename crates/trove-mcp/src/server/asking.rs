@@ -12,7 +12,7 @@ use crate::{
     wire::{RpcError, code, is_id},
 };
 
-/// A request's word about itself: who asks, in which era, with which abilities.
+/// A request's word about itself: the caller, the era and the client's abilities.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) version: Version,

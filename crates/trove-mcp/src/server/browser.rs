@@ -144,7 +144,7 @@ fn is_same_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Something only who knows the token can make, and from which it cannot be found.
+/// A text that only a holder of the token can make, and from which the token cannot be found.
 fn made_from(token: &str, purpose: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
     let tag = hmac::sign(&key, format!("trove web {purpose}").as_bytes());

@@ -380,7 +380,7 @@ const STATE: &str = "requestState";
 /// The subject of a request: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
-    /// Nothing: a read.
+    /// `None`: a read.
     action: Option<Action>,
     name: &'a str,
     /// The caller who carries the state: no other may bring it back.

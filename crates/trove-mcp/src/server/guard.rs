@@ -37,7 +37,7 @@ pub struct Guard {
     names: Arc<[String]>,
     /// Pages beside those of this machine whose scripts may ask.
     origins: Arc<[String]>,
-    /// Where it is written down who was turned away.
+    /// Writes down the callers who were turned away.
     gateway: Option<Arc<Gateway>>,
 }
 
@@ -111,7 +111,7 @@ impl Guard {
         self.check_place(headers).inspect_err(|refusal| self.note(refusal, place))
     }
 
-    /// Writes down that somebody was turned away.
+    /// Writes down that a caller was turned away.
     pub(super) fn note(&self, refusal: &Refusal, place: &'static str) {
         let caller = Caller { principal: refusal.principal.clone(), ..Caller::behind(Door::Http) };
         self.note_caller(&caller, refusal.status, place);
@@ -149,7 +149,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Lets in who only wants to know whether we are there. Beyond this machine that too
+    /// Lets in a caller who only wants to know whether we are there. Beyond this machine that too
     /// takes a token.
     pub(super) async fn admit_probe(
         &self,

@@ -78,8 +78,8 @@ impl Interest {
         }
     }
 
-    /// Takes note of who listens now: he may have another project, or other roles, than
-    /// when he began.
+    /// Takes note of the present listener. It may have another project, or other roles, than when
+    /// it began.
     pub(crate) fn note(&self, gateway: &Gateway, caller: &Caller) {
         let mut sight = self.sight();
         if (&sight.0.project, &sight.0.roles) != (&caller.project, &caller.roles) {
@@ -220,7 +220,7 @@ impl Interest {
 
     /// The messages for a change. A change that may be wanted in a moment is kept.
     fn told(&self, gateway: &Gateway, change: Change, early: &mut Early) -> Vec<Bytes> {
-        // Asked before it is looked who watches: a wish may be settled in between.
+        // Asked before the watches are looked up: a wish may be settled in between.
         let may_be_wanted = self.wishes.are_under_way();
         let Some(change) = self.as_seen(gateway, change) else { return Vec::new() };
         let messages = self.messages(&change);

@@ -1,7 +1,7 @@
 //! We are the server: MCP clients of either era come in here.
 //!
-//! Doors are thin. They find out who asks and in which era, call the Gateway once, and
-//! write its answer in the words of that era.
+//! Doors are thin. They find out the caller and the era, call the Gateway once, and write its
+//! answer in the words of that era.
 
 mod asking;
 mod bodies;

@@ -249,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Nothing: it was taken back, or is answered by and by.
+    /// `None`: it was taken back, or is answered by and by.
     async fn answer(self: Arc<Self>, request: Request) -> Option<Bytes> {
         let meta = meta_of(request.params.as_ref());
         if claimed_version(meta.as_ref()).is_some() || request.method == "server/discover" {

@@ -28,7 +28,7 @@ pub struct UpstreamConfig {
     pub expose: Expose,
     /// How much of it search may read.
     pub index: Index,
-    /// Whether its answers may be kept and shown to everybody who may ask.
+    /// Whether its answers may be kept and shown to every caller who may ask.
     pub is_public: bool,
     /// How changes of a watched resource become known.
     pub watch: Watch,
@@ -41,7 +41,7 @@ pub struct UpstreamConfig {
     pub tool_prefix: Option<String>,
     /// The recipe that makes resources of its tools.
     pub recipe: Choice,
-    /// Whether it is asked too when somebody searches.
+    /// Whether it is asked too at each search.
     pub is_searched: bool,
 }
 

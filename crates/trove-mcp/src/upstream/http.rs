@@ -205,8 +205,8 @@ impl Link for HttpLink {
     }
 }
 
-/// Tells a legacy server when the one who asked has gone. A modern one sees it by the
-/// connection, which to a legacy one means nothing.
+/// Tells a legacy server when the caller has gone. A modern one sees it by the connection, which to
+/// a legacy one means nothing.
 struct CancelOnDrop<'a> {
     shared: &'a Arc<Shared>,
     id: u64,

@@ -137,8 +137,8 @@ fn loss(link: &dyn Link) -> String {
     format!("{}{how}", LinkError::Lost)
 }
 
-/// Ends when somebody asks for something of the server, though not at once: those who ask all
-/// the time must not keep it from its rest.
+/// Ends when a caller asks for something of the server, though not at once. Constant callers must
+/// not keep it from its rest.
 async fn asked_for(upstream: &Upstream, rest: Duration) {
     // A request from before it failed has its answer.
     let _ = upstream.asked.notified().now_or_never();
@@ -410,7 +410,7 @@ fn address(remote: &Remote, scope: &dyn Scope) -> Result<(String, HeaderMap), Li
     Ok((expand(&remote.url, scope)?, headers))
 }
 
-/// Tokens that somebody logged in for, unless the entry says itself what to send.
+/// Tokens of a login, unless the entry itself says which to send.
 fn bearer(upstream: &Upstream, url: &str, headers: &HeaderMap) -> Option<Bearer> {
     if headers.contains_key(AUTHORIZATION) {
         return None;

@@ -119,7 +119,7 @@ pub(crate) enum LinkError {
     Forgotten,
     /// The transport said no before any JSON-RPC: an HTTP status.
     Status(u16, String),
-    /// The server wants to know who asks.
+    /// The server asks for a token.
     Unauthorized(Outage),
     /// Nothing listens there, or it cannot be started.
     Unreachable(Outage),

@@ -183,7 +183,7 @@ impl Gathered {
         all
     }
 
-    /// Leaves out what has a longer name than anybody could ask for.
+    /// Leaves out entries with longer names than a client could ask for.
     fn shorten<T>(
         &mut self,
         what: &str,

@@ -165,7 +165,7 @@ impl Mux {
         Noise::Notifications
     }
 
-    /// Whether a request has no answer yet, and somebody wants it.
+    /// Whether a request has no answer yet, and a caller wants it.
     pub(crate) fn waits_for(&self, id: u64) -> bool {
         self.pending().contains_key(&id)
     }
@@ -281,7 +281,7 @@ pub(crate) fn refuse_or_pong(method: &str) -> Outcome {
     }
 }
 
-/// Tells the server when the one who asked has gone.
+/// Tells the server when the caller has gone.
 struct CancelOnDrop<'a> {
     mux: &'a Mux,
     id: u64,

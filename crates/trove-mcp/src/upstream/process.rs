@@ -133,7 +133,7 @@ impl Spawn {
         let ending = Ending::default();
         let known = ending.clone();
         tokio::spawn(async move {
-            // Collects the child whenever it ends; the guard tells everybody.
+            // Collects the child whenever it ends; the guard tells all listeners.
             if let Ok(status) = child.wait().await {
                 known.note(status.to_string());
             }

@@ -210,7 +210,7 @@ impl Address<'_> {
 
     fn has_secret(&self) -> bool {
         let is_web = ["http", "https"].contains(&self.scheme);
-        // Databases have users with names; who is named alone on the web is a key.
+        // Databases have users with names; a user alone in a web address is a key.
         let has_password = self.user.is_some_and(|user| user.contains(':') || is_web);
         let names_secret = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or_default();

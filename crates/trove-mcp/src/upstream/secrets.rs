@@ -34,7 +34,7 @@ pub struct Secrets(RwLock<Known>);
 struct Known {
     /// Those of its entry.
     written: Found,
-    /// Those that somebody else granted for it.
+    /// Those that an issuer granted for it.
     granted: BTreeSet<String>,
     needles: Needles,
     sure: Needles,

@@ -110,7 +110,7 @@ pub(crate) struct Upstream {
     pub(crate) is_over: CancellationToken,
     /// How much it is to log, also after a restart.
     log_level: Mutex<Option<String>>,
-    /// Told whenever somebody wants something of it while it is not connected.
+    /// Told whenever a caller wants something of it while it is not connected.
     pub(crate) asked: Notify,
     answers: AtomicU32,
 }
@@ -276,7 +276,7 @@ impl Upstream {
         Ok(Ok(annotated(body)))
     }
 
-    /// Tells the server how much it is to log, if anybody has said so.
+    /// Tells the server how much it is to log, if a client has said so.
     pub(crate) async fn tell_level(&self, conversation: &Conversation) {
         let level = self.log_level.lock().clone();
         let hello = &conversation.hello;

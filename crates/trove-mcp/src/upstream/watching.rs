@@ -41,7 +41,7 @@ const KEEP_PROMISES_EVERY: Duration = Duration::from_secs(5);
 /// Stands for the contents of what is not there.
 const ABSENT: &str = "absent";
 
-/// The URIs that somebody watches.
+/// The URIs that clients watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     /// Each with the revision in which it was wanted last.

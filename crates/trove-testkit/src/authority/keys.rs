@@ -53,7 +53,7 @@ impl KeyRing {
         (parts.n, parts.e)
     }
 
-    /// The public RSA key, as somebody would use it who takes it for a secret.
+    /// The public RSA key, as a forger would use it as a secret.
     pub(super) fn public_rsa(&self) -> Vec<u8> {
         let der = aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::PublicKeyX509Der>::as_der(
             self.rsa.public_key(),

@@ -1,4 +1,4 @@
-//! Very many clients: those who ask nothing, and those who all ask at once.
+//! Very many clients: idle ones, and ones that all ask at once.
 
 use std::time::{Duration, Instant};
 

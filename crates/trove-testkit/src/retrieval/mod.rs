@@ -148,7 +148,7 @@ impl Indexed {
         Ok(())
     }
 
-    /// Asks as somebody does who gives nothing but the question.
+    /// Asks as a caller does that gives only the question.
     fn ask_plainly(&self, text: &str, is_semantic: bool) -> anyhow::Result<Hits> {
         let query = Query { is_semantic, near_misses: FIRST, ..Query::text(text) };
         Ok(self.search.find(&query, &Everything)?)

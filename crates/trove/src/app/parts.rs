@@ -126,13 +126,13 @@ pub(super) fn make_state(state: &Path) -> io::Result<()> {
     for inner in ["catalogue", "index"] {
         let folder = state.join(inner);
         how.create(&folder)?;
-        // Earlier versions let everybody on the machine look into them.
+        // Earlier versions let every user of the machine look into them.
         fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
     }
     Ok(())
 }
 
-/// The record of who asked for what.
+/// The record of requests by caller.
 pub(crate) fn open_audit(config: &Config) -> Audit {
     let audit = &config.audit;
     if !audit.enabled.value {

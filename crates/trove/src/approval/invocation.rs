@@ -33,7 +33,7 @@ pub(crate) struct Invocation {
     pub(crate) env: BTreeMap<String, String>,
     /// The folder it is run in, where that is declared.
     pub(crate) cwd: Option<String>,
-    /// The program that was found, and what it is in truth; nothing: there is none.
+    /// The program that was found, with its real path; `None`: there is none.
     pub(crate) program: Option<Program>,
     /// Digests of what is taken from files, in order: the text that names them stays the
     /// same when they change.

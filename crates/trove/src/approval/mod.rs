@@ -179,14 +179,14 @@ fn calls(approvals: &Approvals, file: &Path, upstream: &UpstreamConfig) -> (Opti
 pub struct Admission {
     upstreams: Arc<Upstreams>,
     board: Arc<StatusBoard>,
-    /// The approvals of those who run.
+    /// The approvals of the servers that run.
     seals: Arc<Seals>,
     state: PathBuf,
-    /// Hears what those who run say of themselves.
+    /// Hears the descriptions of the servers that run.
     listener: Arc<Listener>,
     /// The user said that everything may run, this time.
     is_waived: bool,
-    /// Those who are on the board only because they wait.
+    /// The servers that are on the board only because they wait.
     waiting: Mutex<BTreeSet<SourceId>>,
 }
 
@@ -247,14 +247,14 @@ impl Admission {
         }
     }
 
-    /// Gives those who waited before.
+    /// Gives those that waited before.
     fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
         let mut waiting = self.waiting.lock();
         std::mem::replace(&mut *waiting, now)
     }
 }
 
-/// The outage of a server that somebody must approve.
+/// The outage of a server that waits for approval.
 fn unapproved(told: &str, board: &StatusBoard, id: &SourceId) -> Outage {
     let command = Some(board.command(Remedy::Approve, id));
     Outage { command, ..Outage::new(Why::Unapproved, told) }

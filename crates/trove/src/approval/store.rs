@@ -1,7 +1,6 @@
 //! The user's approvals, in a file of the state folder that only the user may read.
 //!
-//! Each process that changes it holds a lock,
-//! so that two who approve at once do not undo each other.
+//! Each process that changes it holds a lock, so that two approvals at once do not undo each other.
 
 use std::{path::Path, time::Duration};
 

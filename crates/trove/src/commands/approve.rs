@@ -19,7 +19,7 @@ use crate::{
     telemetry,
 };
 
-/// Variables by which the one who sets them decides what code is run.
+/// Variables that decide which code is run, e.g. `LD_PRELOAD`.
 const DECISIVE: [&str; 16] = [
     "BASH_ENV",
     "DYLD_INSERT_LIBRARIES",

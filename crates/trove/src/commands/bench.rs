@@ -75,7 +75,7 @@ fn nothing_measured(report: &Report) -> Failed {
     Failed::new(Class::Unreachable, message)
 }
 
-/// Puts a line in place of the last one, where somebody looks.
+/// Puts a line in place of the last one, where a person looks.
 fn draw(draws: bool, text: &str) {
     if draws {
         // A line that cannot be drawn does no harm.

@@ -1,4 +1,4 @@
-//! `trove find`: resources by what somebody wants to know; and how hits are printed.
+//! `trove find`: resources that answer a question; and how hits are printed.
 
 use std::{fmt::Write as _, io::stdout};
 

@@ -255,7 +255,7 @@ fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Faile
     })
 }
 
-/// Whether somebody looks at stderr who may be shown how far things are.
+/// Whether a person looks at stderr, who may be shown how far things are.
 fn draws(global: &Global) -> bool {
     let can_redraw = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     !global.quiet && can_redraw && io::stderr().is_terminal()

@@ -95,7 +95,7 @@ pub struct Borrowed {
     pub client: Client,
 }
 
-/// How a configuration file was found: who put it there is who is trusted.
+/// How a configuration file was found. Its author is trusted accordingly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The user named it, with `--config` or `TROVE_CONFIG`.

@@ -105,7 +105,7 @@ fn bind(path: &Path) -> io::Result<Option<Door>> {
         Err(fs::TryLockError::WouldBlock) => return Ok(None),
         Err(fs::TryLockError::Error(error)) => return Err(error),
     }
-    // With the lock in hand, what is left there is of one who died.
+    // With the lock in hand, a socket left there is of a Trove that died.
     let _ = fs::remove_file(path);
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;

@@ -85,7 +85,7 @@ pub(crate) enum Until {
     Now,
     /// Every server has answered or failed.
     Listed,
-    /// The owner of this URI answers, or everybody has answered or failed.
+    /// The owner of this URI answers, or every server has answered or failed.
     Owner(String),
     /// Listed resources can be found.
     Indexed,
@@ -269,7 +269,7 @@ impl Work<'_> {
         }
     }
 
-    /// Waits until every server has answered or failed; says who did not answer, and why.
+    /// Waits until every server has answered or failed; says which did not answer, and why.
     async fn settle(&self, done: &str) -> Vec<String> {
         let settled = async {
             while !unsettled(self.live).is_empty() {

@@ -449,7 +449,7 @@ fn file(folder: &Arc<Folder>, code: &str) -> String {
 
 #[tokio::test]
 async fn run_prints_what_the_program_prints_and_returns() {
-    // On a command line it is the person who sits there who runs it.
+    // On a command line the person at the terminal runs it.
     let folder = Folder::with(&config(&[toy("one", "--resources 2")]));
     let path = file(&folder, "print('two:')\n[read(f'toy://item/{n}') for n in range(2)]");
     let ran = folder.run(&["run", &path]).await;

@@ -249,7 +249,7 @@ async fn t54_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
     for _ in 0..CLIENTS {
         open.push(begin_body(&address, SENT, LENGTH).await);
     }
-    // Those who are let in are asked for the rest, which is to say nothing.
+    // A client that is let in gets no answer: the door waits for the rest of its body.
     let reading = open.into_iter().map(async |mut stream| {
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer).await;

@@ -1,6 +1,6 @@
-//! Servers that ask who we are: login in a browser, tokens kept and renewed.
+//! Servers that ask for a token: login in a browser, tokens kept and renewed.
 //!
-//! The server that asks is another Trove, the one who grants a real authorization server.
+//! The server that asks is another Trove. A real authorization server grants the tokens.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;

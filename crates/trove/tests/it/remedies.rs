@@ -206,7 +206,7 @@ fn settings() -> Settings {
     Settings { toolsets, ..Settings::default() }
 }
 
-/// Something that fails, what its advice says, and the call of somebody who followed it.
+/// Something that fails, what its advice says, and the call of a reader who followed it.
 struct Change {
     class: Class,
     asks: Question,

@@ -114,8 +114,8 @@ impl Keys {
         may
     }
 
-    /// Fetches the keys unless somebody else just did. Those with old keys in hand do not
-    /// wait for one another.
+    /// Fetches the keys unless another request just did. Those with old keys in hand do not wait
+    /// for one another.
     async fn refresh(&self, age: Option<Duration>) {
         let before = self.known().fetched;
         let _turn = match age {

@@ -99,7 +99,8 @@ fn is_refusal(outcome: &Result<Json, LinkError>) -> bool {
     }
 }
 
-/// Statuses that blame the request; not those that blame who asks, how often or how much.
+/// Statuses that blame the request; not those that blame the caller, or how often or how much it
+/// asks.
 fn is_complaint(status: u16) -> bool {
     (400..500).contains(&status) && !matches!(status, 401 | 403 | 407 | 408 | 413 | 429)
 }

@@ -53,7 +53,7 @@ impl Bearer {
         })
     }
 
-    /// The header to send, if somebody has logged in.
+    /// The header to send, if a person has logged in.
     pub(crate) async fn header(&self) -> Option<HeaderValue> {
         let grant = match self.held() {
             Some(grant) => grant,

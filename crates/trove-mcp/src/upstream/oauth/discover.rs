@@ -1,4 +1,4 @@
-//! Finds out who grants tokens for a server: RFC 9728, then RFC 8414.
+//! Finds the issuer of tokens for a server: RFC 9728, then RFC 8414.
 
 use reqwest::{Client, Url, header::WWW_AUTHENTICATE};
 

@@ -127,7 +127,7 @@ impl Login {
     }
 }
 
-/// Makes us known to an issuer that takes anybody (RFC 7591).
+/// Makes us known to an issuer that takes every client (RFC 7591).
 async fn register(client: &Client, found: &Found, redirect: &str) -> Result<String, OauthError> {
     let Some(endpoint) = &found.registration_endpoint else {
         let what = "takes no clients by itself; register Trove there and write `oauth = { client_id = \"…\" }`";

@@ -23,7 +23,7 @@ static FORM: Form = Form {
 /// How long another process may renew a token, or keep one.
 const MAX_LOCKED: Duration = Duration::from_secs(60);
 
-/// How often the file is looked at by who waits for a login.
+/// How often a task that waits for a login looks at the file.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The grant of one server's issuer.

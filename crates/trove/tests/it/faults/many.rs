@@ -42,7 +42,7 @@ async fn t37_many_clients_of_many_servers_each_get_their_own_answers() {
     assert_eq!(health["status"], "ok", "{health}");
 }
 
-/// Those who come all at once, each with a connection of its own, to so many servers.
+/// Clients that come all at once, each with a connection of its own, to so many servers.
 const CROWD: usize = 1000;
 const CROWDED: usize = 50;
 /// Of each server.
