@@ -10,8 +10,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{policy::RULES, wire::Locks};
 
-/// Address space for stacks, buffers on the way and the allocator's own use, beyond what the
-/// program may take and what was mapped at the start.
+/// Address space for stacks, buffers on the way and the allocator's own use, beyond the program's
+/// bound and the mappings of the start.
 const SPARE_SPACE: u64 = 256 * 1024 * 1024;
 
 /// How far a worker stands back when the processor is wanted.

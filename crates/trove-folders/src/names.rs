@@ -1,7 +1,7 @@
 //! Paths of files and their `file:///…` URIs, byte for byte.
 //!
-//! A name need not be UTF-8. Each byte that is no letter, digit or `-._~` is written as `%XX`, so
-//! that a URI leads back to exactly the file it was made of.
+//! A name need not be UTF-8. Each byte that is no letter, digit or `-._~` is written as `%XX`, e.g.
+//! a space as `%20`. So a URI leads back to exactly the file it was made of.
 
 use std::{ffi::OsStr, fmt::Write as _, os::unix::ffi::OsStrExt as _, path::Path};
 

@@ -253,8 +253,8 @@ pub(crate) fn error_response(id: Option<&Json>, error: &RpcError) -> Bytes {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", body.to_text()).into()
 }
 
-/// Line ends in JSON text stand between tokens only; blanks there mean the same and
-/// keep a message on one line, as stdio and SSE demand.
+/// Line ends in JSON text stand between tokens only. Blanks there mean the same and keep a message
+/// on one line, as stdio and SSE demand.
 fn extend_one_line(out: &mut BytesMut, text: &[u8]) {
     let start = out.len();
     out.extend_from_slice(text);

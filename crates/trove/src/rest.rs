@@ -16,8 +16,8 @@ const BUSY: u32 = 2;
 /// So much of its file a program may keep that does next to nothing.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Gives back, whenever the program has come to rest, what it keeps in memory of its own
-/// file: its code, and the model by which it finds.
+/// Gives back the memory of the program's own file whenever it has come to rest: its code, and the
+/// model by which it finds.
 ///
 /// A program woken often would read its pages again and again. So it looks ever more rarely, until
 /// there was something to do.

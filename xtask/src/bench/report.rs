@@ -145,8 +145,8 @@ pub(super) fn renew(
     Ok(())
 }
 
-/// A document with another section in the place of the one of its title, and its promises, or
-/// behind all others; `None` where there is no place for one of them.
+/// A document with this section and its promises in place of the one of its title, or behind all
+/// others. `None` where there is no place for one of them.
 fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     let Some((before, rest)) = document.split_once(&format!("\n## {}\n", section.title)) else {
         return extended(document, section, when);

@@ -69,8 +69,8 @@ fn legacy_tool(entry: &Json) -> Option<Json> {
     Some(entry.to_json())
 }
 
-/// The result of a tool for the same: without what no such client takes for structured, which is
-/// given as a text where there is nothing else.
+/// The result of a tool for such clients, without a structured content that is no object. It is
+/// given as a text where there is no other.
 pub(crate) fn legacy_result(reply: Reply) -> Reply {
     let given = reply.body.get("structuredContent");
     let Some(given) = given.filter(|given| !given.as_str().starts_with('{')) else { return reply };

@@ -1,7 +1,7 @@
 //! The entry of one upstream server as the user wrote it, with no variable resolved yet.
 //!
-//! Variables stay unexpanded until the moment of connecting, so a secret lives in
-//! memory no longer than it must and a changed environment is seen at restart.
+//! Variables stay unexpanded until the moment of connecting. So a secret lives in memory no longer
+//! than it must, and a changed environment is seen at restart.
 
 use std::{
     collections::BTreeMap,

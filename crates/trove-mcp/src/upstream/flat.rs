@@ -10,7 +10,7 @@ use trove_core::{json::Json, resource::Named};
 
 /// How deep members are followed; deeper, anything goes.
 const MAX_DEPTH: usize = 64;
-/// How long a schema may be when its references are written out; a longer one is cut, and stays as
+/// How long a schema may be when its references are written out. A longer one is cut, and stays as
 /// it is if that does not help.
 const MAX_BYTES: usize = 1024 * 1024;
 /// The depth and length to which a schema is cut that would be longer, or comes after many others.

@@ -17,8 +17,8 @@ use crate::{
     kin::{CIRCLE, Kin},
 };
 
-/// How long a server may leave `server/discover` unanswered before it is also greeted
-/// in the old way: some old servers ignore what they do not know.
+/// How long a server may leave `server/discover` unanswered before it is also greeted in the old
+/// way. Some old servers ignore unknown methods.
 const PROBE: Duration = Duration::from_secs(4);
 
 /// Meets the server behind `link`. The caller sees to it that this takes no more than `most`.

@@ -83,8 +83,8 @@ impl Polled {
         None
     }
 
-    /// Takes note of what was read, which is nothing where it could not be; true if it changed
-    /// since it was promised that changes would be told.
+    /// Takes note of a reading, `None` where it failed. True if the resource changed since its
+    /// changes were promised.
     pub(super) fn note(
         &mut self,
         uri: &LocalUri,

@@ -2,7 +2,7 @@
 //!
 //! Servers quote: a refused header in an error, a whole environment in a crash. An answer is passed
 //! on as it is. An error, a state, a name, a log message or a line of stderr has these values taken
-//! out, because people, models and logs read it.
+//! out: people, models and logs read it.
 
 mod decode;
 mod entry;

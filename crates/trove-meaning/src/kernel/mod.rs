@@ -2,8 +2,8 @@
 //!
 //! The only module with unsafe code, and only for two things. It calls functions that were compiled
 //! for features which [`Isa::detect`] has seen. It moves whole arrays into vector registers and
-//! back. Integer results are the same in all variants; numbers with a fraction differ in their last
-//! bits, because some processors round once where others round twice.
+//! back. Integer results are the same in all variants. Fractions differ in their last bits, because
+//! some processors round once where others round twice.
 
 #![allow(
     unsafe_code,

@@ -123,8 +123,8 @@ impl Set {
         set
     }
 
-    /// Small catalogues of the same documents, as somebody with few servers has them: each
-    /// with the answers to a few questions and as many documents besides.
+    /// Small catalogues of the same documents, as a user with few servers has them. Each has the
+    /// answers to a few questions and as many documents besides.
     pub fn pieces(&self, count: usize) -> Vec<Set> {
         let step = (self.questions.len() / (count * PIECE_QUESTIONS).max(1)).max(1);
         let mut questions = self.questions.iter().step_by(step);

@@ -3,8 +3,8 @@
 //! A command that came with a project, or stands in another client's file, is run only after the
 //! user approved it. The approval covers exactly this command, its arguments, environment, folder
 //! and program. A changed one waits again. Files the user wrote for Trove or named by hand need no
-//! approval. A server behind a URL needs one if variables or files of this machine are sent to it:
-//! no program is run for it, but those values would leave. Servers that were merely found in other
+//! approval. A server behind a URL needs one if variables or files of this machine are sent to it.
+//! No program is run for it, but those values would leave. Servers that were merely found in other
 //! clients' files need it in any case.
 
 mod calls;

@@ -80,8 +80,8 @@ pub(super) fn filters(hits: &Hits) -> Map<String, Value> {
     arguments
 }
 
-/// A line a hit: score, URI, name, server, why; under it a piece with what was asked for, or
-/// all pieces; then what may be missing.
+/// A line a hit: score, URI, name, server, why. Under it stands a piece with the words asked for,
+/// or all pieces. Last come notes on hits that may be missing.
 fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) -> String {
     let word = |value: &Value| value.as_str().map(plain).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();

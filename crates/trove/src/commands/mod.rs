@@ -202,8 +202,8 @@ fn load_as_is(global: &Global) -> Result<Loaded, Failed> {
     Ok(load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() }))
 }
 
-/// Half of the cores are left to the servers we start: on a small machine one thread of
-/// ours is faster than two that wake each other.
+/// Half of the cores are left to the servers we start. On a small machine one thread of ours is
+/// faster than two that wake each other.
 fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
     threads(cores() / 2)
 }

@@ -17,8 +17,8 @@ use super::{Config, Origin, auth, discovery, file, folders, guide, limits, read:
 
 const MASK: &str = "***";
 
-/// The configuration in force as an object: `config` in the shape of `trove.toml`, `state_dir` and
-/// `tool_prefix`, which the environment decides, and `origins`, the origin of each setting.
+/// The configuration in force as an object: `config` in the shape of `trove.toml`, and `origins`,
+/// the origin of each setting. The environment decides `state_dir` and `tool_prefix`.
 pub fn show(config: &Config) -> Value {
     let mut by_key = Map::new();
     for (key, origin) in origins(config) {

@@ -1,5 +1,5 @@
-//! Secrets planted wherever one can be, and then sought in everything Trove says: answers,
-//! errors, logs at every level, figures, commands, and the files of its state.
+//! Plants secrets wherever one can be, and then seeks them in everything Trove says. That is
+//! answers, errors, logs at every level, figures, commands, and the files of its state.
 
 use std::path::Path;
 use std::process::Stdio;

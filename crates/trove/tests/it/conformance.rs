@@ -1,7 +1,7 @@
 //! The official conformance suite, run through Trove onto a server that passes it alone.
 //!
 //! A check that fails here is therefore lost or changed on the way. Scenarios that must fail are
-//! listed with their reason in tests/peers/conformance-expected.json; a listed scenario that passes
+//! listed with their reason in tests/peers/conformance-expected.json. A listed scenario that passes
 //! fails the test too, so that the list stays true.
 
 use std::collections::BTreeMap;

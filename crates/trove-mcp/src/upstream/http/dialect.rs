@@ -2,7 +2,7 @@
 //!
 //! Behind a URL a server may be replaced by one of the other era while its port stays open. From
 //! then on it refuses every request for how it is put. A refusal that sounds like that is a
-//! suspicion and no more: the server is asked, now and then at most, before it is given up.
+//! suspicion and no more. The server is asked, now and then at most, before it is given up.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},

@@ -57,8 +57,8 @@ async fn challenge(client: &Client, url: &str) -> Option<String> {
     all.first().map(|&header| header.to_owned())
 }
 
-/// The issuer that the server names, and the scopes it knows; without metadata, the server
-/// is its own issuer, as it was before there was any.
+/// The issuer that the server names, and the scopes it knows. Without metadata the server is its
+/// own issuer, as in older servers.
 async fn issuer(
     client: &Client,
     url: &str,

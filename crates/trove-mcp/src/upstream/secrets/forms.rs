@@ -1,9 +1,9 @@
 //! Secrets in every form in which programs print them.
 //!
-//! A server may quote a secret as it is, escaped for JSON, for a URL or for a page, in hexadecimal
-//! digits, or in Base64 amid other bytes. So the text is unescaped step by step. Each step is
-//! searched for the secret and its encoded forms, and each find is masked where it stands. The work
-//! grows with the length of the text, not with the number of secrets.
+//! A server may quote a secret as it is, or escaped for JSON, a URL or a page. It may also write
+//! hexadecimal digits, or Base64 amid other bytes. So the text is unescaped step by step. Each step
+//! is searched for the secret and its encoded forms, and each find is masked where it stands. The
+//! work grows with the length of the text, not with the number of secrets.
 
 use std::{borrow::Cow, ops::Range};
 

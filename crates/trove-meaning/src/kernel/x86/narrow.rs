@@ -192,8 +192,8 @@ narrow!(
     "avx2,fma,popcnt",
     3,
     0,
-    // Two products of a byte and a magnitude fit sixteen bits only if both are signed, so
-    // the 128 comes off first and nothing is left in.
+    // Two products of a byte and a magnitude fit sixteen bits only if both are signed. So the 128
+    // comes off first.
     fn dot(sums: __m256i, stored: __m256i, signed: __m256i) -> __m256i {
         debug_assert_eq!(OFFSET, 128);
         let weights = _mm256_xor_si256(stored, _mm256_set1_epi8(i8::MIN));

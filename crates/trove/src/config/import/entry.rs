@@ -1,7 +1,7 @@
 //! One server as a client writes it becomes an [`UpstreamConfig`].
 //!
-//! Clients differ in names for the same thing, so every name is understood in every
-//! file; only what one name means differently is asked of the [`Client`].
+//! Clients differ in names for the same thing, so every name is understood in every file. Only a
+//! name with two meanings is asked of the [`Client`].
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 

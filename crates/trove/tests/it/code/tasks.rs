@@ -1,9 +1,9 @@
 //! Ten tasks that need many resources at once, over real servers: with one program, and
 //! with a list and a read for each.
 //!
-//! `cargo xtask tasks` runs this and writes the result to docs/code-tasks.md. Both ways go
-//! through the tools of a client that knows only tools; *bytes* are all texts that reach the
-//! model and, of a program, also what the model has to write.
+//! `cargo xtask tasks` runs this and writes the result to docs/code-tasks.md. Both ways go through
+//! the tools of a client that knows only tools. *Bytes* are all texts that reach the model and, of
+//! a program, also its own text.
 
 use std::{fmt::Write as _, fs, path::Path};
 

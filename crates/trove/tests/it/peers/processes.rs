@@ -1,7 +1,7 @@
 //! Starts programs and makes sure they are gone afterwards.
 //!
-//! Every program gets a process group of its own, which is ended whole when its owner
-//! is dropped: a client that is killed must not leave its server behind.
+//! Every program gets a process group of its own, which is ended whole when its owner is dropped. A
+//! client that is killed must not leave its server behind.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
