@@ -95,7 +95,7 @@ impl FakeSource {
         self
     }
 
-    /// Adds templates.
+    /// The same with templates.
     pub fn with_templates(self, templates: &[&str]) -> FakeSource {
         self.state().templates = templates.iter().map(|t| (*t).to_owned()).collect();
         self

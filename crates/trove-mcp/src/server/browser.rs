@@ -2,9 +2,9 @@
 //!
 //! A browser gets a pass in exchange for the token: a cookie and a key. Both are made from the
 //! token, and neither is of any use alone. Cookies of one host are sent to every port of it. So a
-//! cookie by itself could be picked up by another program's page. The key is kept by the page,
-//! whose storage no other port can read. Neither opens `/mcp`: the cookie is not sent there, and
-//! that door takes nothing but the token.
+//! cookie by itself could be picked up by another program's page. The page keeps the key where no
+//! other port can read it. Neither opens `/mcp`: the cookie is not sent there, and that door takes
+//! nothing but the token.
 
 use aws_lc_rs::hmac;
 use axum::{

@@ -26,7 +26,7 @@ pub struct UpstreamConfig {
     pub protocol: Protocol,
     /// Which of its features our clients see.
     pub expose: Expose,
-    /// How much of it search may read.
+    /// What of it search may read.
     pub index: Index,
     /// Whether its answers may be kept and shown to every caller who may ask.
     pub is_public: bool,
@@ -156,7 +156,7 @@ pub enum Expose {
     All,
 }
 
-/// How much of an upstream search may read.
+/// What of an upstream search may read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Index {
     /// Names, descriptions and contents.

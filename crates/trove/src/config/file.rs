@@ -71,7 +71,7 @@ section! {
         /// Which of its features clients see.
         #[schemars(extend("default" = "resources"))]
         expose: Key<Expose>,
-        /// How much of it search may read.
+        /// What of it search may read.
         #[schemars(extend("default" = "content"))]
         index: Key<Index>,
         /// Whether its answers may be kept for `discovery.cache_ttl_ms` where it does not say.

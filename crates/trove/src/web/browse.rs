@@ -198,8 +198,8 @@ pub(super) async fn tree(State(web): State<Arc<Web>>, request: Request) -> Answe
     Ok(json_of(&json!({ "children": shown.collect::<Vec<_>>(), "total": total })))
 }
 
-/// The end of the part of a URI that begins at `from`: the scheme with its slashes, or one segment
-/// with its slash, e.g. `file://` or `docs/`.
+/// Where the part of a URI ends that begins at `from`: the scheme with what divides it
+/// from the rest, or one segment with its slash.
 fn next_part(uri: &str, from: usize) -> usize {
     let rest = &uri[from..];
     if from == 0 {

@@ -168,8 +168,8 @@ async fn place_of(client: &Client, asked: &Value, right: &str) -> Option<usize> 
     uris(&answer).iter().position(|uri| *uri == right).map(|n| n + 1)
 }
 
-/// How many reads it takes in the order in which names share words with the question. Of names that
-/// share as many, half are read before.
+/// How many reads it takes in the order in which names share words with the question; of
+/// those that share as many, half are read before.
 fn reads_by_name(names: &BTreeMap<String, String>, right: &str, question: &str) -> usize {
     let question = question.to_lowercase();
     let words: Vec<&str> =
