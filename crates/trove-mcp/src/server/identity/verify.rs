@@ -201,8 +201,8 @@ impl Claims {
         scopes
     }
 
-    /// The words of a claim: a list of strings, or one with spaces between, e.g. `docs:read
-    /// docs:write`.
+    /// The words of a claim: a list of strings, or one with spaces between, e.g.
+    /// `docs:read docs:write`.
     pub(super) fn words(&self, path: &str) -> Vec<String> {
         // A name with dots may also be one claim, as in `https://example.com/roles`.
         let found = self.0.get(path).or_else(|| {
