@@ -1,9 +1,8 @@
 //! Measures the program and writes the figures down, each beside what was promised.
 //!
-//! Times and rates mean something only against direct access in the same run, so every
-//! comparison interleaves its targets over several rounds. What is compared across runs
-//! is the number of instructions of a lookup, which other work on the machine does not
-//! change.
+//! Times and rates mean something only against direct access in the same run, so every comparison
+//! interleaves its targets over several rounds. Runs are compared by the number of instructions of
+//! a lookup, which other work on the machine does not change.
 
 mod bridge;
 mod crowd;

@@ -1,7 +1,7 @@
 //! Makes the packages, installs each in a clean prefix, and tries it there.
 //!
-//! What is tried is the artefact, never the build tree. Everything lands in
-//! `target/packages`, which is made anew.
+//! The artefact itself is tried, never the build tree. Everything lands in `target/packages`, which
+//! is made anew.
 
 mod bundle;
 mod debian;
@@ -22,7 +22,7 @@ use clap::Args;
 
 use crate::{notices, steps};
 
-/// What lies in every package: our own licences, and the notices of what others made.
+/// Files of every package: our own licences, and the notices of others.
 const LICENSES: [&str; 3] = ["LICENSE-APACHE", "LICENSE-MIT", notices::FILE];
 
 /// The version of every package.
@@ -86,7 +86,7 @@ fn build(profile: &str) -> anyhow::Result<PathBuf> {
     Ok(target.join(folder).join("trove"))
 }
 
-/// What goes into packages: the program, and what it says about itself.
+/// The contents of packages: the program and its documents.
 struct Goods {
     binary: PathBuf,
     /// One file for every command.

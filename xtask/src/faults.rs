@@ -1,8 +1,8 @@
 //! The fault matrix: which tests show which row, and the page that publishes how they ended.
 //!
-//! A test belongs to the row with whose number its name begins. What the rows say stands in
-//! `matrix.toml`; the tests are found in the sources, so that a row nobody shows any more is
-//! noticed without running anything.
+//! A test belongs to the row with whose number its name begins. The texts of the rows stand in
+//! `matrix.toml`. The tests are found in the sources, so a row without tests is noticed without
+//! running anything.
 
 mod results;
 
@@ -30,11 +30,11 @@ pub(crate) struct Options {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
-    /// What is done.
+    /// The fault that is made.
     fault: String,
-    /// What holds all the same.
+    /// The promise that holds all the same.
     holds: String,
-    /// What of it no test shows yet.
+    /// The part of it that no test shows yet.
     lacks: Option<String>,
 }
 

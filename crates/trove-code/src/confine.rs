@@ -1,5 +1,5 @@
-//! A worker locks itself in before it reads a byte: what it gives up here no fault of the
-//! interpreter can give back.
+//! A worker locks itself in before it reads a byte. No fault of the interpreter can give back the
+//! rights that it drops here.
 //!
 //! Bounds on memory, time, files and processes always hold; without them nothing runs. The
 //! filter on calls to the kernel and the empty network are had where the kernel allows.
@@ -10,8 +10,8 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::{policy::RULES, wire::Locks};
 
-/// Address space for stacks, buffers on the way and the allocator's own use, beyond what the
-/// program may take and what was mapped at the start.
+/// Address space for stacks, buffers on the way and the allocator's own use, beyond the program's
+/// bound and the mappings of the start.
 const SPARE_SPACE: u64 = 256 * 1024 * 1024;
 
 /// How far a worker stands back when the processor is wanted.

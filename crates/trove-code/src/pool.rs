@@ -1,4 +1,4 @@
-//! The gateway's side: who runs when, and with which worker.
+//! The gateway's side: when a program runs, and with which worker.
 
 use std::{
     path::PathBuf,

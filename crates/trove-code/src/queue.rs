@@ -1,4 +1,4 @@
-//! Who may run a program now: few at once, one of each caller, the others in turn.
+//! Places for programs: few run at once, one of each caller, the others in turn.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::policy::{MAX_QUEUE_TIME, MAX_RUNNING, MAX_WAITING};
 
-/// The places, and who wants one.
+/// The places, and the callers who want one.
 #[derive(Debug)]
 pub(crate) struct Queue {
     places: Arc<Semaphore>,
@@ -35,7 +35,7 @@ impl Queue {
         }
     }
 
-    /// A place for a program of this caller; nothing where it takes too long to get one.
+    /// A place for a program of this caller; `None` where it takes too long to get one.
     pub(crate) async fn place(&self, caller: Arc<str>) -> Option<Place> {
         let room = self.room.clone().try_acquire_owned().ok()?;
         let get = async {

@@ -8,8 +8,8 @@ use serde_json::{Map, Number, Value};
 /// How deep a value may be nested on its way out.
 const MAX_DEPTH: usize = 64;
 
-/// A value as JSON: tuples and sets as arrays, dates as text, bytes as base64, objects as
-/// what they hold. Nothing where it is nested too deep.
+/// A value as JSON: tuples and sets as arrays, bytes as base64, objects by their members, and dates
+/// as text, e.g. `2026-03-01`. `None` where it is nested too deep.
 pub(crate) fn to_json(object: &MontyObject) -> Option<Value> {
     within(object, MAX_DEPTH)
 }
@@ -28,7 +28,7 @@ fn within(object: &MontyObject, depth: usize) -> Option<Value> {
         MontyObject::Bool(is) => Value::Bool(*is),
         MontyObject::Int(number) => Value::from(*number),
         MontyObject::BigInt(number) => Value::String(number.to_string()),
-        // JSON has no word for what is not a number.
+        // JSON has no infinity, so it becomes text, e.g. `inf`.
         MontyObject::Float(number) => {
             Number::from_f64(*number).map_or_else(|| Value::String(object.py_repr()), Value::Number)
         }

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::{Map, Value};
 use trove_core::programs::Given;
 
-/// The longest message of a worker. What it may say is bounded on its own side; this is for
-/// one that is not what it was.
+/// The longest message of a worker. A worker bounds its messages itself; this bound is for a worker
+/// that was taken over.
 pub(crate) const MAX_MESSAGE: usize = 512 * 1024;
 
 /// A message to a worker.
@@ -81,7 +81,7 @@ pub(crate) struct Locks {
     pub(crate) has_no_network: bool,
 }
 
-/// How long a text is as JSON.
+/// How many bytes a text takes as JSON, e.g. 4 for `ab` with its quotes.
 pub(crate) fn json_len(text: &str) -> usize {
     let escapes = text.bytes().map(|byte| match byte {
         b'"' | b'\\' | b'\n' | b'\r' | b'\t' | 0x08 | 0x0c => 2,

@@ -52,7 +52,8 @@ pub(crate) fn complete(
     })))
 }
 
-/// A path as the template takes it: expanded, it is the URI of that file.
+/// A path as the template takes it: expanded, it is the URI of that file, e.g. `c%23.md` for
+/// `c#.md`.
 fn value_of(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         // These would not be encoded where `{+path}` is expanded.

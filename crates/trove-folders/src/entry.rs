@@ -21,7 +21,7 @@ pub(crate) const DIRECTORY: &str = "inode/directory";
 /// How much longer an entry is than its URI and name, about.
 const REST_OF_ENTRY: usize = 160;
 
-/// The URI of what lies at `path` below a root whose URI ends in a slash.
+/// The URI of a file at `path` below a root, e.g. `file:///docs/a%20b.md` for `a b.md`.
 pub(crate) fn uri_of(root: &str, path: &[u8]) -> String {
     let mut uri = String::with_capacity(root.len() + path.len() + 16);
     uri.push_str(root);
@@ -71,7 +71,7 @@ pub(crate) fn of_folder(root: &str, path: &[u8]) -> Json {
     Json::parse(entry.finish()).unwrap_or_else(|_| Json::empty_object())
 }
 
-/// The type that the name of a file suggests.
+/// The type that the name of a file suggests, e.g. `text/markdown` for `a.md`.
 pub(crate) fn mime_of(path: &[u8]) -> Option<&'static str> {
     let name = as_path(names::split(path).1);
     mime_of_name(&String::from_utf8_lossy(name.as_os_str().as_bytes()))

@@ -384,7 +384,8 @@ impl Folder {
 }
 
 impl Here {
-    /// The path that a URI names, from the root; empty for the root itself.
+    /// The path that a URI names, from the root, e.g. `b.md` for `file:///docs/b.md` below `/docs`.
+    /// Empty for the root itself.
     pub(crate) fn path_of(&self, uri: &str) -> Option<Vec<u8>> {
         let path = names::path_of(uri)?;
         let root = self.place.as_os_str().as_bytes();
@@ -403,7 +404,7 @@ fn is_normal(path: &[u8]) -> bool {
     parts.all(|part| !matches!(part, b"" | b"." | b".."))
 }
 
-/// The answer to a read of a folder: what lies in it, a URI a line.
+/// The answer to a read of a folder: its members, a URI a line.
 fn directory_text(uri: &str, members: &[Json]) -> Json {
     let mut text = String::new();
     for member in members.iter().take(PAGE) {

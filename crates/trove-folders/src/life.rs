@@ -70,7 +70,7 @@ impl Life {
         self.tell(SourceEvent::Ready).await;
     }
 
-    /// Says so once; what was listed stands.
+    /// Says so once; the earlier list stands.
     async fn lost(&self, error: &SourceError) {
         let why = match error {
             SourceError::Unavailable(outage) => outage.clone(),

@@ -1,7 +1,7 @@
 //! Paths of files and their `file:///…` URIs, byte for byte.
 //!
-//! A name need not be UTF-8. Each byte that is no letter, digit or `-._~` is written as `%XX`, so
-//! that a URI leads back to exactly the file it was made of.
+//! A name need not be UTF-8. Each byte that is no letter, digit or `-._~` is written as `%XX`, e.g.
+//! a space as `%20`. So a URI leads back to exactly the file it was made of.
 
 use std::{ffi::OsStr, fmt::Write as _, os::unix::ffi::OsStrExt as _, path::Path};
 
@@ -9,7 +9,7 @@ const SCHEME: &str = "file://";
 /// This machine, as some clients write it between `file://` and the path.
 const THIS_MACHINE: &str = "localhost";
 
-/// Appends a path to a URI.
+/// Appends a path to a URI, e.g. `a b.md` as `a%20b.md`.
 pub(crate) fn encode(path: &[u8], uri: &mut String) {
     for byte in path {
         let stays = byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
@@ -22,7 +22,7 @@ pub(crate) fn encode(path: &[u8], uri: &mut String) {
     }
 }
 
-/// The URI of a folder, with a slash at its end.
+/// The URI of a folder, e.g. `file:///home/ann/` for `/home/ann`.
 pub(crate) fn uri_of_root(root: &Path) -> String {
     let mut uri = SCHEME.to_owned();
     encode(root.as_os_str().as_bytes(), &mut uri);
@@ -36,7 +36,7 @@ pub(crate) fn uri_of_root(root: &Path) -> String {
 pub(crate) fn path_of(uri: &str) -> Option<Vec<u8>> {
     let rest = uri.strip_prefix(SCHEME)?;
     let rest = rest.strip_prefix(THIS_MACHINE).unwrap_or(rest);
-    // What follows a `?` or `#` is not part of the path.
+    // A query or a fragment is not part of the path, e.g. `?v=2` or `#top`.
     if !rest.starts_with('/') || rest.contains(['?', '#']) {
         return None;
     }
@@ -44,7 +44,8 @@ pub(crate) fn path_of(uri: &str) -> Option<Vec<u8>> {
     if path.contains(&0) { None } else { Some(path) }
 }
 
-/// Decodes percent-encoding once; `None` if a `%` is not followed by two digits.
+/// Decodes percent-encoding once, e.g. `%20` to a space; `None` if a `%` is not followed by two
+/// digits.
 fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -78,7 +79,7 @@ pub(crate) fn join(folder: &[u8], name: &[u8]) -> Vec<u8> {
     path
 }
 
-/// The folder a path lies in, and its last name.
+/// The folder a path lies in, and its last name, e.g. `a/b` and `c.md` of `a/b/c.md`.
 pub(crate) fn split(path: &[u8]) -> (&[u8], &[u8]) {
     match path.iter().rposition(|byte| *byte == b'/') {
         Some(at) => (&path[..at], &path[at + 1..]),

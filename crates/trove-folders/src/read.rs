@@ -64,7 +64,7 @@ impl Stamp {
         }
     }
 
-    /// How long ago it was written; nothing if its clock is ahead of ours.
+    /// How long ago it was written; `None` if its clock is ahead of ours.
     fn rested(&self) -> Option<Duration> {
         let (seconds, nanos) = self.modified;
         let since = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);

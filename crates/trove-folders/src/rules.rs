@@ -1,8 +1,8 @@
 //! Which files of a folder are served.
 //!
-//! In this order, the first that says something decides: the lines of `ignore` in the
-//! configuration; `.ignore` and `.gitignore` of the file's own folder, then of those above it, up
-//! to the root; and what is left out by default: hidden files and build output.
+//! The first rule that matches decides. The lines of `ignore` in the configuration come first. Then
+//! come `.ignore` and `.gitignore` of the file's own folder, and of those above it, up to the root.
+//! Last come the defaults, which leave out hidden files and build output.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -118,7 +118,7 @@ fn is_built(name: Option<&[u8]>, has_beside: impl Fn(&str) -> bool) -> bool {
     built.is_some_and(|(_, tells)| tells.iter().any(|file| has_beside(file)))
 }
 
-/// The lines of `ignore` in the configuration.
+/// The lines of `ignore` in the configuration, e.g. `*.log`.
 pub(crate) fn own_rules(lines: &[String]) -> Result<Gitignore, BadFolder> {
     let mut rules = GitignoreBuilder::new("");
     for line in lines {
@@ -198,8 +198,8 @@ pub(crate) fn open_folder(
     beneath::open(root, path, OFlags::RDONLY | OFlags::DIRECTORY, Links::Never)
 }
 
-/// Whether a file that the last look did not list would be served; for what is new, and for what
-/// was left out because there are too many.
+/// Whether a file that the last look did not list would be served. The file may be new, or left out
+/// because there are too many.
 pub(crate) fn admits(rules: &Rules, root: impl AsFd, path: &[u8]) -> bool {
     let root = root.as_fd();
     let mut chain: Option<Arc<Chain>> = None;

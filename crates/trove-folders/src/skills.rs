@@ -80,7 +80,8 @@ impl Skills {
     }
 }
 
-/// Whether a path is that of the main file of a skill; gives its folder.
+/// The folder of a skill, given its main file or itself, e.g. `skills/review` for
+/// `skills/review/SKILL.md`.
 pub(crate) fn folder_of(path: &[u8]) -> &[u8] {
     match path.strip_suffix(SKILL) {
         Some(folder) => folder.strip_suffix(b"/").unwrap_or(folder),

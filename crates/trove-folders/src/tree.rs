@@ -87,7 +87,7 @@ impl Tree {
         touched: &BTreeSet<Vec<u8>>,
     ) -> Tree {
         let mut tree = self.clone();
-        // Those above come first: what they lost need not be looked at.
+        // Folders above come first: those below a lost one need no look.
         for path in touched {
             tree.renew(ground, path);
         }

@@ -1,6 +1,6 @@
 //! Makes new inputs of old ones, from a seed and nothing else.
 
-/// What parsers trip over.
+/// Bytes on which parsers trip, e.g. a quote or half of an escape.
 const SPICE: [&[u8]; 34] = [
     b"\"",
     b"\\",

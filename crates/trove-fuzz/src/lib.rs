@@ -1,10 +1,10 @@
 //! Feeds a parser what its corpus holds, and what chance makes of it.
 //!
-//! It needs no other toolchain and no instrumentation, so that every fuzz target is a test
-//! beside its parser and runs wherever tests run. In place of coverage a target tells the
-//! shape of what it found; an input of a new shape joins the pool that further ones are made
-//! of. Where the time is up, or a target panics or dawdles, it ends; what made it panic is
-//! written into the corpus, so that it is tried first ever after.
+//! It needs no other toolchain and no instrumentation, so that every fuzz target is a test beside
+//! its parser and runs wherever tests run. In place of coverage a target tells the shape of its
+//! result. An input of a new shape joins the pool that further ones are made of. It ends when the
+//! time is up, or when a target panics or dawdles. The input of a panic is written into the corpus,
+//! so that it is tried first ever after.
 
 mod chance;
 

@@ -1,4 +1,4 @@
-//! What a peer may make us hold: every bound by name.
+//! Bounds on the memory and work that a peer may cost us, each by name.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -65,7 +65,7 @@ pub const MAX_HEADER_TIME: Duration = Duration::from_secs(10);
 pub const MAX_REQUESTS_PER_SECOND: NonZeroU32 = NonZeroU32::new(200).expect("not zero");
 /// The most requests of one named caller that are under way over HTTP, unless configured.
 pub const MAX_CONCURRENT_PER_CALLER: usize = 64;
-/// The same for callers without names, who count as one.
+/// The most such requests of all callers without names together, unless configured.
 pub const MAX_CONCURRENT_UNNAMED: usize = 4096;
 /// The most streams of changes of one named caller over HTTP, unless configured.
 pub const MAX_STREAMS_PER_CALLER: usize = 100;
@@ -177,7 +177,7 @@ pub struct Bounds {
     pub concurrent_requests: usize,
     /// The most streams of changes of one caller over HTTP.
     pub streams: usize,
-    /// What the gateway behind the doors holds.
+    /// Bounds of the gateway behind the doors.
     pub gateway: Limits,
     /// How large the pattern of a search in a content may be.
     pub patterns: PatternLimits,

@@ -1,10 +1,10 @@
 //! Circles of gateways: a Trove that has itself among its servers, or another Trove that does.
 //!
-//! Every running Trove has a mark of its own. In its greetings and lists it tells other Troves,
-//! and only them, which marks stand behind it: its own, and those that its servers told. A Trove
-//! that finds its own mark behind a server does not use that server. Requests between Troves also
-//! carry the marks they came by, so that one which goes round all the same ends at the first that
-//! has seen it.
+//! Every running Trove has a mark of its own. In its greetings and lists it tells other Troves, and
+//! only them, which marks stand behind it: its own, and those that its servers told. A Trove that
+//! finds its own mark behind a server does not use that server. Requests between Troves also carry
+//! the marks they came by. One that goes round all the same ends at the first Trove that has seen
+//! it.
 
 use std::{
     collections::BTreeMap,

@@ -1,4 +1,4 @@
-//! Messages as lines: what stdio is, towards clients and towards servers.
+//! Messages as lines, as stdio has them towards clients and towards servers.
 
 use bytes::{Bytes, BytesMut};
 use tokio::{
@@ -7,7 +7,7 @@ use tokio::{
 };
 use tracing::debug;
 
-/// How much room is made at a time, and with how much left: what a pipe holds.
+/// How much room is made at a time, and with how much left: as much as a pipe holds.
 const CHUNK: usize = 256 * 1024;
 const ROOM: usize = 64 * 1024;
 /// How many messages are written at a time.
@@ -64,8 +64,8 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         std::mem::take(&mut self.passed_over)
     }
 
-    /// The next line; nothing at the end of the stream. Safe to cancel: bytes that were
-    /// read stay here.
+    /// The next line; `None` at the end of the stream. Safe to cancel: bytes that were read stay
+    /// here.
     pub(crate) async fn next(&mut self) -> Option<Line> {
         loop {
             while let Some(line) = self.cut() {

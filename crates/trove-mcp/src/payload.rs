@@ -1,4 +1,4 @@
-//! A result on its way out: what a server wrote at length is not copied.
+//! A result on its way out: long values of a server are not copied.
 
 use std::slice;
 

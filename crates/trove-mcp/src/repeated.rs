@@ -11,13 +11,13 @@ pub(crate) const VERSION: &str = "mcp-protocol-version";
 pub(crate) const SESSION: &str = "mcp-session-id";
 pub(crate) const METHOD: &str = "mcp-method";
 pub(crate) const NAME: &str = "mcp-name";
-/// Before the name that a tool's schema gives to one of its arguments.
+/// Stands before the name that a tool's schema gives to an argument, e.g. `mcp-param-region`.
 const PARAM: &str = "mcp-param-";
 
 /// How deep in a tool's schema arguments are looked for.
 const MAX_DEPTH: usize = 8;
 
-/// A header holds visible ASCII only; other text travels as base64.
+/// A header holds visible ASCII only. Other text travels as base64, e.g. `ä` as `=?base64?w6Q=?=`.
 pub(crate) fn encode(text: &str) -> String {
     let is_plain = text.bytes().all(|b| (0x20..0x7f).contains(&b))
         && text.trim() == text
@@ -25,7 +25,7 @@ pub(crate) fn encode(text: &str) -> String {
     if is_plain { text.to_owned() } else { format!("=?base64?{}?=", STANDARD.encode(text)) }
 }
 
-/// The text a header holds; nothing if it claims to be base64 and is not.
+/// The text a header holds; `None` if it claims to be base64 and is not.
 pub(crate) fn decode(header: &str) -> Option<String> {
     match header.strip_prefix("=?base64?").and_then(|rest| rest.strip_suffix("?=")) {
         Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
@@ -55,7 +55,7 @@ impl Repeated {
         found
     }
 
-    /// The value the header must have for these params, written plainly; nothing if the
+    /// The value that the header must have for these arguments, e.g. `7` or `true`. `None` if the
     /// argument is absent or no plain value.
     pub(crate) fn value(&self, arguments: &Value) -> Option<String> {
         match self.path.iter().try_fold(arguments, |value, key| value.get(key))? {

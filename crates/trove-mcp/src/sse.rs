@@ -6,7 +6,7 @@ use bytes::{Buf, Bytes, BytesMut};
 
 /// The longest id of an event that is sent back.
 const MAX_ID: usize = 1024;
-/// What some writers begin every text with.
+/// The byte order mark, with which some writers begin every text.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// One event.
@@ -21,7 +21,7 @@ pub(crate) struct Event {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TooLong;
 
-/// Cuts a byte stream into events, whatever chunks it comes in.
+/// Cuts a byte stream into events, wherever its chunks end, e.g. in the middle of a line.
 pub(crate) struct Parser {
     buffer: BytesMut,
     /// How much of the buffer was searched for a line end.

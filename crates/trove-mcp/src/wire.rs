@@ -136,7 +136,7 @@ pub(crate) fn parse(text: &Bytes) -> Result<Message, BadMessage> {
     }
 }
 
-/// An id is a string or a number, never null, an array or an object.
+/// An id is a string or a number, e.g. `"a"` or `7`, never null, an array or an object.
 pub(crate) fn is_id(id: &Json) -> bool {
     id.as_bytes().first().is_some_and(|b| matches!(b, b'"' | b'-' | b'0'..=b'9'))
 }
@@ -253,8 +253,8 @@ pub(crate) fn error_response(id: Option<&Json>, error: &RpcError) -> Bytes {
     format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", body.to_text()).into()
 }
 
-/// Line ends in JSON text stand between tokens only; blanks there mean the same and
-/// keep a message on one line, as stdio and SSE demand.
+/// Line ends in JSON text stand between tokens only. Blanks there mean the same and keep a message
+/// on one line, as stdio and SSE demand.
 fn extend_one_line(out: &mut BytesMut, text: &[u8]) {
     let start = out.len();
     out.extend_from_slice(text);

@@ -100,8 +100,8 @@ fn embed(model: &Model, isa: Isa, tokens: &[u16], texts: &[Range<usize>], buffer
     isa.add_and_norm(rows, places, &model.norm.gain, &model.norm.shift);
 }
 
-/// Reads a row of the word table: for each group of 32 numbers a scale, the upper half of
-/// a float, and sixteen bytes, whose low halves are the first sixteen numbers.
+/// Reads a row of the word table. Each group of 32 numbers has a scale, the upper half of a float,
+/// and sixteen bytes. Their low halves are the first sixteen numbers.
 fn read_word(bytes: &[u8], row: &mut Vector) {
     let (scales, halves) = bytes.split_at(WORD_SCALES * 2);
     let groups = halves.as_chunks::<16>().0.iter().zip(row.as_chunks_mut::<32>().0);

@@ -31,7 +31,8 @@ fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// Rounds a row to integers of -127 to 127, scaled by its largest number.
+/// Rounds a row to integers of -127 to 127, scaled by its largest number, e.g. `[2.0, -2.0]` to
+/// `[127, -127]`.
 #[inline(always)]
 pub(crate) fn quantise(row: &[f32], rounded: &mut [i8]) -> RowScale {
     let mut peaks = [0.0; LANES];

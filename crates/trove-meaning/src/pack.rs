@@ -1,10 +1,10 @@
 //! The model file that is part of the program: named sections, read where they lie.
 //!
-//! Only what is small and needed as numbers is copied; tables and matrices stay in the
-//! program's own pages, of which the system loads the ones that are touched. The file is
-//! made by `cargo xtask repack-model`, which changes together with this. A test holds its
-//! checksum, so a section that is missing or of the wrong length is a mistake in the
-//! program, not a situation to report.
+//! Only small parts needed as numbers are copied. Tables and matrices stay in the program's own
+//! pages, of which the system loads the ones that are touched. The file is made by
+//! `cargo xtask repack-model`, which changes together with this. A test holds its checksum. So a
+//! section that is missing or of the wrong length is a mistake in the program, not a situation to
+//! report.
 
 use crate::kernel::Matrix;
 use crate::{MAX_TOKENS, WIDTH};

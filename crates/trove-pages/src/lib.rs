@@ -1,9 +1,8 @@
 //! Gives back the memory that a resting program takes for its own file.
 //!
-//! A program's code and constants are read from its file a piece at a time, and what was
-//! read once stays in its memory: for one that carries a language model, most of what it
-//! takes. While it rests it needs almost nothing of that, and the kernel has the file at
-//! hand when it does.
+//! A program's code and constants are read from its file a piece at a time, and each piece stays in
+//! its memory. In one that carries a language model they are most of its memory. While it rests it
+//! needs almost nothing of that, and the kernel has the file at hand when it does.
 
 /// Gives back the pages of this program's file that are in memory, and says how many bytes of
 /// address space they lie in. Pages that are needed again are read again.
@@ -19,7 +18,7 @@ pub fn give_back() -> std::io::Result<usize> {
     Ok(bytes)
 }
 
-/// How many bytes of files this program has in memory; nothing where that cannot be told.
+/// How many bytes of files this program has in memory; `None` where that cannot be told.
 pub fn taken() -> usize {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("RssFile:"));
@@ -38,10 +37,10 @@ pub fn give_back() -> std::io::Result<usize> {
 fn advise(range: &std::ops::Range<usize>) -> std::io::Result<()> {
     use rustix::mm::{Advice, madvise};
     let start = std::ptr::with_exposed_provenance_mut(range.start);
-    // SAFETY: the range is a mapping of this program's own file, which stays mapped for as
-    // long as the program runs. It cannot be written and none of its pages was ever changed,
-    // so that what is read there later is what is read there now: the same bytes of the
-    // same file. The kernel takes such pages away by itself when memory is short.
+    // SAFETY: the range is a mapping of this program's own file, which stays mapped for as long as
+    // the program runs. It cannot be written and none of its pages was ever changed. So a later
+    // read gives the bytes of the file that are there now. The kernel takes such pages away by
+    // itself when memory is short.
     unsafe { madvise(start, range.len(), Advice::LinuxDontNeed) }?;
     Ok(())
 }

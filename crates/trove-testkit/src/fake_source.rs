@@ -1,4 +1,4 @@
-//! A Source without a server: what it lists and how it fails is up to the test.
+//! A Source without a server: the test decides what it lists and how it fails.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ pub struct FakeSource {
     pub reads: AtomicUsize,
     /// Which resources were read, and when.
     pub asked: Mutex<Vec<(Instant, String)>>,
-    /// What was asked of it by `watch` (`+uri`) and `unwatch` (`-uri`).
+    /// Calls of `watch` (`+uri`) and `unwatch` (`-uri`), e.g. `+doc://a`.
     pub watches: Mutex<Vec<String>>,
 }
 
@@ -77,19 +77,19 @@ impl FakeSource {
         source
     }
 
-    /// The same as a part of the gateway.
+    /// Makes it a part of the gateway.
     pub fn builtin(mut self) -> FakeSource {
         self.is_builtin = true;
         self
     }
 
-    /// The same, not telling when its lists change.
+    /// Lets it be silent when its lists change.
     pub fn silent(mut self) -> FakeSource {
         self.is_silent = true;
         self
     }
 
-    /// The same with so much of it to be searched.
+    /// Sets how much of it is searched.
     pub fn indexed_as(mut self, indexing: Indexing) -> FakeSource {
         self.indexing = indexing;
         self
@@ -101,13 +101,13 @@ impl FakeSource {
         self
     }
 
-    /// The same with tools, each of which answers with a link to every resource.
+    /// Adds tools, each of which answers with a link to every resource.
     pub fn with_tools(self, tools: &[&str]) -> FakeSource {
         self.state().tools = tools.iter().map(|t| (*t).to_owned()).collect();
         self
     }
 
-    /// The same with a tool that says of itself that it only reads.
+    /// Adds a tool that says of itself that it only reads.
     pub fn with_reading_tool(self, tool: &str) -> FakeSource {
         self.add_reading_tool(tool);
         self

@@ -1,7 +1,7 @@
 //! Numbers that look like chance and are the same in every run. Figures that are compared
 //! across runs depend on the sequence: it must not change.
 
-/// The state; the first one is up to whoever begins.
+/// The state; the caller chooses the first one.
 pub(crate) struct Numbers(pub(crate) u64);
 
 impl Numbers {

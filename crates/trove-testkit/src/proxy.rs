@@ -1,7 +1,7 @@
 //! A TCP proxy between Trove and a server that makes the network as bad as a test wants it.
 //!
-//! It runs in the test's own process and needs no rights: what a kernel would do to packets
-//! is done to bytes. What it does can be changed while connections are open.
+//! It runs in the test's own process and needs no rights: it does to bytes what a kernel would do
+//! to packets. Its network can be changed while connections are open.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,14 +15,14 @@ use tokio::task::JoinHandle;
 /// How much is moved at a time.
 const PIECE: usize = 16 * 1024;
 
-/// What the network is like.
+/// The state of the network.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Network {
     /// Everything arrives at once.
     Good,
     /// Every piece arrives that much later, both ways.
     Slow(Duration),
-    /// What the server says arrives byte by byte, with that pause between two.
+    /// The server's bytes arrive one by one, with that pause between two.
     Drip(Duration),
     /// Connections stay open and nothing arrives any more.
     Silent,
@@ -169,7 +169,7 @@ mod tests {
         address
     }
 
-    /// What comes back of "0123456789", up to the end of the connection or of a moment.
+    /// The bytes that come back of "0123456789", up to the end of the connection or of a moment.
     async fn heard(proxy: &Proxy) -> String {
         let mut stream = TcpStream::connect(proxy.address()).await.unwrap();
         let _ = stream.write_all(b"0123456789").await;

@@ -1,7 +1,8 @@
 //! A raw JSON-RPC MCP server with known contents and faults to order.
 //!
-//! It is written by hand, without an MCP library, so that it can keep odd JSON byte for byte and misbehave below the
-//! level of a message. It validates no more than a test needs and never defends itself.
+//! It is written by hand, without an MCP library. So it can keep odd JSON byte for byte and
+//! misbehave below the level of a message. It validates no more than a test needs and never defends
+//! itself.
 
 mod content;
 mod dispatch;

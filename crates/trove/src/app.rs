@@ -43,7 +43,7 @@ use crate::{
 /// How long requests under way may take to finish once we are told to stop.
 const DRAIN: Duration = Duration::from_secs(5);
 
-/// What follows the configuration while it changes.
+/// The parts that follow the configuration while it changes.
 pub struct Live {
     gateway: Arc<Gateway>,
     tools: Arc<Tools>,
@@ -217,7 +217,7 @@ impl App {
         App { gateway, knowledge, flags, live, state, home, stop, doors }
     }
 
-    /// What every door leads to.
+    /// The parts behind every door.
     pub(crate) fn live(&self) -> &Arc<Live> {
         &self.live
     }
@@ -227,7 +227,7 @@ impl App {
         &self.live.upstreams
     }
 
-    /// What may run, and what waits for approval.
+    /// Decides which servers may run, and which wait for approval.
     pub fn admission(&self) -> &Admission {
         &self.live.admission
     }

@@ -1,8 +1,8 @@
-//! What is served where nothing was configured: the servers of other clients, and failing
-//! these a small guide to start from.
+//! The servers of other clients, which are served where none is configured. Failing these, a small
+//! guide to start from.
 //!
-//! The files of clients are read and nothing else. What stands there is served in place,
-//! secrets and all, and so is never copied; none of it is started before it is approved.
+//! The files of clients are read and nothing else. Their servers are served in place, secrets and
+//! all, and so are never copied. None of them is started before it is approved.
 
 use std::path::{Path, PathBuf};
 
@@ -28,7 +28,7 @@ pub(crate) const GUIDE: [(&str, &str); 6] = [
     ("skills/use-trove/SKILL.md", include_str!("../starter/guide/skills/use-trove/SKILL.md")),
 ];
 
-/// What is added to a configuration that names no server.
+/// Additions to a configuration that names no server.
 #[derive(Debug, Clone, Default)]
 pub struct Extras {
     lends: Lends,
@@ -41,7 +41,7 @@ pub struct Extras {
 pub(crate) enum Lends {
     /// All; those that are not approved wait.
     All,
-    /// Those that were approved, so that nobody hears of the others.
+    /// Those that were approved; the others are not mentioned.
     #[default]
     Approved,
 }
@@ -80,7 +80,7 @@ impl Extras {
     }
 }
 
-/// What is there stays as it is: it may have been edited.
+/// An existing file stays as it is: it may have been edited.
 fn write(folder: &Path) -> std::io::Result<()> {
     for (path, text) in GUIDE {
         let path = folder.join(path);

@@ -1,5 +1,5 @@
-//! What a shell may put at the end of a line: servers and URIs of the configuration in
-//! force, from a running Trove, else as they were listed last.
+//! Offers a shell the words that may end a line: servers and URIs of the configuration in force.
+//! They come from a running Trove, else from the last listing.
 //!
 //! Starts nothing, and says nothing where it knows nothing.
 
@@ -46,7 +46,7 @@ fn candidates(start: &OsStr, of: Names) -> Vec<CompletionCandidate> {
     names.into_iter().take(MAX_CANDIDATES).map(CompletionCandidate::new).collect()
 }
 
-/// What the files of the last run say.
+/// The names in the files of the last run.
 fn remembered(loaded: &Loaded, of: Names, start: &str) -> Vec<String> {
     let servers = loaded.config.server_ids();
     match of {

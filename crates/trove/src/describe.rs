@@ -1,4 +1,4 @@
-//! What `config://` tells: the settings and the constants that are enforced.
+//! Fills `config://`: the settings and the constants that are enforced.
 
 use trove_core::{
     about::{RateLimits, SearchSettings, SecuritySettings, ServerSettings, Transport},
@@ -12,19 +12,19 @@ use crate::{
     config::{Config, DEFAULT_TIMEOUT, HttpAuth, Word as _},
 };
 
-/// What was settled when the program started, and holds until it ends: limits, doors and audit
-/// are not taken over from a changed file.
+/// Settings fixed from the start of the program to its end. Limits, doors and audit are not taken
+/// over from a changed file.
 pub(crate) struct Settled<'a> {
     pub(crate) config: &'a Config,
     /// Whether this run finds by meaning.
     pub(crate) is_semantic: bool,
     /// The doors that are open.
     pub(crate) doors: &'a [&'static str],
-    /// What holds for programs, where any can be run.
+    /// The rules for programs, where any can be run.
     pub(crate) programs: Option<Rules>,
 }
 
-/// What holds by this configuration and what was settled before.
+/// The settings that hold by this configuration and by those fixed before.
 pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, SecuritySettings) {
     let Settled { config, is_semantic, doors, programs } = *settled;
     let door = |kind: &'static str, auth| Transport { kind, auth, open: doors.contains(&kind) };
@@ -68,7 +68,7 @@ pub(crate) fn settings(now: &Config, settled: &Settled<'_>) -> (ServerSettings, 
     (server, security)
 }
 
-/// What holds for programs. Where none can be run nothing is allowed.
+/// The rules for programs. Where none can be run, everything is refused.
 fn of_programs(rules: Option<Rules>) -> SecuritySettings {
     let everything = vec!["*"];
     match rules {

@@ -1,7 +1,6 @@
 //! Writes categories and collections into `trove.toml`, keeping comments and order.
 //!
-//! All changes of one call become one new file in place of the old; whoever reads sees
-//! the one or the other.
+//! All changes of one call become one new file in place of the old. A reader sees one or the other.
 
 use std::{
     fs,
@@ -19,7 +18,7 @@ use crate::config::Loaded;
 /// The most a configuration file may hold.
 const MAX_FILE_BYTES: u64 = 64 << 20;
 
-/// What is written on top of a file that did not exist.
+/// The first lines of a file that did not exist.
 const HEADING: &str = "# The configuration of Trove; `trove config check` reads it.\n\n";
 
 /// The configuration file as a place to write to.
@@ -48,7 +47,7 @@ impl Ledger for ConfigLedger {
     fn keep(&self, edits: &[Edit]) -> Result<(), String> {
         let file = self.file.as_ref().map_err(Clone::clone)?;
         let told = |error: io::Error| format!("{}: {error}", file.display());
-        // Whoever made the file a link wants the link to stay.
+        // A user who made the file a link wants the link to stay.
         let file = fs::canonicalize(file).unwrap_or_else(|_| file.clone());
         let folder = file.parent().ok_or("the configuration file has no folder")?;
         // Held until the end: two programs that write must not lose each other's changes.

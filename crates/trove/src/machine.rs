@@ -35,7 +35,8 @@ fn this_program() -> std::io::Result<PathBuf> {
     Ok(found.find(is_this).unwrap_or(own))
 }
 
-/// What to type to run this program: its name where `PATH` leads to it, else its path.
+/// The word to type to run this program: its name where `PATH` leads to it, e.g. `trove`, else its
+/// path.
 pub(crate) fn to_type(host: &Host<'_>) -> String {
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let is_on_path = std::env::split_paths(&folders)

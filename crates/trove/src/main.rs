@@ -4,13 +4,13 @@ use std::process::ExitCode;
 
 use trove::{cli::Cli, commands};
 
-/// The C library keeps a heap for each thread that ever asked for much; what a scan or a
-/// crawl has used once would stay ours for ever.
+/// The C library keeps a heap for each thread that ever asked for much. The memory of one scan or
+/// crawl would stay ours for ever.
 #[cfg(not(feature = "code"))]
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// The same, which in a worker also bounds what a program may take.
+/// The allocator, which in a worker also bounds the memory of a program.
 #[cfg(feature = "code")]
 #[global_allocator]
 static ALLOCATOR: trove_code::Allocator = trove_code::Allocator;

@@ -21,7 +21,7 @@ use crate::style::{Paint, plain};
 
 /// How often it is drawn anew.
 const FRAME: Duration = Duration::from_millis(120);
-/// What takes less needs no picture.
+/// Shorter waits need no picture.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// After this long it is left as it is; the page shows the rest.
 const MAX_SHOWN: Duration = Duration::from_secs(600);
@@ -77,11 +77,11 @@ async fn for_ever(gateway: &Gateway, paint: Paint, lines: &Cell<usize>) -> Infal
 /// Puts a text in place of the last lines.
 fn draw(last: usize, text: &str) {
     let back = if last > 0 { format!("\x1b[{last}A\x1b[J") } else { String::new() };
-    // Nobody is harmed by a frame that cannot be drawn.
+    // A frame that cannot be drawn does no harm.
     let _ = std::io::stderr().lock().write_all(format!("{back}{text}").as_bytes());
 }
 
-/// What is to be seen now, and whether it is the last.
+/// The picture for now, and whether it is the last.
 fn frame(gateway: &Gateway, passed: Duration, paint: Paint) -> (String, bool) {
     let all = gateway.board().all();
     let servers: Vec<_> = all.iter().filter(|(_, one)| one.transport != "builtin").collect();

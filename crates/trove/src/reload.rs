@@ -1,8 +1,8 @@
 //! Follows the configuration file: a good change is taken over, a broken one changes
 //! nothing and is reported. It also looks whether the state folder is still there.
 //!
-//! Every look at a file is made on a thread for such work: a disk that does not answer
-//! keeps this task waiting, and nobody else.
+//! Every look at a file is made on a thread for such work: a disk that does not answer keeps only
+//! this task waiting.
 
 use std::{
     path::{Path, PathBuf},
@@ -26,20 +26,20 @@ use crate::{
 
 /// Editors write a file in several steps; this long after the last one it is read.
 const SETTLE: Duration = Duration::from_millis(150);
-/// So often it is looked for a change that no event tells of: behind a link, in a folder that was
-/// replaced, on a disk of another machine.
+/// The time between two looks for a change that no event tells of, e.g. behind a link, or on a disk
+/// of another machine.
 const LOOK: Duration = Duration::from_secs(2);
 /// A disk that has not answered for so long is worth a word.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The file to follow, and how it was loaded.
 pub struct Followed {
-    /// Nothing: there is none, and only approvals are followed.
+    /// `None`: there is none, and only approvals are followed.
     pub file: Option<PathBuf>,
     pub found: Found,
     /// Whether it has servers of its own.
     pub has_servers: bool,
-    /// What was added to it, to be added again.
+    /// The additions to it, to be added again.
     pub extras: Extras,
     pub cwd: PathBuf,
     pub flags: Overrides,
@@ -47,7 +47,7 @@ pub struct Followed {
     pub home: Home,
 }
 
-/// What there was to see.
+/// The state of the files at one look.
 #[derive(Default, PartialEq, Eq)]
 struct Sight {
     file: Option<Stamp>,
@@ -103,7 +103,7 @@ async fn keep_looking(followed: Followed, live: Arc<Live>, signals: Signals) {
 }
 
 /// Does something with files on a thread for such work; says so if the disk keeps it waiting.
-/// Nothing if it broke off.
+/// `None` if it broke off.
 async fn aside<T: Send + 'static>(
     what: &'static str,
     work: impl FnOnce() -> T + Send + 'static,
@@ -158,7 +158,7 @@ fn look(followed: &Followed) -> Sight {
     Sight { file, gone }
 }
 
-/// What changes with a file, wherever its name leads.
+/// The features that change with a file, wherever its name leads.
 #[derive(PartialEq, Eq)]
 struct Stamp {
     file: PathBuf,
@@ -167,7 +167,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    /// Nothing: there is no file.
+    /// `None`: there is no file.
     fn of(name: &Path) -> Option<Stamp> {
         let file = name.canonicalize().ok()?;
         let about = file.metadata().ok()?;

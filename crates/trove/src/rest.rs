@@ -1,4 +1,4 @@
-//! What the program does when it has nothing to do: it makes itself small.
+//! Makes the program small when it is idle.
 
 use std::time::Duration;
 
@@ -9,18 +9,18 @@ use tracing::{debug, warn};
 /// How soon it looks again after it was busy, and how late when it keeps being woken.
 const SOON: Duration = Duration::from_millis(100);
 const LATE: Duration = Duration::from_secs(10);
-/// Who used less than one part in so many of the time has rested, who used more than one in
-/// so many was busy.
+/// A program that used less than one part in so many of the time has rested. One that used more
+/// than one in so many was busy.
 const AT_REST: u32 = 32;
 const BUSY: u32 = 2;
 /// So much of its file a program may keep that does next to nothing.
 const KEPT_BYTES: usize = 8 * 1024 * 1024;
 
-/// Gives back, whenever the program has come to rest, what it keeps in memory of its own
-/// file: its code, and the model by which it finds.
+/// Gives back the memory of the program's own file whenever it has come to rest: its code, and the
+/// model by which it finds.
 ///
-/// Who is woken often would read the same pages again and again, so that it looks ever more
-/// rarely, until there was something to do.
+/// A program woken often would read its pages again and again. So it looks ever more rarely, until
+/// there was something to do.
 pub(crate) async fn watch(stop: CancellationToken) {
     let mut used = used();
     let mut pause = SOON;

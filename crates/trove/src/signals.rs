@@ -28,7 +28,7 @@ const CUT_OFF: i32 = 1;
 /// As much as a main thread has.
 const STACK_BYTES: usize = 8 << 20;
 
-/// What signals ask for.
+/// The requests that signals make.
 #[derive(Clone, Default)]
 pub struct Signals {
     stopping: CancellationToken,
@@ -86,7 +86,7 @@ impl Signals {
                     _ = heard.terminate.recv() => break true,
                     _ = heard.interrupt.recv() => break true,
                     _ = heard.hangup.recv() => {
-                        // The terminal was closed: nobody is left to use what runs in it.
+                        // The terminal was closed: its programs have no user any more.
                         if had_terminal && !has_terminal() {
                             break true;
                         }
@@ -130,7 +130,7 @@ fn listen() -> io::Result<(Runtime, Heard)> {
     Ok((runtime, heard))
 }
 
-/// Whether somebody may sit at this program.
+/// Whether a person may sit at this program.
 fn has_terminal() -> bool {
     io::stdin().is_terminal() || io::stdout().is_terminal() || io::stderr().is_terminal()
 }

@@ -37,7 +37,7 @@ pub(crate) fn recent(after: u64) -> (Vec<String>, u64) {
     (kept.lines.iter().skip(skipped).cloned().collect(), kept.last)
 }
 
-/// Errors, but for those of tools: whoever sits at the command line is told of them anyway.
+/// Errors, but for those of tools: the command line shows those itself.
 pub(crate) const BESIDES_TOOLS: &str = "error,trove_core::tools=off";
 
 /// Starts logging. `default` is the level when the user names none.
@@ -67,7 +67,7 @@ pub(crate) fn start(global: &Global, default: &str) {
     let _ = logging.try_init();
 }
 
-/// What is kept is as much as `serve` shows by itself, whatever is shown.
+/// The kept log has as much as `serve` shows by itself, even if less is shown.
 fn at_least_info(level: &str) -> &str {
     match level {
         "debug" | "trace" => level,
@@ -96,8 +96,8 @@ impl<'a> MakeWriter<'a> for Terminal {
 }
 
 impl Write for Terminal {
-    /// The layer writes a line at a time, whole, with its own colours: what begins them stays. It
-    /// has escaped those of others.
+    /// The layer writes a line at a time, whole, with its own colours, whose codes stay. It has
+    /// escaped those of others.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         const COLOUR: char = '\u{1b}';
         let text = String::from_utf8_lossy(bytes);

@@ -42,7 +42,7 @@ fn file(state: &Path) -> StateFile {
     StateFile::inside(&Home::at(state), path(state), &FORM)
 }
 
-/// What is weak about a token that somebody else made.
+/// The weakness of a token that was not made by us, e.g. that it is too short.
 pub(crate) fn weakness(token: &str) -> Option<&'static str> {
     let mut letters: Vec<char> = token.chars().collect();
     letters.sort_unstable();
@@ -54,8 +54,8 @@ pub(crate) fn weakness(token: &str) -> Option<&'static str> {
         .then_some("it has so few different letters that it can be guessed")
 }
 
-/// A token made by chance of so many letters, of so many different ones, takes longer to guess
-/// than anybody has; 22 letters of Base64 are 128 bits.
+/// A random token of so many letters, and so many different ones, takes too long to guess: 22
+/// letters of Base64 are 128 bits.
 const LEAST_LENGTH: usize = 22;
 const LEAST_LETTERS: usize = 8;
 

@@ -8,7 +8,7 @@ use crate::{peers, steps};
 
 const TROVE: &str = "Trove HTTP → stdio";
 const FASTMCP: &str = "FastMCP HTTP → stdio";
-/// What is read both ways: its name, its size as `mcp-bench` names it, and how the tool is
+/// The resources read both ways: the name, the size as `mcp-bench` names it, and how the tool is
 /// called. Unless it is told otherwise it gives a long text in windows.
 const PAIRS: [(&str, &str, Way); 3] = [
     ("1 KiB", "1k", BRIDGE),

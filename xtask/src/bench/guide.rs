@@ -17,7 +17,7 @@ const START: &str = "start";
 /// Seconds until what indexing needs is given back: it is kept for ten after the last document.
 const REST: &str = "40";
 
-/// What is asked: a name, whether a promise holds for it, method and params.
+/// The questions: a name, whether a promise holds for it, method and params.
 const QUESTIONS: [(&str, bool, &str); 8] = [
     ("list, first page", true, "resources/list {}"),
     ("templates", true, "resources/templates/list {}"),

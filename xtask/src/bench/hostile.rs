@@ -1,4 +1,4 @@
-//! What hostile neighbours cost the readers of a healthy server.
+//! The cost of hostile neighbours for the readers of a healthy server.
 
 use super::lab::{Background, Door, Lab, RESOURCES, Upstream};
 use super::report::{Promise, Section, Table, figure};
@@ -43,7 +43,7 @@ const FLOODS: [&str; 12] = [
     "stderr",
 ];
 
-/// The same over HTTP, where they are events of a stream.
+/// Floods over HTTP, where they are events of a stream.
 const EVENT_FLOODS: [&str; 4] = ["comments", "fields", "blank", "list-changed"];
 
 /// A server that lists 20,000 tiny resources, others at each look, and says so all the time.

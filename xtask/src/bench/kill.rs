@@ -1,4 +1,4 @@
-//! What a client sees when the upstream is killed during its request.
+//! The client's view when the upstream is killed during its request.
 
 use super::lab::{Door, Lab, Upstream};
 use super::report::{Promise, Section, Table, figure};

@@ -1,4 +1,4 @@
-//! What measurements are made with: the release binaries, a folder, and targets to start.
+//! The tools of measurements: the release binaries, a folder, and targets to start.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -51,7 +51,7 @@ pub(crate) struct Target {
 pub(crate) enum Upstream {
     Command(Vec<String>),
     Url(String),
-    /// Whose answers may be kept.
+    /// Its answers may be kept.
     Cached(Vec<String>),
 }
 
@@ -70,7 +70,7 @@ impl Drop for Background {
 }
 
 impl Target {
-    /// The same server at the same address, by another command.
+    /// Runs the server at its old address, by another command.
     pub(crate) fn running(mut self, upstream: &[String]) -> Target {
         let address = self.command.iter().skip_while(|part| *part != "--http");
         self.command = upstream.iter().chain(address).cloned().collect();
@@ -156,7 +156,7 @@ impl Lab {
         Ok(Target { name, url, command, home: self.folder.join("no-home") })
     }
 
-    /// What carries messages from HTTP to the upstream over stdio, and does nothing else.
+    /// A relay that carries messages from HTTP to the upstream over stdio, and does nothing else.
     pub(super) fn relay(&self, name: &'static str, upstream: &[&str]) -> anyhow::Result<Target> {
         self.other(name, |port| {
             let mut command = vec![text(&self.mcp_bench), "relay".to_owned()];

@@ -1,5 +1,5 @@
-//! The instructions of a lookup, counted by callgrind: the same on a busy machine as on a
-//! quiet one, and so the one figure that is compared with those of earlier runs.
+//! The instructions of a lookup, counted by callgrind. They are the same on a busy machine as on a
+//! quiet one, so they are compared with earlier runs.
 
 use std::collections::BTreeMap;
 use std::fs;

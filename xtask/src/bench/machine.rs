@@ -1,4 +1,4 @@
-//! What the figures were measured on, and whether it had other things to do.
+//! The machine of the figures, and whether it had other things to do.
 
 use std::fs;
 use std::process::Command;
@@ -42,7 +42,7 @@ impl Machine {
     }
 }
 
-/// What others took of the processors' time, as shares of it.
+/// Shares of the processors' time that others took.
 pub(super) struct Disturbance {
     /// Just before the first measurement, while we did nothing.
     pub(super) before: f64,

@@ -21,7 +21,7 @@ const STEPS: [Step; 3] = [
 /// How many seconds it has had nothing to do.
 const REST: &str = "25";
 
-/// What was found at a step.
+/// The figures of one step.
 struct Weighed {
     rss_mb: f64,
     peak_mb: f64,

@@ -7,7 +7,7 @@ use super::lab::Lab;
 use super::report::{Promise, Section, Table, figure};
 use crate::page;
 
-/// What is measured: its words, where `measure.mjs` puts it, and what was promised, in ms.
+/// The measured times: the words, the member of `measure.mjs`, and the promise in ms.
 const TIMES: [(&str, &str, Option<f64>); 5] = [
     ("the page, from its address to a card one can click", "first_view_ms", Some(300.0)),
     ("of that, from `DOMContentLoaded` on", "after_content_ms", None),

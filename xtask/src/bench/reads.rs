@@ -1,8 +1,7 @@
-//! Small reads, nothing cached: what the way through Trove costs.
+//! Small reads, nothing cached: the cost of the way through Trove.
 //!
-//! An rmcp server over stdio serves fewer requests than the same server over HTTP, and
-//! Trove cannot serve more of them than it; so both are measured directly, and Trove is
-//! measured in front of both.
+//! An rmcp server over stdio serves fewer requests than the same server over HTTP, and Trove cannot
+//! serve more than it. So both are measured directly, and Trove in front of both.
 
 use super::lab::{Door, Lab, RESOURCES, Target, Upstream};
 use super::report::{Promise, Section, Table, figure};
@@ -73,7 +72,7 @@ fn key(target: &str, concurrency: &str) -> String {
     format!("{target}, c = {concurrency}")
 }
 
-/// What was measured of a target with so many clients.
+/// The key of a measurement of a target with so many clients.
 pub(super) fn at(target: &str, concurrency: usize) -> String {
     key(target, &concurrency.to_string())
 }

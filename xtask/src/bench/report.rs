@@ -18,7 +18,7 @@ const HIGH_LOAD: f64 = 0.5;
 /// One group of measurements.
 pub(super) struct Section {
     pub(super) title: &'static str,
-    /// What was promised, each with what was measured.
+    /// The promises, each with its measured figure.
     pub(super) promises: Vec<Promise>,
     /// How it was measured, in a sentence or two.
     pub(super) method: String,
@@ -145,8 +145,8 @@ pub(super) fn renew(
     Ok(())
 }
 
-/// A document with another section in the place of the one of its title, and its promises, or
-/// behind all others; nothing where there is no place for one of them.
+/// A document with this section and its promises in place of the one of its title, or behind all
+/// others. `None` where there is no place for one of them.
 fn renewed(document: &str, section: &Section, when: &str) -> Option<String> {
     let Some((before, rest)) = document.split_once(&format!("\n## {}\n", section.title)) else {
         return extended(document, section, when);

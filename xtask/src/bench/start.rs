@@ -1,4 +1,4 @@
-//! From the start of the process to the first answers, whatever the upstreams do.
+//! From the start of the process to the first answers, however slow the upstreams are.
 
 use super::lab::{Door, Lab, Target, Upstream};
 use super::report::{Promise, Section, Table, figure};

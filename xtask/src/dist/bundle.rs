@@ -1,4 +1,4 @@
-//! The MCPB bundle: what desktop clients install with one click.
+//! The MCPB bundle, which desktop clients install with one click.
 
 use std::{
     fs,

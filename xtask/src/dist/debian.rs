@@ -66,7 +66,8 @@ License: Apache-2.0 or MIT
  stands with its licences in THIRD-PARTY-NOTICES.gz.
 ";
 
-/// What Debian wants compressed, without the time, so that the same goods give the same package.
+/// Compresses the files that Debian wants so, without the time, so that equal goods give an equal
+/// package.
 fn compress(root: &Path) -> anyhow::Result<()> {
     let mut gzip = Command::new("gzip");
     gzip.args(["-9n", "-r"]).arg(root.join("usr/share/man"));

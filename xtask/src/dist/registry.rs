@@ -1,8 +1,8 @@
-//! `server.json`: what the MCP registry is told of a release.
+//! `server.json`: the entry of a release for the MCP registry.
 //!
-//! The registry keeps no packages, it points to those that are published elsewhere: here the
-//! npm package, which any client can start by name. Whoever publishes gives the name, because
-//! its first part must be his own.
+//! The registry keeps no packages, it points to those that are published elsewhere: here the npm
+//! package, which any client can start by name. The publisher gives the name, because its first
+//! part must be theirs.
 
 use std::{
     fs,
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{VERSION, npm, put};
 
-/// The name where nobody publishes: of a domain that belongs to nobody.
+/// The name where no publisher is given: of a domain that has no owner.
 pub(super) const NAME: &str = "org.example/trove";
 /// The form that is meant.
 const SCHEMA: &str = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json";

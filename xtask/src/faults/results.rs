@@ -33,8 +33,8 @@ pub(super) fn read() -> anyhow::Result<BTreeMap<String, bool>> {
     Ok(parse(&report))
 }
 
-/// The report is ours alone, so only what nextest writes is understood: one element for a test,
-/// with a `failure` or an `error` in it if it did not pass.
+/// The report is ours alone, so only the form of nextest is understood. It has one element for a
+/// test, with a `failure` or an `error` in it if it did not pass.
 fn parse(report: &str) -> BTreeMap<String, bool> {
     let mut results = BTreeMap::new();
     for case in report.split("<testcase ").skip(1) {

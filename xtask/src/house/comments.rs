@@ -1,6 +1,6 @@
 //! Counts comments, and those that a tired reader stumbles over.
 
-/// Words that name nobody and nothing, and are therefore no subject of a sentence.
+/// Words that name no one and no thing, and are therefore no subject of a sentence.
 const PRONOUNS: [&str; 9] = [
     "whoever",
     "whatever",

@@ -42,7 +42,7 @@ pub(super) fn write(published: &Published, pack: &mut Pack) -> anyhow::Result<()
     Ok(())
 }
 
-/// What a token's place adds to it; all tokens are of the first type.
+/// The vectors that a token's place adds to it; all tokens are of the first type.
 fn places(published: &Published) -> anyhow::Result<Vec<f32>> {
     let places = published.tensor("pos_emb", &[PLACES, WIDTH])?;
     let types = published.tensor("type_emb", &[2, WIDTH])?;
@@ -64,8 +64,8 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Moves part of the size of each input's weights into a factor for the input, so that
-    /// inputs with huge weights, of which `f2` has a few, do not coarsen all the others.
+    /// Moves part of the size of each input's weights into a factor for the input. So inputs with
+    /// huge weights, of which `f2` has a few, do not coarsen all the others.
     ///
     /// Half of the size, in powers, was best against the unrounded model; for the other
     /// matrices, which have no such inputs, it gained nothing.
@@ -131,8 +131,8 @@ fn word_row(row: &[f32]) -> Vec<u8> {
 
 /// A group in four bits: the upper half of its scale as f32, and each number plus eight.
 ///
-/// Several scales are tried, of both signs because the range of -8 to 7 is lopsided, and
-/// the one with the least squared error is kept.
+/// Several scales are tried, of both signs because the range of -8 to 7 is lopsided. The one with
+/// the least squared error is kept.
 fn four_bits(group: &[f32]) -> (u16, Vec<u8>) {
     let peak = largest(group);
     let mut best = (f32::INFINITY, 0, vec![8; group.len()]);

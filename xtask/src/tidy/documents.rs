@@ -27,13 +27,13 @@ pub(super) fn check(files: &[TextFile], breaches: &mut Vec<String>) {
     }
 }
 
-/// Those at the top and in `docs`; what tests hold may be broken on purpose.
+/// Those at the top and in `docs`; documents of tests may be broken on purpose.
 fn is_document(path: &str) -> bool {
     let is_ours = path.starts_with("docs/") || !path.contains('/');
     is_ours && (path.ends_with(".md") || path == "llms.txt")
 }
 
-/// Links to files, with the lines they stand in. What is quoted as code is no link.
+/// Links to files, with the lines they stand in. A link quoted as code is none.
 fn links(text: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut is_code = false;

@@ -1,6 +1,6 @@
 //! Files are opened in one place: no other code that is shipped opens one by itself.
 //!
-//! A name may lead to a pipe or a device, which keeps whoever opens it. `trove_core::files`
+//! A name may lead to a pipe or a device, and opening one may block for ever. `trove_core::files`
 //! opens regular files only, and never waits.
 
 use super::tree::TextFile;

@@ -90,7 +90,7 @@ fn named_modules(code: &str) -> Vec<&str> {
         // A longer word such as `some_crate::` is another crate.
         let is_whole =
             !rest[..at].ends_with(|letter: char| letter.is_alphanumeric() || letter == '_');
-        // Prose may link to whatever explains it.
+        // Prose may link to any item that explains it.
         let is_prose =
             rest[..at].lines().next_back().is_some_and(|line| line.trim_start().starts_with("//"));
         rest = &rest[at + "crate::".len()..];

@@ -34,7 +34,7 @@ fn collect(folder: &Path, prefix: String, files: &mut Vec<TextFile>) -> anyhow::
                 collect(&entry.path(), path, files)?;
             }
         } else if kind.is_file() {
-            // What is not UTF-8 is an image or the like, and follows no rule of text.
+            // A file that is not UTF-8 is an image or the like, and follows no rule of text.
             if let Ok(text) = String::from_utf8(fs::read(entry.path())?) {
                 files.push(TextFile { path, text });
             }

@@ -259,7 +259,7 @@ fn found(data: &Value, path: &Path, trail: Option<&str>, most: usize) -> Vec<Val
     let with_trail = |(item, trail): (&Value, String)| {
         let mut item = item.clone();
         if let Value::Object(members) = &mut item {
-            // What lies below is listed by itself.
+            // Nested members are listed by themselves.
             members.retain(|_, value| !value.is_array() && !value.is_object());
             members.insert("trail".to_owned(), trail.into());
         }
@@ -282,7 +282,7 @@ fn pretty(value: &Value) -> String {
     serde_json::to_string_pretty(value).unwrap_or_default()
 }
 
-/// Whether a text that nobody marked as an error is one.
+/// Whether a text without the mark of an error is one, e.g. `Error: not found`.
 fn says_failure(text: &str) -> bool {
     let said = text.trim();
     if said.len() > MAX_SAID {

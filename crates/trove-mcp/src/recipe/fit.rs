@@ -19,7 +19,7 @@ pub(super) enum Leave {
 }
 
 impl Leave {
-    /// The leave of a recipe of ours of which nobody said anything.
+    /// The leave of a shipped recipe on which the user decided nothing.
     pub(super) fn unasked(shipped: &Shipped) -> Leave {
         if shipped.asks { Leave::None } else { Leave::ToRead }
     }

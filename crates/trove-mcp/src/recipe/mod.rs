@@ -180,7 +180,7 @@ pub struct ReadStep {
     /// Whether only what is listed may be read, because a value is part of a larger text. Its
     /// values may then hold no quotes either.
     pub is_listed_only: bool,
-    /// Whether the text is a content whatever it says, because failures are marked.
+    /// Whether the text is always a content, because failures are marked.
     pub is_plain: bool,
 }
 

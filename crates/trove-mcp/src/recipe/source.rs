@@ -1,7 +1,7 @@
 //! A server with the resources that its recipe makes, as one Source.
 //!
-//! It stands in front of the server and passes on all that is not its own. What the server lists
-//! itself stays the server's, whatever a recipe says.
+//! It stands in front of the server and passes on all that is not its own. A recipe takes no listed
+//! resource away from its server.
 
 use std::{
     collections::HashSet,

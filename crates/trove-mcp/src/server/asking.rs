@@ -1,4 +1,4 @@
-//! Who asks, in which era, and what they want beside the answer.
+//! The caller of a request, its era, and its wishes beside the answer.
 
 use tokio::sync::mpsc;
 use trove_core::{
@@ -12,7 +12,7 @@ use crate::{
     wire::{RpcError, code, is_id},
 };
 
-/// A request's word about itself: who asks, in which era, with which abilities.
+/// A request's word about itself: the caller, the era and the client's abilities.
 #[derive(Debug, Clone)]
 pub(crate) struct Asking {
     pub(crate) version: Version,
@@ -35,7 +35,7 @@ pub(crate) fn meta_of(params: Option<&Json>) -> Option<Json> {
     params.get("_meta").filter(|meta| meta.as_str().starts_with('{'))
 }
 
-/// The version a request claims, which only modern requests do.
+/// The version a request claims, e.g. `2026-07-28`. Only modern requests do.
 pub(crate) fn claimed_version(meta: Option<&Json>) -> Option<String> {
     meta?.get_str(meta::PROTOCOL_VERSION)
 }
@@ -170,7 +170,7 @@ pub(crate) fn unsupported(requested: &str) -> RpcError {
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// The rank of a log level; higher is graver.
+/// The rank of a log level, e.g. 3 for `warning`; higher is graver.
 pub(crate) fn level(name: &str) -> Option<u8> {
     LEVELS.iter().position(|l| *l == name).and_then(|n| u8::try_from(n).ok())
 }

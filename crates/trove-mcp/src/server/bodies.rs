@@ -1,7 +1,7 @@
 //! The bodies of requests: how long each may be, and how much memory all take together.
 //!
-//! A body is counted as it arrives, so that nobody takes room by saying how much will come. The
-//! beginning of each body is free. Small requests are let in however many large ones there are.
+//! A body is counted as it arrives. A large `Content-Length` alone takes no room. The beginning of
+//! each body is free. Small requests are let in however many large ones there are.
 
 use std::{
     sync::{

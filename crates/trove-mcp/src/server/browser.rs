@@ -1,10 +1,10 @@
 //! How a person's browser proves that it may ask, and which routes it may use.
 //!
-//! A browser gets a pass in exchange for the token: a cookie and a key, both made from
-//! the token and neither of any use alone. Cookies of one host are sent to every port of
-//! it, so a cookie by itself could be picked up by another program's page; the key is
-//! kept by the page, whose storage no other port can read. Neither opens `/mcp`: the
-//! cookie is not sent there, and that door takes nothing but the token.
+//! A browser gets a pass in exchange for the token: a cookie and a key. Both are made from the
+//! token, and neither is of any use alone. Cookies of one host are sent to every port of it. So a
+//! cookie by itself could be picked up by another program's page. The page keeps the key where no
+//! other port can read it. Neither opens `/mcp`: the cookie is not sent there, and that door takes
+//! nothing but the token.
 
 use aws_lc_rs::hmac;
 use axum::{
@@ -112,7 +112,7 @@ impl Guard {
         }
     }
 
-    /// Several gateways on one host must not overwrite one another's.
+    /// The cookie names the port, e.g. `trove_7410`, so that gateways on one host keep their own.
     fn cookie_name(&self) -> String {
         format!("trove_{}", self.address.port())
     }
@@ -144,7 +144,7 @@ fn is_same_origin(headers: &HeaderMap) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Something only who knows the token can make, and from which it cannot be found.
+/// A text that only a holder of the token can make, and from which the token cannot be found.
 fn made_from(token: &str, purpose: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, token.as_bytes());
     let tag = hmac::sign(&key, format!("trove web {purpose}").as_bytes());

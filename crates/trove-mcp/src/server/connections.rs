@@ -53,11 +53,11 @@ use crate::bounds::{Bounds, MAX_HEAD_BYTES};
 const LOOK: Duration = Duration::from_millis(250);
 /// How long accepting rests when the system has no descriptors left.
 const ACCEPT_REST: Duration = Duration::from_millis(100);
-/// What one connection too many is told.
+/// The answer to one connection too many.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\nConnection: close\r\n\
 Content-Type: text/plain\r\nContent-Length: 42\r\n\r\ntoo many connections; try again in a while";
 
-/// What a request with two ends is told.
+/// The answer to a request that says twice where its body ends.
 const TWO_LENGTHS: &str = "send either one Content-Length or one Transfer-Encoding, not more";
 
 /// Serves until `stop`, then lets what is under way finish.
@@ -85,7 +85,7 @@ pub async fn serve(
         };
         let Ok(place) = places.clone().try_acquire_owned() else {
             debug!(most = bounds.connections, "too many connections");
-            // A socket nobody has written to yet takes this at once, or is gone.
+            // A new socket takes this at once, or is gone.
             let _ = stream.try_write(FULL);
             continue;
         };
@@ -124,7 +124,7 @@ async fn converse(
             http1::Builder::new().max_buf_size(MAX_HEAD_BYTES).serve_connection(io, service);
         // In a box, so that what is put aside is small.
         let mut connection = Box::new(connection);
-        // Its end, whatever it was, is the client's affair.
+        // The way in which the connection ends is the client's affair.
         tokio::select! {
             _ = &mut *connection => return,
             () = stop.cancelled() => {
@@ -193,9 +193,8 @@ fn take_host_of_target<B>(request: &mut hyper::Request<B>) {
     };
 }
 
-/// How a request says where its body ends. Something between a client and us may have read
-/// another end than we do, and what we take for the next request would then be one that
-/// nobody sent.
+/// How a request says where its body ends. Something between a client and us may read another end
+/// than we do. The bytes behind ours would then pass for a request that no client sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Framing {
     /// By a length, or it has none.
@@ -251,7 +250,7 @@ impl Drop for UnderWay {
     }
 }
 
-/// What the service knows of a connection and its reader must, and the other way round.
+/// Facts that the service and the reader of one connection tell each other.
 struct Asked {
     /// How many requests have been read to the end of their heads.
     heads: AtomicU64,
@@ -309,13 +308,13 @@ impl Asked {
     }
 }
 
-/// A stream that gives up on a head that does not come to its end. What comes while a request
-/// is being answered is its body, or the head of one that has to wait: its time has not begun.
+/// A stream that gives up on a head that does not come to its end. Bytes that come while a request
+/// is being answered are its body, or the head of one that has to wait. Its time has not begun.
 struct Patient {
     stream: TcpStream,
     /// Sees the heads as they were sent.
     heads: Heads,
-    /// What was read and not yet understood when the connection was put aside.
+    /// Bytes read and not yet understood when the connection was put aside.
     kept: Bytes,
     asked: Arc<Asked>,
     header_time: Duration,
@@ -389,7 +388,7 @@ impl AsyncRead for Patient {
             _ => {}
         }
         self.asked.has_begun.store(self.began.is_some(), Ordering::Release);
-        // Whoever sends a byte at a time is overdue all the same.
+        // A client that sends one byte at a time is overdue all the same.
         let is_late = self.began.is_some_and(|(began, _)| began.elapsed() > self.header_time);
         if is_late { Poll::Ready(Err(io::ErrorKind::TimedOut.into())) } else { polled }
     }

@@ -266,7 +266,7 @@ impl Server {
         self.kin.tell(caller.client.as_deref(), answer)
     }
 
-    /// What we offer: the catalogue always, the rest where there is something of it.
+    /// Our capabilities: always the catalogue; tools and prompts where this caller has some.
     fn capabilities(&self, version: Version, caller: &Caller) -> String {
         let mut all = Object::new();
         all.set("resources", r#"{"subscribe":true,"listChanged":true}"#);
@@ -284,8 +284,8 @@ impl Server {
         all.to_text()
     }
 
-    /// Whether a request may change something, so that it must not be left half done. A
-    /// tool of somebody else's may, whatever it says of itself.
+    /// Whether a request may change something, so that it must not be left half done. A tool of an
+    /// upstream counts as one that may, even if it declares itself read-only.
     pub(super) fn has_effects(&self, request: &Request) -> bool {
         match request.method.as_str() {
             "tools/call" => {
@@ -297,7 +297,7 @@ impl Server {
         }
     }
 
-    /// What a person must be asked before this call of a tool.
+    /// The question that a person must answer before this call of a tool.
     pub(super) fn question(&self, params: Option<&Json>) -> Option<Question> {
         let params = params?;
         let object = params.object()?;
@@ -377,13 +377,13 @@ impl<'a> Given<'a> {
 /// The member of params with the state that a client carries.
 const STATE: &str = "requestState";
 
-/// What a request is about: sealed state belongs to it alone.
+/// The subject of a request: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
-    /// Nothing: a read.
+    /// `None`: a read.
     action: Option<Action>,
     name: &'a str,
-    /// Who was asked to carry it: nobody else may bring it back.
+    /// The caller who carries the state: no other may bring it back.
     caller: &'a Caller,
 }
 
@@ -394,7 +394,7 @@ impl std::fmt::Display for Subject<'_> {
     }
 }
 
-/// The list a method asks for, and the key it stands under in the result.
+/// The list a method asks for, and its key in the result, e.g. `resourceTemplates`.
 fn list_of(method: &str) -> Option<(List, &'static str)> {
     Some(match method {
         "resources/list" => (List::Resources, "resources"),

@@ -64,7 +64,7 @@ impl Early {
         }
     }
 
-    /// Some were missed: what was kept is not all there was.
+    /// Some were missed: the kept ones are not all there were.
     pub(super) fn lose(&mut self) {
         self.is_cut = true;
     }

@@ -1,5 +1,5 @@
-//! Scripts of pages elsewhere that may ask here: their browser wants to hear it from us, before
-//! it sends what they ask and again before it shows them the answer.
+//! Scripts of pages elsewhere that may ask here. Their browser wants to hear it from us before it
+//! sends a request, and again before it shows them the answer.
 
 use axum::{
     extract::{Request, State},

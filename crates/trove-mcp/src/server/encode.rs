@@ -57,8 +57,8 @@ pub(crate) fn list(key: &'static str, answer: &ListAnswer, version: Version) -> 
     object.to_json()
 }
 
-/// A tool as clients of older eras can read it, if it is not that already: what it gives is an
-/// object to them, or they are not told.
+/// A tool as clients of older eras can read it: without an output schema of another type than
+/// `object`. `None` if it is so already.
 fn legacy_tool(entry: &Json) -> Option<Json> {
     let schema = entry.get("outputSchema")?;
     if schema.get_str("type").as_deref() == Some("object") {
@@ -69,8 +69,8 @@ fn legacy_tool(entry: &Json) -> Option<Json> {
     Some(entry.to_json())
 }
 
-/// The result of a tool for the same: without what no such client takes for structured, which is
-/// given as a text where there is nothing else.
+/// The result of a tool for such clients, without a structured content that is no object. It is
+/// given as a text where there is no other.
 pub(crate) fn legacy_result(reply: Reply) -> Reply {
     let given = reply.body.get("structuredContent");
     let Some(given) = given.filter(|given| !given.as_str().starts_with('{')) else { return reply };

@@ -1,4 +1,4 @@
-//! Who may knock: Host and Origin first, then the token.
+//! Lets callers in or turns them away: by Host and Origin first, then by the token.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -20,7 +20,7 @@ use super::{
 /// How a client proves that it may ask.
 #[derive(Clone)]
 pub enum Identity {
-    /// Anybody on this machine.
+    /// By no proof: every process on this machine may ask.
     None,
     /// Every caller who knows the token.
     Token(String),
@@ -37,7 +37,7 @@ pub struct Guard {
     names: Arc<[String]>,
     /// Pages beside those of this machine whose scripts may ask.
     origins: Arc<[String]>,
-    /// Where it is written down who was turned away.
+    /// Writes down the callers who were turned away.
     gateway: Option<Arc<Gateway>>,
 }
 
@@ -50,14 +50,14 @@ pub struct Refusal {
     pub why: String,
     /// The proof that the client must bring to be let in: `WWW-Authenticate`.
     pub challenge: Option<String>,
-    /// Who was turned away, where the guard found that out.
+    /// The caller who was turned away, where the guard found that out.
     pub principal: Option<Arc<str>>,
 }
 
-/// Who was let in.
+/// A caller who was let in.
 #[derive(Debug, Clone)]
 pub struct Admitted {
-    /// Who asks.
+    /// The caller.
     pub caller: Caller,
     /// When that ends; streams end with it.
     pub until: Option<Instant>,
@@ -111,7 +111,7 @@ impl Guard {
         self.check_place(headers).inspect_err(|refusal| self.note(refusal, place))
     }
 
-    /// Writes down that somebody was turned away.
+    /// Writes down that a caller was turned away.
     pub(super) fn note(&self, refusal: &Refusal, place: &'static str) {
         let caller = Caller { principal: refusal.principal.clone(), ..Caller::behind(Door::Http) };
         self.note_caller(&caller, refusal.status, place);
@@ -149,7 +149,7 @@ impl Guard {
         Ok(())
     }
 
-    /// Lets in who only wants to know whether we are there. Beyond this machine that too
+    /// Lets in a caller who only wants to know whether we are there. Beyond this machine that too
     /// takes a token.
     pub(super) async fn admit_probe(
         &self,
@@ -162,7 +162,7 @@ impl Guard {
         }
     }
 
-    /// Who asks, by the token alone.
+    /// Finds the caller by the token alone.
     pub(super) async fn identify(&self, headers: &HeaderMap) -> Result<Admitted, Refusal> {
         let caller = Caller::behind(Door::Http);
         match &self.identity {
@@ -191,8 +191,8 @@ impl Guard {
         }
     }
 
-    /// A page elsewhere can make a browser send requests here under another name: only
-    /// names that mean this machine, or the address we were told to serve, are ours.
+    /// A page elsewhere can make a browser send requests here under another name. Ours are names of
+    /// this machine, e.g. `localhost`, those of the configuration, and the address we serve.
     fn is_own_name(&self, host: &str) -> bool {
         let name = without_port(host);
         if is_loopback_name(name) || self.names.contains(&name.to_ascii_lowercase()) {

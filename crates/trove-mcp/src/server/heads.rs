@@ -19,7 +19,7 @@ pub(super) struct Heads {
     line: Vec<u8>,
     /// Heads that have come whole.
     whole: u64,
-    /// What the head that is coming says of its body.
+    /// How the head that is coming frames its body.
     framing: Framing,
 }
 
@@ -31,7 +31,7 @@ enum State {
     Head,
     /// So much of a body is still to come.
     Body(u64),
-    /// What follows is no head: the connection ends with this request.
+    /// No head follows: the connection ends with this request.
     Over,
 }
 

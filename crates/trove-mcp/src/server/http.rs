@@ -127,7 +127,7 @@ async fn handle(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Resp
     };
     match *request.method() {
         Method::POST => {
-            // Before the body: what many slow ones hold is bounded too.
+            // Before the body: the memory of many slow ones is bounded too.
             match door.limits.begin(&admitted.caller) {
                 Ok(place) => admitted.place = Some(Arc::new(place)),
                 Err(too_much) => return door.hold_back(&admitted.caller, None, &too_much),
@@ -154,7 +154,7 @@ async fn metrics(State(door): State<Arc<HttpDoor>>, request: HttpRequest) -> Res
         Ok(admitted) => admitted.caller,
         Err(refusal) => return turn_away(refusal),
     };
-    // The figures name every Source. Where callers have names, not everybody may know them.
+    // The figures name every Source. Where callers have names, not every caller may know them.
     if caller.principal.is_some() && !caller.roles.as_slice().iter().any(|role| role == ADMIN) {
         door.guard.note_caller(&caller, StatusCode::FORBIDDEN, METRICS);
         return refuse(StatusCode::FORBIDDEN, "the figures are for the role `admin`");
@@ -424,8 +424,8 @@ impl HttpDoor {
         response
     }
 
-    /// The session a request names, if it is the caller's own: to anybody else there is
-    /// no such session.
+    /// The session a request names, if it is the caller's own: to any other caller there is no such
+    /// session.
     fn session(&self, headers: &HeaderMap, admitted: &Admitted) -> Option<Arc<HttpSession>> {
         let id = headers::text(headers, headers::SESSION)?;
         self.sessions.find(&self.server, id, admitted.caller.principal.as_deref())
@@ -501,8 +501,7 @@ impl HttpDoor {
 /// The place of a stream is held by its messages, and free when they are dropped.
 pub(super) fn drop_later(_place: &Place) {}
 
-/// Ends when the token does that a stream was opened with: who may no longer ask may no
-/// longer listen.
+/// Ends with the token that opened a stream: a caller who may no longer ask may no longer listen.
 pub(super) async fn over(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until).await,
@@ -532,7 +531,7 @@ where
     event_response(Body::from_stream(events.map(Ok::<Bytes, Infallible>)))
 }
 
-/// Does the work to its end, whether or not somebody still waits for it.
+/// Does the work to its end, even if its caller no longer waits for it.
 async fn finish(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome {
     let failed =
         |_| Err(RpcError::new(code::INTERNAL_ERROR, "the request failed inside the gateway"));

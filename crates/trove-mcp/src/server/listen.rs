@@ -1,8 +1,7 @@
 //! Tells a client of changes it asked to hear of.
 //!
-//! One loop for both eras: a legacy session hears of all lists and of what it
-//! subscribed to; a modern stream of what its filter names, each message tagged with
-//! the id of the stream.
+//! One loop serves both eras. A legacy session hears of all lists and of its subscriptions. A
+//! modern stream hears of the names in its filter, each message tagged with its id.
 
 use std::{
     collections::HashMap,
@@ -33,8 +32,8 @@ use crate::{
     wire::{self, Request},
 };
 
-/// How many wishes of one stream are under way at a time: so many that those for a server that
-/// does not answer hold up the others no longer than one.
+/// How many wishes of one stream are under way at a time. They are so many that those for a silent
+/// server hold up the others no longer than one.
 const WATCHES_AT_ONCE: usize = 1000;
 
 /// No log messages are wanted.
@@ -43,7 +42,7 @@ pub(crate) const NO_LOGS: u8 = u8::MAX;
 /// The changes that one client wants to hear of.
 pub(crate) struct Interest {
     pub(crate) lists: ListsChanged,
-    /// Who listens, and what tells the list he sees from another; nothing: he sees all.
+    /// The listener, and the print of the list it sees; `None`: it sees all.
     sight: Mutex<(Caller, Option<u64>)>,
     /// The resources it watches, under the names it used, and their last news for the client.
     watched: Mutex<HashMap<Watched, (Vec<PublicUri>, News)>>,
@@ -79,8 +78,8 @@ impl Interest {
         }
     }
 
-    /// Takes note of who listens now: he may have another project, or other roles, than
-    /// when he began.
+    /// Takes note of the present listener. It may have another project, or other roles, than when
+    /// it began.
     pub(crate) fn note(&self, gateway: &Gateway, caller: &Caller) {
         let mut sight = self.sight();
         if (&sight.0.project, &sight.0.roles) != (&caller.project, &caller.roles) {
@@ -221,7 +220,7 @@ impl Interest {
 
     /// The messages for a change. A change that may be wanted in a moment is kept.
     fn told(&self, gateway: &Gateway, change: Change, early: &mut Early) -> Vec<Bytes> {
-        // Asked before it is looked who watches: a wish may be settled in between.
+        // Asked before the watches are looked up: a wish may be settled in between.
         let may_be_wanted = self.wishes.are_under_way();
         let Some(change) = self.as_seen(gateway, change) else { return Vec::new() };
         let messages = self.messages(&change);
@@ -231,7 +230,7 @@ impl Interest {
         messages
     }
 
-    /// A change as the client may know of it; nothing if it is none to him.
+    /// A change as the client may know of it; `None` if it is none to the client.
     fn as_seen(&self, gateway: &Gateway, change: Change) -> Option<Change> {
         match change {
             Change::Lists(lists) => {
@@ -254,7 +253,7 @@ impl Interest {
         }
     }
 
-    /// Whether the client is listed something else than before. Who sees all is taken to
+    /// Whether the client is listed something else than before. A client that sees all is taken to
     /// be, where the lists themselves changed.
     fn sees_other_list(&self, gateway: &Gateway, have_changed: bool) -> bool {
         let mut sight = self.sight();
@@ -269,7 +268,8 @@ impl Interest {
         match (news, self.watched().get_mut(watched)) {
             (News::All, _) => true,
             (News::None, _) => false,
-            // Somebody else watches it; of what the client watches it is told by its own name.
+            // Another client watches this URI. News of it reaches this client under its own name
+            // for it.
             (News::When(_), None) => false,
             (News::When(_), Some((_, before))) => std::mem::replace(before, news) != news,
         }
@@ -292,8 +292,8 @@ impl Interest {
         }
     }
 
-    /// The names under which the client watches a resource, or the one that holds it: a
-    /// server may also report the part that changed.
+    /// The names under which the client watches a resource, or the one that holds it. A server may
+    /// also report the part that changed, e.g. `doc://a/1` of `doc://a`.
     fn names_of(&self, source: &SourceId, uri: &LocalUri) -> Vec<PublicUri> {
         let watched = self.watched();
         if let Some((names, _)) = watched.get(&(source.clone(), uri.clone())) {
@@ -374,7 +374,7 @@ impl Interest {
     }
 }
 
-/// Who ended a stream of changes.
+/// The side that ended a stream of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// The client, which expects nothing more.

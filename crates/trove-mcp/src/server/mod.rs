@@ -1,7 +1,7 @@
 //! We are the server: MCP clients of either era come in here.
 //!
-//! Doors are thin. They find out who asks and in which era, call the Gateway once, and
-//! write its answer in the words of that era.
+//! Doors are thin. They find out the caller and the era, call the Gateway once, and write its
+//! answer in the words of that era.
 
 mod asking;
 mod bodies;
@@ -46,7 +46,7 @@ pub use stdio::serve_stdio;
 use crate::{bounds::Bounds, era::OUR_VERSION, kin::Kin};
 use seal::Seal;
 
-/// What all doors share.
+/// The parts that all doors share.
 pub struct Server {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) tools: Arc<Tools>,
@@ -61,12 +61,12 @@ impl Server {
         Server::within(gateway, tools, Bounds::default())
     }
 
-    /// The same within other bounds.
+    /// Makes the server within other bounds, e.g. those of the configuration.
     pub fn within(gateway: Arc<Gateway>, tools: Arc<Tools>, bounds: Bounds) -> Arc<Server> {
         Server::of(gateway, tools, bounds, Arc::default())
     }
 
-    /// The same as one of several Troves that may have each other as servers.
+    /// Makes the server as one of several Troves that may have each other as servers.
     pub fn of(
         gateway: Arc<Gateway>,
         tools: Arc<Tools>,

@@ -24,8 +24,8 @@ pub struct Pretend<'a> {
 }
 
 impl Server {
-    /// The whole message that answers this request of that client; nothing when the
-    /// version is none we speak.
+    /// The whole message that answers this request of that client; `None` when the version is none
+    /// we speak.
     pub async fn answer_as(
         &self,
         whom: Pretend<'_>,

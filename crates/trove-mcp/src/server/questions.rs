@@ -46,7 +46,7 @@ impl Questions {
         self.is_offered
     }
 
-    /// The person's answer to a form; nothing if there is none in time.
+    /// The person's answer to a form; `None` if there is none in time.
     pub(crate) async fn ask(&self, params: &Json) -> Option<Json> {
         let (tell, told) = oneshot::channel();
         let number = {

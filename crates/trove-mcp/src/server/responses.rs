@@ -1,6 +1,6 @@
 //! The answers of the HTTP door: results, and why a request is not let in or is none.
 //!
-//! What a server wrote goes out without being copied.
+//! The texts of servers go out without being copied.
 
 use std::{
     collections::VecDeque,

@@ -1,7 +1,7 @@
 //! Where a client works: the folders it names when asked with `roots/list`.
 //!
-//! What comes back is taken as a hint for choosing a project and nothing else: no folder
-//! named here is ever opened.
+//! The answer is a hint for choosing a project and nothing else: no folder named here is ever
+//! opened.
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -117,8 +117,8 @@ impl Roots {
     }
 }
 
-/// The folders that an answer names; nothing if it is no answer. What is no folder of a
-/// file system is passed over.
+/// The folders that an answer names; `None` if it is no answer. Other roots are passed over, e.g.
+/// `https://a.example`.
 fn folders(answer: &Json) -> Option<Arc<[PathBuf]>> {
     if answer.as_bytes().len() > MAX_ANSWER_BYTES {
         return None;
@@ -128,7 +128,7 @@ fn folders(answer: &Json) -> Option<Arc<[PathBuf]>> {
     Some(named.take(MAX_ROOTS).collect())
 }
 
-/// The folder of a `file:` URI: absolute, without detours.
+/// The folder of a `file:` URI, e.g. `/home/ann` of `file:///home/ann`: absolute, without detours.
 fn folder(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;
     let path = rest.strip_prefix("localhost").unwrap_or(rest);

@@ -1,9 +1,8 @@
 //! Seals what a server asks a client to carry back.
 //!
-//! The state of an unfinished request travels through the client, which could send it
-//! with another request, change it, or keep it for ever. So it is bound to the request it
-//! belongs to and to the time at which it was given out, and any other use is refused before
-//! the server sees it.
+//! The state of an unfinished request travels through the client, which could send it with another
+//! request, change it, or keep it for ever. So it is bound to its request and to the time at which
+//! it was given out. Any other use is refused before the server sees it.
 
 use std::time::Duration;
 

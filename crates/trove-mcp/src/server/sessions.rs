@@ -129,8 +129,8 @@ impl Sessions {
         }
     }
 
-    /// The session of that id, which is thereby not idle. A session belongs to the one who
-    /// began it; an id alone proves nothing.
+    /// The session of that id, which is thereby not idle. A session belongs to the caller who began
+    /// it; an id alone proves nothing.
     pub(crate) fn find(
         &self,
         server: &Server,

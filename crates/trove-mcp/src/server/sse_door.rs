@@ -36,7 +36,7 @@ use crate::{
 /// Where the stream is opened, and where its client posts.
 const SSE: &str = "/sse";
 const MESSAGES: &str = "/messages";
-/// The argument by which a post names its stream.
+/// The argument by which a post names its stream, e.g. `/messages?sessionId=3f2a`.
 const STREAM_ID: &str = "sessionId=";
 
 /// The streams of this door, by id.

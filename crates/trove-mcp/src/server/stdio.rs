@@ -129,9 +129,9 @@ struct Client {
     places: Arc<Semaphore>,
     /// Streams of changes stay open, so they have places of their own.
     listens: Arc<Semaphore>,
-    /// Held by whoever of the requests of a session has not begun yet.
+    /// Each request of a session holds this until it starts.
     turn: tokio::sync::Mutex<()>,
-    /// Cancelled when the client asks no more: what never ends by itself ends then.
+    /// Cancelled when the client asks no more: work without an end of its own ends then.
     closing: CancellationToken,
 }
 
@@ -249,7 +249,7 @@ impl Client {
         }
     }
 
-    /// Nothing: it was taken back, or is answered by and by.
+    /// `None`: it was taken back, or is answered by and by.
     async fn answer(self: Arc<Self>, request: Request) -> Option<Bytes> {
         let meta = meta_of(request.params.as_ref());
         if claimed_version(meta.as_ref()).is_some() || request.method == "server/discover" {
@@ -266,7 +266,7 @@ impl Client {
             );
             return Some(wire::error_response(Some(&request.id), &error));
         };
-        // Whoever waits for the project lets nobody pass who came later.
+        // A request that waits for the project keeps its place before later ones.
         let turn = match request.method.as_str() {
             "ping" => None,
             _ => Some(self.turn.lock().await),
@@ -314,7 +314,7 @@ impl Client {
 }
 
 /// Does the first part of some work, up to where it waits. It is not told to yield to others
-/// meanwhile: what comes after it would overtake it.
+/// meanwhile: later work would overtake it.
 async fn begin<F: Future + ?Sized>(mut work: Pin<&mut F>) -> Poll<F::Output> {
     tokio::task::unconstrained(poll_fn(|context| Poll::Ready(work.as_mut().poll(context)))).await
 }

@@ -13,8 +13,8 @@ pub const STABLE_AFTER: Duration = Duration::from_secs(10);
 
 const FIRST: Duration = Duration::from_millis(200);
 
-/// How long to wait after so many failures in a row, give or take a quarter, so that
-/// servers which fell together do not rise together.
+/// How long to wait after so many failures in a row, e.g. 400 ms after two. A quarter is given or
+/// taken, so that servers which fell together do not rise together.
 pub(crate) fn delay(failures: u32) -> Duration {
     let base = if is_open(failures) {
         CIRCUIT_INTERVAL

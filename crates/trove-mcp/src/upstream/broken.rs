@@ -1,13 +1,13 @@
-//! What a server meant as an answer, though it is none.
+//! Lines that a server meant as an answer, though they are none.
 
 /// How much of either end of a broken answer is searched for its id.
 const ENDS: usize = 4096;
-/// What is said of it to whoever asked.
+/// The reason given to the caller who waits for it.
 pub(super) const BROKEN: &str = "its answer is no JSON-RPC response";
 
-/// The id of an answer that is no message: no JSON, or with neither a result nor an error. Whoever
-/// waits for it need not wait any longer. A line that merely quotes a message, as in a log, or
-/// repeats a request, is no answer.
+/// The id of an answer that is no message: no JSON, or with neither a result nor an error. The
+/// caller who waits for it need not wait any longer. A line that merely quotes a message, as in a
+/// log, or repeats a request, is no answer.
 pub(super) fn broken_answer(line: &[u8]) -> Option<u64> {
     let has = |word: &[u8]| memchr::memmem::find(line, word).is_some();
     let is_answer =
@@ -16,7 +16,7 @@ pub(super) fn broken_answer(line: &[u8]) -> Option<u64> {
     is_answer.then(|| find_id(head).or_else(|| find_id(tail))).flatten()
 }
 
-/// The id in a fragment of a message: servers write it at one end or the other.
+/// The id in a fragment of a message: servers write it at one end or the other, e.g. `…,"id":7}`.
 pub(super) fn find_id(fragment: &[u8]) -> Option<u64> {
     let at = memchr::memmem::rfind(fragment, b"\"id\":")? + 5;
     let digits: Vec<u8> = fragment[at..]

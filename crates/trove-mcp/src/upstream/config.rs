@@ -1,7 +1,7 @@
-//! What the user says about one upstream server, nothing resolved yet.
+//! The entry of one upstream server as the user wrote it, with no variable resolved yet.
 //!
-//! Variables stay unexpanded until the moment of connecting, so a secret lives in
-//! memory no longer than it must and a changed environment is seen at restart.
+//! Variables stay unexpanded until the moment of connecting. So a secret lives in memory no longer
+//! than it must, and a changed environment is seen at restart.
 
 use std::{
     collections::BTreeMap,
@@ -18,7 +18,7 @@ use crate::recipe::Choice;
 /// One upstream server as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UpstreamConfig {
-    /// The name of the Source, and the prefix of its qualified URIs.
+    /// The name of the Source, and the prefix of its qualified URIs, e.g. `wiki` in `wiki+doc://a`.
     pub id: SourceId,
     /// How to reach it.
     pub reach: Reach,
@@ -28,7 +28,7 @@ pub struct UpstreamConfig {
     pub expose: Expose,
     /// What of it search may read.
     pub index: Index,
-    /// Whether its answers may be kept and shown to everybody who may ask.
+    /// Whether its answers may be kept and shown to every caller who may ask.
     pub is_public: bool,
     /// How changes of a watched resource become known.
     pub watch: Watch,
@@ -36,11 +36,12 @@ pub struct UpstreamConfig {
     pub timeout: Duration,
     /// Whether the schemas of its tools are written out for simple clients.
     pub has_flat_schemas: bool,
-    /// What stands before `_` in its tools' names; `None`: the id; empty: nothing.
+    /// The word before `_` in its tools' names, e.g. `wiki` in `wiki_search`. `None` stands for the
+    /// id, an empty word for no prefix.
     pub tool_prefix: Option<String>,
     /// The recipe that makes resources of its tools.
     pub recipe: Choice,
-    /// Whether it is asked too when somebody searches.
+    /// Whether it is asked too at each search.
     pub is_searched: bool,
 }
 
@@ -49,11 +50,11 @@ pub struct UpstreamConfig {
 pub enum Reach {
     /// A child process that speaks on its stdin and stdout.
     Stdio {
-        /// The program; never a shell line.
+        /// The program, e.g. `npx`; never a shell line.
         command: Text,
         /// Its arguments, as they are.
         args: Vec<Text>,
-        /// What it gets besides the allow-list of the environment.
+        /// Variables that it gets besides the allow-list of the environment.
         env: BTreeMap<String, Text>,
         /// Its working directory.
         cwd: Option<PathBuf>,
@@ -65,8 +66,8 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// What tells one server from another: which program, or which address. The same after a
-    /// restart, so its keys are fixed.
+    /// Tells one server from another by its program or address. It stays equal after a restart, so
+    /// its keys are fixed.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         match self {
@@ -80,7 +81,7 @@ impl Reach {
     }
 }
 
-/// What programs are told that run another.
+/// Words that tell a program to run another, e.g. `exec` in `npm exec server`.
 const LAUNCHING: [&str; 6] = ["run", "exec", "dlx", "x", "tool", "start"];
 
 /// Those of the arguments that say which program is run. Run by another, as by `npx -y`, it is
@@ -94,8 +95,9 @@ fn telling<'a>(args: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 }
 
 impl UpstreamConfig {
-    /// The same of what it lists, which depends on what is shown of it too. The options of a
-    /// program may change: until it answers, what it listed with others is better than nothing.
+    /// Tells one server's listing from another's, which depends on the members that are shown too.
+    /// A program may list other things with other options. Until it answers, its earlier listing is
+    /// better than none.
     pub(crate) fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         match &self.reach {
@@ -117,18 +119,18 @@ pub struct Remote {
     pub url: Text,
     /// Headers sent with each request.
     pub headers: BTreeMap<String, Text>,
-    /// Who we are to whoever grants tokens for it.
+    /// Our identity at its issuer of tokens.
     pub oauth: OauthClient,
 }
 
-/// Who we are to whoever grants tokens for a server.
+/// Our identity at the issuer that grants tokens for a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct OauthClient {
     /// The id that was agreed on; without it we introduce ourselves.
     pub client_id: Option<String>,
-    /// What proves it.
+    /// The secret that proves the id.
     pub client_secret: Option<Text>,
-    /// What to ask for, if something else than the server names.
+    /// The scopes to ask for, e.g. `files:read`, instead of those that the server names.
     pub scopes: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Talking with one connected server: what was agreed on, and how each request is dressed.
+//! Talks with one connected server by the agreed version, and dresses each request for it.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -28,12 +28,12 @@ pub(crate) struct Conversation {
     pub(crate) hello: Hello,
     /// The arguments that tools want repeated in headers, by the tool's name.
     pub(crate) repeated: RwLock<HashMap<String, Vec<Repeated>>>,
-    /// Who we are to other Troves, and what this server is called among ours.
+    /// Our identity for other Troves, and this server's name among ours.
     pub(crate) kin: Arc<Kin>,
     pub(crate) source: SourceId,
 }
 
-/// What a server said when we met.
+/// A server's answer to our greeting.
 #[derive(Debug, Clone)]
 pub(crate) struct Hello {
     pub(crate) version: Version,
@@ -42,7 +42,7 @@ pub(crate) struct Hello {
     pub(crate) offers: Offers,
 }
 
-/// What a server offers.
+/// The features that a server offers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Offers {
     pub(crate) resources: bool,
@@ -109,7 +109,7 @@ impl Conversation {
         Ok(self.exchange(method, params, ask, timeout).await?)
     }
 
-    /// The same, and what came of it on the way there.
+    /// Sends a request and gives the error of the connection untranslated.
     pub(super) async fn exchange(
         &self,
         method: &'static str,
@@ -181,7 +181,8 @@ impl Conversation {
     }
 }
 
-/// What every modern request must say about its sender.
+/// Adds the members that every modern request must carry about its sender, e.g. the protocol
+/// version.
 pub(crate) fn dress_modern(meta_object: &mut Object<'_>, capabilities: Option<&Json>) {
     meta_object.set_str(meta::PROTOCOL_VERSION, Version::MODERN.as_str());
     meta_object.set(meta::CLIENT_INFO, client_info());
@@ -189,7 +190,7 @@ pub(crate) fn dress_modern(meta_object: &mut Object<'_>, capabilities: Option<&J
     meta_object.set(meta::CLIENT_CAPABILITIES, capabilities);
 }
 
-/// Who we are.
+/// Our name and version, as a server is told.
 pub(crate) fn client_info() -> String {
     format!("{{\"name\":\"trove\",\"version\":{}}}", quote(OUR_VERSION))
 }

@@ -22,7 +22,7 @@ pub struct Eras {
     known: Mutex<BTreeMap<String, Known>>,
 }
 
-/// What was learnt of one server.
+/// The era that one server was found to speak.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Known {
     /// The fingerprint of its entry: behind another entry is another server.

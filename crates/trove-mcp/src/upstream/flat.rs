@@ -1,7 +1,7 @@
 //! Schemas of tools for clients that understand neither references nor combinations.
 //!
-//! What comes out is wider or narrower than what went in, and easier: a server still gets
-//! whatever the client sends, and says itself what is wrong with it.
+//! A flat schema may allow more or less than the original, and is easier to read. The server still
+//! gets the arguments as the client sends them, and says itself where they are wrong.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -10,22 +10,22 @@ use trove_core::{json::Json, resource::Named};
 
 /// How deep members are followed; deeper, anything goes.
 const MAX_DEPTH: usize = 64;
-/// How long a schema may be when its references are written out; a longer one is cut, and stays as
+/// How long a schema may be when its references are written out. A longer one is cut, and stays as
 /// it is if that does not help.
 const MAX_BYTES: usize = 1024 * 1024;
-/// The same of one that would be longer, or comes after many others.
+/// The depth and length to which a schema is cut that would be longer, or comes after many others.
 const LEAST_DEPTH: usize = 5;
 const LEAST_BYTES: usize = 64 * 1024;
 
 /// The members that combine schemas.
 const ANY: [&str; 2] = ["anyOf", "oneOf"];
-/// What says more than a simple client understands.
+/// Members that say more than a simple client understands.
 const CONDITIONS: [&str; 6] = ["$ref", "allOf", "not", "if", "then", "else"];
-/// What nobody needs once references are written out.
+/// Members that are superfluous once references are written out.
 const DEFINITIONS: [&str; 4] = ["$defs", "definitions", "$schema", "$id"];
-/// What holds schemas by name.
+/// Members that hold schemas by name.
 const MEMBERS: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"];
-/// What holds a schema, or several.
+/// Members that hold one schema or a list of them.
 const PARTS: [&str; 8] = [
     "items",
     "prefixItems",
@@ -84,7 +84,8 @@ struct Flattening<'a> {
 }
 
 impl<'a> Flattening<'a> {
-    /// The same schema without what simple clients do not understand; nothing if it grows too long.
+    /// The schema without the members that simple clients do not understand. `None` if it grows too
+    /// long.
     fn of(&mut self, schema: &'a Value, depth: usize) -> Option<Value> {
         let Value::Object(all) = schema else { return Some(json!({})) };
         self.pay(2)?;
@@ -97,7 +98,7 @@ impl<'a> Flattening<'a> {
         }
         for part in all.get("allOf").and_then(Value::as_array).into_iter().flatten() {
             let part = self.of(part, depth + 1)?;
-            // What is put together is looked through each time.
+            // The schema put together so far is looked through each time.
             self.pay(parts_of(&out))?;
             add(&mut out, part);
         }
@@ -144,7 +145,8 @@ impl<'a> Flattening<'a> {
         }
     }
 
-    /// What a reference within the schema means; what stands within itself may be anything.
+    /// The schema that a reference points to, e.g. `#/$defs/Point`. A reference inside itself
+    /// allows anything.
     fn meant(&mut self, reference: &'a str, depth: usize) -> Option<Value> {
         let target = reference.strip_prefix('#').and_then(|path| self.root.pointer(path));
         let Some(target) = target.filter(|_| !self.within.contains(&reference)) else {
@@ -173,8 +175,8 @@ fn parts_of(schema: &Map<String, Value>) -> usize {
     1 + schema.values().map(of_one).sum::<usize>()
 }
 
-/// Adds what one schema says to another that holds as well: members and what is required come
-/// together, for the rest the last word counts.
+/// Adds one schema to another that holds as well. Members and required names come together; of all
+/// else the last word counts, e.g. of `type`.
 fn add(into: &mut Map<String, Value>, more: Value) {
     let Value::Object(more) = more else { return };
     for (key, value) in more {
@@ -196,8 +198,9 @@ fn add(into: &mut Map<String, Value>, more: Value) {
     }
 }
 
-/// One schema for several: what may be null may be left out; words are put together; of objects
-/// everything may be given, and what all of them require must be; else the first is meant.
+/// One schema for several. A choice of null is left out. Words are put together, e.g. two `const`
+/// to one `enum`. Objects give all their members, of which only those that all require stay
+/// required. Else the first is meant.
 fn one_of(choices: Vec<Value>) -> Value {
     let is_null = |choice: &Value| choice.get("type").is_some_and(|it| it == "null");
     let mut choices: Vec<Value> = choices.into_iter().filter(|choice| !is_null(choice)).collect();
@@ -330,7 +333,7 @@ mod tests {
         } });
         let flat = flat(&Json::of(&circle), &mut MAX_BYTES_OF_ALL.clone()).expect("it is changed");
         assert!(!flat.as_str().contains("$ref") && flat.as_str().len() < 1_000, "{flat:?}");
-        // What grows without bounds stays as it was written.
+        // A schema that grows without bounds stays as it was written.
         let wide: Map<String, Value> = (0..200)
             .map(|n| (format!("m{n}"), json!({ "$ref": format!("#/$defs/{}", n % 2) })))
             .collect();

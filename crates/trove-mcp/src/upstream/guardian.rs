@@ -26,7 +26,7 @@ const SWEEPS: usize = 20;
 pub struct GuardianCommand {
     /// The program.
     pub program: PathBuf,
-    /// What stands before the mark.
+    /// The arguments before the mark.
     pub args: Vec<String>,
 }
 
@@ -55,7 +55,7 @@ impl Guardian {
         Ok(Guardian { mark, started: AtomicU64::new(0), _process: process })
     }
 
-    /// What the next child must carry as [`MARKER`]: ours, and which it is.
+    /// The value of [`MARKER`] for the next child: our mark and the child's number, e.g. `MARK.3`.
     pub(crate) fn next_mark(&self) -> String {
         format!("{}.{}", self.mark, self.started.fetch_add(1, Ordering::Relaxed))
     }

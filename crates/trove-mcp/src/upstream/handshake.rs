@@ -17,8 +17,8 @@ use crate::{
     kin::{CIRCLE, Kin},
 };
 
-/// How long a server may leave `server/discover` unanswered before it is also greeted
-/// in the old way: some old servers ignore what they do not know.
+/// How long a server may leave `server/discover` unanswered before it is also greeted in the old
+/// way. Some old servers ignore unknown methods.
 const PROBE: Duration = Duration::from_secs(4);
 
 /// Meets the server behind `link`. The caller sees to it that this takes no more than `most`.
@@ -28,7 +28,7 @@ pub(crate) async fn meet(
     (source, kin): (&SourceId, &Arc<Kin>),
 ) -> Result<Conversation, LinkError> {
     let tickets = Tickets::default();
-    // Whoever gives servers little time leaves some of it for the old way.
+    // If servers get little time in all, half of it stays for the old way.
     let probe = PROBE.min(most / 2);
     let (hello, said) = greet(&*link, &tickets, (protocol, probe)).await?;
     let is_line = said.object().is_none_or(|said| kin.learn(source, &said));
@@ -43,7 +43,7 @@ pub(crate) async fn meet(
     Ok(Conversation { link, tickets, hello, repeated: parking_lot::RwLock::default(), kin, source })
 }
 
-/// What a server said of itself, and all of its answer.
+/// A server's greeting as parsed, and its whole answer.
 type Met = (Hello, Json);
 
 async fn greet(
@@ -108,7 +108,7 @@ async fn request(
         .await
 }
 
-/// What `server/discover` is asked with.
+/// The params of `server/discover`.
 pub(super) fn discover_params() -> String {
     let mut meta = Object::new();
     dress_modern(&mut meta, None);
@@ -121,7 +121,7 @@ pub(super) fn is_of_our_era(said: &Object<'_>) -> bool {
     versions.iter().any(|v| string(v).is_some_and(|v| v == Version::MODERN.as_str()))
 }
 
-/// Asks a stateless server what it is; nothing if it is one but not of our version.
+/// Greets a stateless server; `None` if it is one but not of our version.
 async fn discover(link: &dyn Link, tickets: &Tickets) -> Result<Option<Met>, LinkError> {
     let result = request(link, tickets, "server/discover", discover_params()).await?;
     let malformed = || LinkError::Malformed("server/discover was not answered by an object".into());

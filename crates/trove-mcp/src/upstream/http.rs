@@ -57,7 +57,8 @@ const METHOD: HeaderName = HeaderName::from_static(repeated::METHOD);
 const NAME: HeaderName = HeaderName::from_static(repeated::NAME);
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
-/// How long we wait before we go on with a stream, unless the server says: and whatever it says.
+/// How long we wait before we go on with a stream, unless the server says. Its wish is kept between
+/// the least and the most.
 const USUAL_RETRY: Duration = Duration::from_secs(1);
 const LEAST_RETRY: Duration = Duration::from_millis(20);
 const MAX_RETRY: Duration = Duration::from_secs(10);
@@ -88,14 +89,14 @@ struct Shared {
     closed: CancellationToken,
     /// The server has forgotten us.
     has_expired: AtomicBool,
-    /// What a legacy server says unasked does not reach us now.
+    /// Unasked messages of a legacy server do not reach us now.
     is_deaf: AtomicBool,
     dialect: Dialect,
     places: Semaphore,
     most: usize,
     longest: usize,
     bearer: Option<Bearer>,
-    /// Who wants to hear of the requests under way.
+    /// The listeners to notices of requests under way.
     notices: Mutex<HashMap<u64, mpsc::Sender<Notice>>>,
 }
 
@@ -204,8 +205,8 @@ impl Link for HttpLink {
     }
 }
 
-/// Tells a legacy server when the one who asked has gone. A modern one sees it by the
-/// connection, which to a legacy one means nothing.
+/// Tells a legacy server when the caller has gone. A modern one sees it by the connection, which to
+/// a legacy one means nothing.
 struct CancelOnDrop<'a> {
     shared: &'a Arc<Shared>,
     id: u64,
@@ -222,7 +223,7 @@ impl Drop for CancelOnDrop<'_> {
         let shared = self.shared.clone();
         let params = format!("{{\"requestId\":{},\"reason\":\"no longer wanted\"}}", self.id);
         let body = wire::notification(CANCELLED, Some(&params));
-        // Nobody waits for it any more, so it ends by itself.
+        // The caller is gone, so the request ends by itself.
         runtime.spawn(async move {
             let told = shared.post(CANCELLED, Vec::new(), body);
             let _ = tokio::time::timeout(MAX_FAREWELL, told).await;
@@ -312,7 +313,7 @@ impl Shared {
         let sent = self.client.post(&self.url).headers(headers).body(body).send().await;
         sent.map_err(|error| {
             if error.is_connect() {
-                // Nobody listens there any more: its life begins anew, and says so.
+                // No server listens there any more: its life begins anew, and says so.
                 self.closed.cancel();
             }
             unreachable(&error)
@@ -327,7 +328,7 @@ impl Shared {
         }
     }
 
-    /// The server does not know us any more, in whatever words: its life begins anew.
+    /// The server has forgotten our session, in words of its own: its life begins anew.
     fn forgotten(&self) -> LinkError {
         self.has_expired.store(true, Ordering::Release);
         self.closed.cancel();
@@ -383,7 +384,7 @@ impl Shared {
             if parser.last_id.is_none() || self.is_modern() {
                 return Err(LinkError::Lost);
             }
-            // Whoever waits sets the limit.
+            // The caller's timeout sets the limit.
             let pause = parser.retry.unwrap_or(USUAL_RETRY);
             tokio::time::sleep(pause.clamp(LEAST_RETRY, MAX_RETRY)).await;
             parser = parser.anew();
@@ -492,8 +493,8 @@ impl Shared {
             self.inbox.take(method, params).await;
             return Noise::Notifications;
         };
-        // Its token says whose it is, on whatever stream it comes; without one it is of
-        // the request of this stream.
+        // Its token names the request, on any stream. Without one it belongs to the request of this
+        // stream.
         let owner = id.or_else(|| call.map(|call| call.id));
         let wanted = owner.and_then(|owner| self.notices().get(&owner).cloned());
         if let Some(wanted) = wanted {
@@ -551,7 +552,7 @@ pub(crate) fn is_event_stream(response: &Response) -> bool {
     })
 }
 
-/// What went wrong with a connection, without the URL: it may carry a secret.
+/// The failure of a connection, without the URL, which may carry a secret.
 pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
     let mut cause: &dyn std::error::Error = error;
     while let Some(next) = cause.source() {
@@ -561,8 +562,8 @@ pub(crate) fn unreachable(error: &reqwest::Error) -> LinkError {
     LinkError::unreachable(format!("{what}: {cause}"))
 }
 
-/// What a modern request repeats in its headers: what it is about, and the arguments
-/// that its tool marks.
+/// The headers in which a modern request repeats its subject, and the arguments that its tool
+/// marks.
 fn repeated_of(call: &Call) -> Vec<(HeaderName, String)> {
     let Some(params) = Object::parse(&call.params) else { return Vec::new() };
     let name = params.get_str("uri").or_else(|| params.get_str("name"));

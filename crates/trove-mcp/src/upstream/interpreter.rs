@@ -12,7 +12,7 @@ use trove_core::files;
 /// How much of a script a system looks at itself.
 const MAX_FIRST_LINE: u64 = 256;
 
-/// Where a command may be: as it is written, or on the PATH.
+/// The places of a command: as it is written, e.g. `./server`, or on the PATH.
 pub(super) fn places(command: &str, here: &Path, path: Option<&str>) -> Vec<PathBuf> {
     if command.contains('/') {
         return vec![here.join(command)];
@@ -21,7 +21,7 @@ pub(super) fn places(command: &str, here: &Path, path: Option<&str>) -> Vec<Path
     folders.map(|folder| folder.join(command)).collect()
 }
 
-/// The interpreter of a script, if it is not there.
+/// The interpreter of a script, e.g. of `#!/usr/bin/ruby`, if it is not there.
 pub fn missing_interpreter(script: &Path) -> Option<String> {
     let file = files::open(script).ok()?;
     let mut beginning = Vec::new();

@@ -32,7 +32,7 @@ use crate::{
 
 /// How long the server may take to name the address for requests.
 const MAX_WAIT_FOR_ENDPOINT: Duration = Duration::from_secs(10);
-/// How long the server may take to take what nobody waits for an answer to.
+/// How long the server may take to take a message that gets no answer.
 const MAX_POST: Duration = Duration::from_secs(30);
 /// Without it a server does not serve.
 const INITIALIZED: &str = "notifications/initialized";
@@ -79,7 +79,7 @@ pub(crate) async fn connect(
     Ok(MuxLink::new(mux, tasks, None))
 }
 
-/// The address for requests, which must be on the server we were sent to.
+/// The address for requests, e.g. `/messages?id=1`, which must be on the server we asked.
 fn same_origin(base: &Url, endpoint: &str) -> Result<Url, LinkError> {
     let bad = |what: &str| {
         LinkError::Malformed(format!("the server named {what} as the address for requests"))
@@ -123,7 +123,7 @@ async fn receive(
     mux.close();
 }
 
-/// Who we are to the server.
+/// Our identity at the server.
 struct Pass {
     source: SourceId,
     headers: HeaderMap,
@@ -192,8 +192,8 @@ impl Posts {
         }
     }
 
-    /// Posts one message. If that fails, so does its request; the connection is as good as before,
-    /// unless it is said to be gone or to be nobody's, or does not know that it has begun.
+    /// Posts one message. If that fails, so does its request. The connection stays good, unless the
+    /// server calls it gone or unauthorised, or lost the greeting.
     async fn post(&self, message: Bytes) {
         let (id, is_greeting) = match wire::parse(&message) {
             Ok(Message::Request(request)) => (own_id(&request.id), false),
@@ -245,7 +245,8 @@ fn is_end(status: StatusCode) -> bool {
     )
 }
 
-/// Whether a status leaves open whether a message was taken. Who refuses what has no id may serve.
+/// Whether a status leaves open whether a message was taken. A server that refuses a message
+/// without an id may still serve.
 fn is_lost(status: StatusCode) -> bool {
     status.is_server_error() && status != StatusCode::NOT_IMPLEMENTED
 }
@@ -267,8 +268,8 @@ mod tests {
         oauth::{Credentials, Grant},
     };
 
-    /// A server that takes a request only when it is done with it: at once with the even ones,
-    /// with the others when it is told to go on. It loses every seventh.
+    /// A server that takes a request only when it is done with it. It is done with even ones at
+    /// once, with the others when it is told to go on. It loses every seventh.
     async fn serve(listener: TcpListener, go_on: watch::Receiver<bool>) {
         let (events, told) = mpsc::channel::<String>(64);
         let mut told = Some(told);

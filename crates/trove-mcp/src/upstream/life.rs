@@ -137,8 +137,8 @@ fn loss(link: &dyn Link) -> String {
     format!("{}{how}", LinkError::Lost)
 }
 
-/// Ends when somebody asks for something of the server, though not at once: those who ask all
-/// the time must not keep it from its rest.
+/// Ends when a caller asks for something of the server, though not at once. Constant callers must
+/// not keep it from its rest.
 async fn asked_for(upstream: &Upstream, rest: Duration) {
     // A request from before it failed has its answer.
     let _ = upstream.asked.notified().now_or_never();
@@ -183,7 +183,7 @@ async fn flooded(upstream: &Upstream) -> Noise {
     }
 }
 
-/// Ends when somebody has logged in somewhere; never if nobody need.
+/// Ends when a person has logged in to some server; never if none has to.
 async fn logged_in(awaited: Option<Credentials>) {
     match awaited {
         Some(credentials) => credentials.changed().await,
@@ -305,7 +305,7 @@ async fn reach(upstream: &Upstream, inbox: Arc<Inbox>) -> Result<Arc<dyn Link>, 
                 stderr: upstream.stderr.clone(),
                 shared: shared.clone(),
             };
-            // Making a process takes milliseconds, in which nobody else should wait.
+            // Making a process takes milliseconds, in which other tasks should not wait.
             let id = config.id.clone();
             let started = tokio::task::spawn_blocking(move || stdio::start(&id, spawn, inbox));
             let link = started.await.map_err(|_| LinkError::Lost)??;
@@ -410,7 +410,7 @@ fn address(remote: &Remote, scope: &dyn Scope) -> Result<(String, HeaderMap), Li
     Ok((expand(&remote.url, scope)?, headers))
 }
 
-/// Tokens that somebody logged in for, unless the entry says itself what to send.
+/// Tokens of a login, unless the entry itself says which to send.
 fn bearer(upstream: &Upstream, url: &str, headers: &HeaderMap) -> Option<Bearer> {
     if headers.contains_key(AUTHORIZATION) {
         return None;

@@ -26,7 +26,7 @@ use trove_core::{
 use super::{meter::Meter, secrets::Secrets};
 use crate::{bounds::MAX_LOG_BYTES, era::meta, repeated::Repeated, wire::RpcError};
 
-/// A connection to one server, whatever the transport.
+/// A connection to one server over any transport.
 pub(crate) trait Link: Send + Sync + 'static {
     /// Sends a request and gives its result. Dropping the future cancels the request at
     /// the server.
@@ -45,7 +45,7 @@ pub(crate) trait Link: Send + Sync + 'static {
     /// Cancelled when the connection is gone.
     fn closed(&self) -> &CancellationToken;
 
-    /// Whether the server does not know us any more; nothing where it cannot forget us.
+    /// Whether the server does not know us any more; `None` where it cannot forget us.
     fn has_expired(&self) -> Option<bool> {
         None
     }
@@ -102,7 +102,7 @@ pub(crate) fn own_id(id: &Json) -> Option<u64> {
     whole_number(id.as_str())
 }
 
-/// Where all numbers are fractions, ours come back as ones that end in nothing.
+/// Where all numbers are fractions, ours come back with zeros, e.g. `7.0`.
 fn whole_number(text: &str) -> Option<u64> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     fraction.bytes().all(|digit| digit == b'0').then(|| whole.parse().ok()).flatten()
@@ -119,7 +119,7 @@ pub(crate) enum LinkError {
     Forgotten,
     /// The transport said no before any JSON-RPC: an HTTP status.
     Status(u16, String),
-    /// The server wants to know who asks.
+    /// The server asks for a token.
     Unauthorized(Outage),
     /// Nothing listens there, or it cannot be started.
     Unreachable(Outage),
@@ -202,7 +202,7 @@ pub(crate) struct Inbox {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Acknowledged {
     pub(crate) id: u64,
-    /// What it will report on; nothing where it does not say.
+    /// The notifications that it will send; `None` where it does not say.
     honoured: Option<Json>,
 }
 
@@ -262,8 +262,7 @@ impl Inbox {
         self.acknowledged.subscribe()
     }
 
-    /// Takes one notification. Waits when the catalogue is behind, which slows the
-    /// sender and nobody else.
+    /// Takes one notification. Waits when the catalogue is behind, which slows the sender alone.
     pub(crate) async fn take(&self, method: &str, params: Option<&Json>) {
         let event = match method {
             "notifications/resources/list_changed" => lists_changed(|lists| lists.resources = true),

@@ -90,11 +90,11 @@ pub(crate) async fn tools(
     Ok(Some(tools))
 }
 
-/// What the lists are called whose entries are like no others.
+/// The names of the two lists whose entries are unlike all others.
 const TOOLS: &str = "tools";
 const PROMPTS: &str = "prompts";
 
-/// What is said of several lists put together.
+/// Facts about several lists put together.
 #[derive(Default)]
 struct Gathered {
     omissions: Vec<String>,
@@ -183,7 +183,7 @@ impl Gathered {
         all
     }
 
-    /// Leaves out what has a longer name than anybody could ask for.
+    /// Leaves out entries with longer names than a client could ask for.
     fn shorten<T>(
         &mut self,
         what: &str,
@@ -252,7 +252,7 @@ struct Pager<'a> {
     bounds: &'a Bounds,
 }
 
-/// What one page says.
+/// The head of one page of a list.
 struct PageHead {
     /// The cursor as JSON.
     next: Option<String>,
@@ -260,8 +260,8 @@ struct PageHead {
 }
 
 impl Pager<'_> {
-    /// Follows the cursors to the end, or to a bound. What was read before a later page
-    /// failed is given, and that there is more.
+    /// Follows the cursors to the end, or to a bound. If a later page fails, the earlier ones are
+    /// given, and that there is more.
     async fn run(self) -> Result<Pages, SourceError> {
         let mut pages = Pages::default();
         let mut seen = HashSet::new();
@@ -351,8 +351,8 @@ impl Pager<'_> {
     }
 }
 
-/// What a result says about how long it may be believed. An odd number is rounded down,
-/// a negative one is nothing, an unknown scope is private.
+/// How long a result may be believed, by its own words. An odd number is rounded down, e.g.
+/// `1500.7` to 1,500 ms. A negative one counts as 0, and an unknown scope as private.
 pub(crate) fn freshness(result: &Object<'_>) -> Option<Freshness> {
     let ttl = result.get("ttlMs").and_then(|text| text.parse::<f64>().ok());
     let scope = result.get_str("cacheScope");

@@ -14,15 +14,15 @@ use trove_core::{
 
 use super::secrets::Secrets;
 
-/// From how many bytes on masking is done where nobody waits: it takes longer than reading them.
+/// From so many bytes on masking runs on a thread of its own: it takes longer than reading them.
 const APART_FROM: usize = 16 * 1024;
 
 fn work<T>(bytes: usize, work: impl FnOnce() -> T) -> T {
     if bytes < APART_FROM { work() } else { apart(work) }
 }
 
-/// Masks what a server lists. An entry whose name holds a secret is left out: nobody could ask for
-/// it by another name.
+/// Masks what a server lists. An entry whose name holds a secret is left out, because no client
+/// could ask for it by another name.
 pub(super) fn mask(listing: &mut Listing, secrets: &Secrets) {
     let bytes: usize = listing.resources.iter().map(|one| one.entry.as_bytes().len()).sum();
     let mut left_out = 0;
@@ -83,7 +83,7 @@ pub(super) fn data(data: Json, secrets: &Secrets) -> Json {
     seen(masked.unwrap_or(data))
 }
 
-/// What a tool says when it failed is an error, though it comes as an answer.
+/// The text of a failed tool counts as an error, though it comes as an answer.
 pub(super) fn failure(reply: Reply, secrets: &Secrets) -> Reply {
     let has_failed = reply.body.get("isError").is_some_and(|flag| flag.as_str() == "true");
     if !has_failed {

@@ -19,7 +19,7 @@ pub(super) enum Entries {
     Prompts,
 }
 
-/// What a value must be for every client to read it.
+/// The shape that a value must have for every client to read it.
 enum Shape {
     Text,
     Word(&'static [&'static str]),
@@ -103,7 +103,7 @@ const TOOL: Shape = Shape::Object(&[
     may("_meta", ANY_OBJECT),
 ]);
 
-/// What clients look at in a schema; the rest is for whoever validates by it.
+/// The members of a schema that clients look at; only validators need the rest.
 const SCHEMA: Shape = Shape::Object(&[may("properties", Shape::Schemas), may("required", WORDS)]);
 
 const PROMPT: Shape = Shape::Object(&[

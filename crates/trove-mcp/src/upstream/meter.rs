@@ -1,9 +1,9 @@
 //! Each server's budget of work that none of our requests asked for.
 //!
 //! Every reader of a server's bytes passes through one [`Meter`]. All work is counted, so that a
-//! reader steps aside for others many times within a large message. Unasked work (notifications,
-//! requests to us, lines that are no messages, comments, stderr) is also paid for: a server that
-//! sends more than its budget is read slowly, which holds it by its full pipe, and one that goes
+//! reader steps aside for others many times within a large message. Unasked work is also paid for,
+//! e.g. notifications, requests to us, lines that are no messages, comments and stderr. A server
+//! that sends more than its budget is read slowly, which holds it by its full pipe. One that goes
 //! on is cut off. A unit of work takes about as long as it takes to parse one byte twice.
 
 #[cfg(test)]
@@ -43,7 +43,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(50);
 const PROBATION: u64 = 8;
 /// A server that was slowed is calm again when it has let this part of its budget come together.
 const CALM: i64 = 32;
-/// What a server earns in this part of a second is the least of such a part.
+/// A calm server has saved at least its earnings of this part of a second, i.e. of a fifth.
 const CALM_PAUSES_A_SECOND: u64 = 5;
 
 /// A kind of unasked work.
@@ -114,12 +114,12 @@ pub(crate) struct Meter {
 
 #[derive(Debug)]
 struct Account {
-    /// What may still be used; less than nothing while the server is slowed.
+    /// The budget that is left, below 0 while the server is slowed.
     left: i64,
     as_of: Instant,
     /// Work paid for since there was nothing left, while the server is not calm.
     excess: u64,
-    /// What was used, by kind, since the server was last calm.
+    /// The work used, by kind, since the server was last calm.
     used: [u64; KINDS],
     /// It was cut off before, and has not been calm for as long as a full budget takes since then.
     on_probation: bool,
@@ -166,7 +166,7 @@ impl Meter {
         self.standing.send_replace(Standing::Calm);
     }
 
-    /// A request goes out: what a server says about its own work on it is part of the work.
+    /// A request goes out: a server's messages about its work on it are part of the work.
     pub(crate) fn note_request(&self) {
         let mut account = self.account();
         account.left = (account.left + signed(A_REQUEST)).min(self.most(&account));

@@ -57,7 +57,7 @@ use crate::{bounds::Bounds, kin::Kin, recipe::Shipped};
 use source::{Shared, Upstream};
 use watching::Wanted;
 
-/// Who has the last word before a server is started or reached, each time anew.
+/// Has the last word before a server is started or reached, each time anew.
 pub trait Gate: Send + Sync {
     /// Why it may not be, if so. This may read files.
     fn refusal(&self, id: &SourceId) -> Option<Outage>;
@@ -67,7 +67,7 @@ pub trait Gate: Send + Sync {
 pub struct Upstreams {
     shared: Arc<Shared>,
     running: tokio::sync::Mutex<BTreeMap<SourceId, Running>>,
-    /// What is watched of each, kept while its entry changes or is away.
+    /// The watched URIs of each server, kept while its entry changes or is away.
     wanted: parking_lot::Mutex<BTreeMap<SourceId, Arc<watch::Sender<Wanted>>>>,
 }
 
@@ -107,7 +107,7 @@ impl Upstreams {
         }
     }
 
-    /// The same with tokens for servers that ask for them; said before the first is started.
+    /// Adds tokens for servers that ask for them. Call it before the first server starts.
     pub fn with_credentials(mut self, credentials: oauth::Credentials) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.credentials = Some(credentials);
@@ -115,7 +115,7 @@ impl Upstreams {
         self
     }
 
-    /// The same, asking `gate` each time; said before the first server is started.
+    /// Asks `gate` before each start. Call it before the first server starts.
     pub fn behind(mut self, gate: Arc<dyn Gate>) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.gate = Some(gate);
@@ -131,7 +131,7 @@ impl Upstreams {
         self
     }
 
-    /// The same within other bounds; said before the first server is started.
+    /// Sets other bounds. Call it before the first server starts.
     pub fn within(mut self, bounds: Bounds) -> Upstreams {
         if let Some(shared) = Arc::get_mut(&mut self.shared) {
             shared.children = Arc::new(Semaphore::new(bounds.children));
@@ -140,14 +140,13 @@ impl Upstreams {
         self
     }
 
-    /// Who we are to other Troves.
+    /// Our identity for other Troves.
     pub fn kin(&self) -> Arc<Kin> {
         self.shared.kin.clone()
     }
 
-    /// Makes the running servers those of `configs`: what did not change is left alone,
-    /// what is new is started, what changed is restarted, what is gone is stopped, all at once.
-    /// Waits for no server to answer.
+    /// Makes the running servers those of `configs`: unchanged ones are left alone, new ones
+    /// started, changed ones restarted, others stopped, all at once. Waits for no server to answer.
     pub async fn replace(&self, configs: Vec<UpstreamConfig>) {
         let mut running = self.running.lock().await;
         let mut wanted: BTreeMap<SourceId, UpstreamConfig> =
@@ -231,7 +230,7 @@ impl Running {
 }
 
 impl Reach {
-    /// The word for the transport.
+    /// The word for the transport, e.g. `stdio`.
     pub fn word(&self) -> &'static str {
         match self {
             Reach::Stdio { .. } => "stdio",

@@ -41,7 +41,7 @@ pub(crate) struct Mux {
     most: usize,
 }
 
-/// What became of a notice.
+/// The fate of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Given {
     /// A request waits for such notices.
@@ -165,7 +165,7 @@ impl Mux {
         Noise::Notifications
     }
 
-    /// Whether a request has no answer yet, and somebody wants it.
+    /// Whether a request has no answer yet, and a caller wants it.
     pub(crate) fn waits_for(&self, id: u64) -> bool {
         self.pending().contains_key(&id)
     }
@@ -273,7 +273,7 @@ impl Link for MuxLink {
     }
 }
 
-/// What we answer to a server that asks us: we are alive, and we offer nothing.
+/// Our answer to a server that asks us: we are alive, and we offer no methods.
 pub(crate) fn refuse_or_pong(method: &str) -> Outcome {
     match method {
         "ping" => Ok(Json::empty_object().into()),
@@ -281,7 +281,7 @@ pub(crate) fn refuse_or_pong(method: &str) -> Outcome {
     }
 }
 
-/// Tells the server when the one who asked has gone.
+/// Tells the server when the caller has gone.
 struct CancelOnDrop<'a> {
     mux: &'a Mux,
     id: u64,

@@ -1,4 +1,4 @@
-//! What was read of resources whose server says nothing of their changes.
+//! The last readings of resources whose server does not report their changes.
 //!
 //! Several are read at once, so that one without an answer holds up no other, and each by one
 //! read at a time. Keeps the books only: it never asks a server anything.
@@ -19,10 +19,10 @@ const AT_ONCE: usize = 8;
 /// Everything that is known of the resources of one server.
 pub(super) struct Polled {
     wanted: Wanted,
-    /// What was read last; nothing as long as it could not be.
+    /// The digest last read; `None` as long as it could not be read.
     seen: BTreeMap<LocalUri, Option<u64>>,
     under_way: BTreeSet<LocalUri>,
-    /// What was not looked at yet, and since when it is wanted.
+    /// URIs not looked at yet, and since when each is wanted.
     open: BTreeMap<LocalUri, Instant>,
     queue: VecDeque<LocalUri>,
     /// Watched already before this connection, so a change may have been missed.
@@ -53,7 +53,7 @@ impl Polled {
         for uri in uris.keys() {
             if !self.seen.contains_key(uri) && !self.open.contains_key(uri) {
                 self.open.insert(uri.clone(), now);
-                // Whoever begins to watch is not kept waiting for all that others watch.
+                // A new watch is not kept waiting for all the others.
                 self.queue.push_front(uri.clone());
             }
         }
@@ -72,7 +72,7 @@ impl Polled {
         self.queue = self.wanted.uris.keys().cloned().collect();
     }
 
-    /// What to read next, if there is a place for it.
+    /// The URI to read next, if there is a place for it.
     pub(super) fn next(&mut self) -> Option<LocalUri> {
         while self.under_way.len() < AT_ONCE {
             let uri = self.queue.pop_front()?;
@@ -83,8 +83,8 @@ impl Polled {
         None
     }
 
-    /// Takes note of what was read, which is nothing where it could not be; true if it changed
-    /// since it was promised that changes would be told.
+    /// Takes note of a reading, `None` where it failed. True if the resource changed since its
+    /// changes were promised.
     pub(super) fn note(
         &mut self,
         uri: &LocalUri,
@@ -106,7 +106,7 @@ impl Polled {
         };
         let differs = match self.seen.insert(uri.clone(), Some(digest)) {
             Some(Some(before)) => before != digest,
-            // Nobody knows what it was when that was promised.
+            // Its contents at the time of the promise are unknown.
             Some(None) => true,
             None => since.is_some_and(|since| is_late(since, now)),
         };
@@ -142,7 +142,7 @@ mod tests {
             assert!(polled.note(&good, Some(digest), &mut in_force, now));
             assert!(!polled.note(&good, Some(digest), &mut in_force, now));
         }
-        // Long after it was promised: nobody knows what it was then.
+        // Long after it was promised: its contents at that time are unknown.
         tokio::time::advance(std::time::Duration::from_secs(30)).await;
         assert!(polled.note(&bad, Some(1), &mut in_force, Instant::now()));
         assert!(in_force.open.is_empty());

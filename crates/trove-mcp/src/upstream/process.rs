@@ -37,7 +37,7 @@ use crate::{
     lines::{Line, Lines},
 };
 
-/// What a child inherits of our environment; the rest is what its entry declares.
+/// The variables that a child inherits from our environment. Its entry declares all others.
 pub const ENV_ALLOW_LIST: [&str; 17] = [
     "HOME",
     "LANG",
@@ -133,7 +133,7 @@ impl Spawn {
         let ending = Ending::default();
         let known = ending.clone();
         tokio::spawn(async move {
-            // Collects the child whenever it ends; the guard tells everybody.
+            // Collects the child whenever it ends; the guard tells all listeners.
             if let Ok(status) = child.wait().await {
                 known.note(status.to_string());
             }
@@ -194,7 +194,7 @@ impl Process {
         self.pid
     }
 
-    /// Cancelled when the child has ended, whatever it left behind.
+    /// Cancelled when the child has ended, even if processes of its own live on.
     pub(crate) fn ended(&self) -> CancellationToken {
         self.ended.clone()
     }
@@ -235,7 +235,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Whoever gave up in the middle of connecting leaves nobody behind.
+        // A caller that gives up in the middle of connecting leaves no process behind.
         self.signal(Signal::KILL);
         if let (Some(mark), Ok(runtime)) = (self.mark.take(), Handle::try_current()) {
             runtime.spawn_blocking(move || end_marked(&mark));

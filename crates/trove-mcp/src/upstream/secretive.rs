@@ -1,7 +1,7 @@
 //! Tells values that look like secrets, so that none is copied from one file to another, nor shown.
 //!
-//! A doubt is settled for secrecy: a value that is taken for a secret costs its user one variable
-//! to set, a secret that is copied may cost much more.
+//! A doubt is settled for secrecy. A value that is taken for a secret costs its user one variable
+//! to set. A secret that is copied may cost much more.
 
 /// The beginnings of keys of well-known services, e.g. `ghp_`.
 const BEGINNINGS: [&str; 23] = [
@@ -119,7 +119,7 @@ pub fn is_secret(name: &str, value: &str) -> bool {
     looks_secret(value) || (is_secret_name(name) && !is_harmless(value)) || is_webhook(name, value)
 }
 
-/// What the name of a secret has in it.
+/// Words in the name of a secret, e.g. `API_TOKEN`.
 const SECRETIVE: [&str; 9] =
     ["token", "key", "secret", "password", "passwd", "passw", "auth", "credential", "header"];
 
@@ -129,7 +129,7 @@ pub fn is_secretive(name: &str) -> bool {
     SECRETIVE.iter().any(|word| name.contains(word))
 }
 
-/// Whether a name says that what follows is secret.
+/// Whether a name says that its value is secret, e.g. `X-Api-Key` but not `KEY_FILE`.
 pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let more = [
@@ -152,7 +152,8 @@ fn has_part(name: &str, part: &str) -> bool {
     name.split('_').any(|word| word == part)
 }
 
-/// Anyone who knows the address of a webhook may post to it: the path is the secret.
+/// Anyone who knows the address of a webhook may post to it, so its path is the secret, e.g. in
+/// `SLACK_WEBHOOK_URL`.
 fn is_webhook(name: &str, value: &str) -> bool {
     let name = name.to_lowercase().replace('-', "_");
     let is_named_so = has_part(&name, "webhook") || has_part(&name, "webhooks");
@@ -209,7 +210,7 @@ impl Address<'_> {
 
     fn has_secret(&self) -> bool {
         let is_web = ["http", "https"].contains(&self.scheme);
-        // Databases have users with names; who is named alone on the web is a key.
+        // Databases have users with names; a user alone in a web address is a key.
         let has_password = self.user.is_some_and(|user| user.contains(':') || is_web);
         let names_secret = |pair: &str| {
             let (name, value) = pair.split_once('=').unwrap_or_default();
@@ -230,7 +231,7 @@ fn is_harmless(value: &str) -> bool {
     is_short_number || is_switch || is_web || is_place(value)
 }
 
-/// Whether a value is the place of a file, as far as its look tells.
+/// Whether a value looks like the place of a file, e.g. `/etc/hosts` or `~/notes`.
 fn is_place(value: &str) -> bool {
     if let Some(rest) = value.strip_prefix('/') {
         let (root, below) = rest.split_once('/').unwrap_or((rest, ""));

@@ -1,8 +1,8 @@
-//! What a server was trusted with, found again in what it says of itself.
+//! Finds the secrets that a server was trusted with in the texts it writes about itself.
 //!
-//! Servers quote: a refused header in an error, a whole environment in a crash. What is an
-//! answer is passed on as it is; what is an error, a state, a name, a log message or a line of
-//! stderr has these values taken out, because people, models and logs read it.
+//! Servers quote: a refused header in an error, a whole environment in a crash. An answer is passed
+//! on as it is. An error, a state, a name, a log message or a line of stderr has these values taken
+//! out: people, models and logs read it.
 
 mod decode;
 mod entry;
@@ -23,7 +23,7 @@ use super::{config::Reach, variables::Scope};
 const MIN_SECRET: usize = 6;
 /// The most values of one server.
 const MAX_SECRETS: usize = 256;
-/// What stands in their place.
+/// The text that stands in their place.
 const MASK: &str = "***";
 
 /// The secrets of one server.
@@ -34,7 +34,7 @@ pub struct Secrets(RwLock<Known>);
 struct Known {
     /// Those of its entry.
     written: Found,
-    /// Those that somebody else granted for it.
+    /// Those that an issuer granted for it.
     granted: BTreeSet<String>,
     needles: Needles,
     sure: Needles,

@@ -52,7 +52,7 @@ use crate::{
 /// How many answers pass between two updates of the latency on the board.
 const LATENCY_SAMPLE: u32 = 32;
 
-/// What all servers use together.
+/// The parts that all servers use together.
 pub(crate) struct Shared {
     pub(crate) feed: Feed,
     pub(crate) board: Arc<StatusBoard>,
@@ -64,13 +64,13 @@ pub(crate) struct Shared {
     /// Made when the first server behind a URL is met: it takes time and memory.
     pub(crate) client: OnceLock<reqwest::Client>,
     pub(crate) bounds: Bounds,
-    /// Who we are to other Troves.
+    /// Our identity for other Troves.
     pub(crate) kin: Arc<Kin>,
     /// A place for each server that we start.
     pub(crate) children: Arc<Semaphore>,
     /// Tokens for servers behind a URL.
     pub(crate) credentials: Option<Credentials>,
-    /// Who is asked before a server is started or reached.
+    /// The gate that is asked before a server is started or reached.
     pub(crate) gate: Option<Arc<dyn Gate>>,
     /// The recipes that are ours.
     pub(crate) recipes: Arc<[Shipped]>,
@@ -110,7 +110,7 @@ pub(crate) struct Upstream {
     pub(crate) is_over: CancellationToken,
     /// How much it is to log, also after a restart.
     log_level: Mutex<Option<String>>,
-    /// Told whenever somebody wants something of it while it is not connected.
+    /// Told whenever a caller wants something of it while it is not connected.
     pub(crate) asked: Notify,
     answers: AtomicU32,
 }
@@ -276,7 +276,7 @@ impl Upstream {
         Ok(Ok(annotated(body)))
     }
 
-    /// Tells the server how much it is to log, if anybody has said so.
+    /// Tells the server how much it is to log, if a client has said so.
     pub(crate) async fn tell_level(&self, conversation: &Conversation) {
         let level = self.log_level.lock().clone();
         let hello = &conversation.hello;
@@ -422,9 +422,9 @@ impl Source for Upstream {
     }
 }
 
-/// Whether what failed may be asked once more. Whoever does not know us has done nothing for us;
-/// what was under way when others were told so may have been done, which harms only what changes
-/// something.
+/// Whether a failed request may be sent once more. A server that has forgotten our session did
+/// nothing for us. A request that was under way meanwhile may have been done, which harms only one
+/// that changes something.
 fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<bool>) -> bool {
     let is_gone = matches!(
         error,
@@ -434,7 +434,7 @@ fn is_harmless(operation: &Operation, error: &LinkError, has_expired: Option<boo
     matches!(error, LinkError::Forgotten) || (is_gone && !may_change && has_expired == Some(true))
 }
 
-/// The method and the arguments of an operation, in the protocol's words.
+/// The method and the arguments of an operation, in the protocol's words, e.g. `tools/call`.
 fn spell(operation: &Operation) -> (&'static str, Option<Object<'_>>) {
     let (method, arguments) = match operation {
         Operation::Read { uri } => {

@@ -1,4 +1,4 @@
-//! What a server of the old eras is told, URI by URI, and when.
+//! The subscriptions to tell a server of the old eras, URI by URI, and when.
 //!
 //! Many URIs at once, so that one without an answer holds up no other, and the requests for one
 //! URI one after the other. Keeps the books only: it never asks a server anything.
@@ -22,7 +22,7 @@ const AGAIN_AT_ONCE: usize = 4;
 /// connection.
 pub(super) const QUICK_ATTEMPTS: u32 = 3;
 
-/// What the server is to be asked about one URI.
+/// The next request about one URI.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     Subscribe,
@@ -55,9 +55,9 @@ pub(super) struct Subscriptions {
     under_way: BTreeSet<LocalUri>,
     /// Those of them that are asked for because they were refused before.
     again: BTreeSet<LocalUri>,
-    /// What the server has not answered yet, and since when it is wanted.
+    /// URIs that the server has not answered yet, and since when each is wanted.
     open: BTreeMap<LocalUri, Instant>,
-    /// What to look at next.
+    /// The URIs to look at next.
     queue: VecDeque<LocalUri>,
     /// Watched already before this connection, so a change may have been missed.
     had: BTreeSet<LocalUri>,
@@ -105,7 +105,7 @@ impl Subscriptions {
         }
     }
 
-    /// What to ask next, if there is a place for it.
+    /// The step to take next, if there is a place for it.
     pub(super) fn next(&mut self, now: Instant) -> Option<(LocalUri, Step)> {
         if self.under_way.len() >= AT_ONCE {
             return None;
@@ -138,8 +138,7 @@ impl Subscriptions {
         }
     }
 
-    /// When something that was refused is to be asked for again; nothing as long as there is no
-    /// place for it.
+    /// When a refused URI is to be asked for again; `None` as long as there is no place for it.
     pub(super) fn wakes_at(&self) -> Option<Instant> {
         if self.again.len() >= AGAIN_AT_ONCE || self.under_way.len() >= AT_ONCE {
             return None;
@@ -174,7 +173,7 @@ impl Subscriptions {
             let was_refused = self.unheard.remove(uri);
             return was_missed || was_refused || since.is_some_and(|since| is_late(since, now));
         };
-        // Whoever still wants it after a refusal, such as one after a restart, is not given up.
+        // A URI still wanted after a refusal, such as one after a restart, is asked for again.
         if let Some(wish) = self.wanted.uris.get(uri).copied() {
             let again = now + backoff::delay(attempts + QUICK_ATTEMPTS);
             in_force.refused.insert(uri.clone(), error.clone());
@@ -184,7 +183,7 @@ impl Subscriptions {
         was_missed
     }
 
-    /// What a change may have been missed of while nothing could be heard.
+    /// URIs whose changes may have been missed while no report could be heard.
     pub(super) fn heard_of(&self) -> BTreeSet<LocalUri> {
         self.told.union(&self.under_way).cloned().collect()
     }

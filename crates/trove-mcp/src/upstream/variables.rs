@@ -1,9 +1,9 @@
 //! Values of a config file that may hold variables, kept as written.
 //!
-//! A [`Text`] is expanded at the moment of connecting, by the rules of the file it
-//! came from. It never reads the environment or the disk by itself: the [`Scope`] does.
-//! What cannot be expanded is an error that names the variable; nothing is passed on
-//! literally and nothing becomes empty in silence.
+//! A [`Text`] is expanded at the moment of connecting, by the rules of the file it came from. It
+//! never reads the environment or the disk by itself: the [`Scope`] does. A reference that cannot
+//! be expanded is an error that names the variable. None is passed on literally, and none becomes
+//! empty in silence.
 
 use std::{
     fmt, io,
@@ -51,13 +51,13 @@ impl Text {
         Text::new(written, Dialect::Plain)
     }
 
-    /// The same value, with files it names sought from `folder`.
+    /// Seeks the files that the value names from `folder`.
     pub fn relative_to(mut self, folder: &Path) -> Text {
         self.base = folder.to_owned();
         self
     }
 
-    /// What the user wrote. It may hold a secret: show [`Text::masked`] instead.
+    /// The text that the user wrote. It may hold a secret: show [`Text::masked`] instead.
     pub fn written(&self) -> &str {
         &self.written
     }
@@ -79,7 +79,7 @@ impl Text {
         split(&self.written, self.dialect)
     }
 
-    /// What is wrong with the value in any scope.
+    /// Finds an error that the value has in any scope, e.g. a `${` that is never closed.
     pub fn check(&self) -> Result<(), ExpandError> {
         for piece in split(&self.written, self.dialect)? {
             if let Piece::Variable(Variable::Input(id)) = piece {
@@ -187,7 +187,7 @@ pub enum ExpandError {
     Unknown {
         /// The reference, without anything around it.
         written: String,
-        /// Whose rules were followed.
+        /// The dialect whose rules were followed.
         dialect: Dialect,
     },
     /// The reference has no end.
@@ -216,7 +216,7 @@ pub enum ExpandError {
 }
 
 impl ExpandError {
-    /// What to do about it.
+    /// The next step for the user.
     pub fn hint(&self) -> String {
         match self {
             ExpandError::Undefined { name } => format!("set `{name}` where Trove is started"),

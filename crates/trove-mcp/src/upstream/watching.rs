@@ -1,8 +1,8 @@
 //! Keeps a server reporting on what our clients watch.
 //!
-//! The set of watched URIs is the truth; this brings the server in line with it, also
-//! after a restart: by `resources/subscribe`, by one `subscriptions/listen`, or, where a
-//! server cannot notify, by reading and comparing.
+//! The set of watched URIs is the truth. This module brings the server in line with it, also after
+//! a restart. It uses `resources/subscribe` or one `subscriptions/listen`. Where a server cannot
+//! notify, it reads and compares.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -34,14 +34,14 @@ use super::{
 /// How long a server may take to acknowledge a subscription.
 pub(crate) const MAX_WAIT_FOR_ACKNOWLEDGEMENT: Duration = Duration::from_secs(5);
 
-/// How often we read what a server turns out not to report on after that was promised: while it
-/// was away nobody could know.
+/// How often we read a resource that the server turns out not to report on after that was promised.
+/// While the server was away, its refusal could not be known.
 const KEEP_PROMISES_EVERY: Duration = Duration::from_secs(5);
 
 /// Stands for the contents of what is not there.
 const ABSENT: &str = "absent";
 
-/// The URIs that somebody watches.
+/// The URIs that clients watch.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wanted {
     /// Each with the revision in which it was wanted last.
@@ -68,21 +68,21 @@ impl Wanted {
     }
 }
 
-/// What the server knows of the URIs that are wanted.
+/// The server's knowledge of the URIs that are wanted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct InForce {
     /// The newest revision it is told of.
     pub(super) revision: u64,
-    /// What it would not report on, and why.
+    /// URIs that it would not report on, and why.
     pub(super) refused: BTreeMap<LocalUri, SourceError>,
-    /// What it has not answered yet.
+    /// URIs that it has not answered yet.
     pub(super) open: BTreeSet<LocalUri>,
     /// Since when what it reports is sure to be heard; `None` as long as it is not.
     pub(super) heard_since: Option<Instant>,
 }
 
 impl InForce {
-    /// What became of a wish; nothing as long as that is open.
+    /// The outcome of a wish; `None` as long as that is open.
     pub(crate) fn outcome(&self, uri: &LocalUri, revision: u64) -> Option<Result<(), SourceError>> {
         if self.revision < revision || self.open.contains(uri) {
             return None;
@@ -91,7 +91,7 @@ impl InForce {
     }
 }
 
-/// What is needed to keep one connection's subscriptions.
+/// The parts that keep one connection's subscriptions.
 #[derive(Clone)]
 pub(crate) struct Watching {
     pub(crate) source: SourceId,
@@ -108,7 +108,7 @@ pub(crate) struct Watching {
 impl Watching {
     /// Runs until dropped.
     pub(crate) async fn run(mut self) {
-        // What was heard on an earlier connection says nothing of this one.
+        // Reports on an earlier connection say nothing of this one.
         self.note_deaf();
         let had = self.wanted.borrow().uris();
         let can_notify = self.conversation.hello.offers.subscribe;
@@ -117,7 +117,7 @@ impl Watching {
             Watch::Notify if can_notify => return self.hear(had).await,
             Watch::Notify => KEEP_PROMISES_EVERY,
         };
-        // What it says by itself is heard as well, of its lists above all.
+        // Its unasked messages are heard as well, of its lists above all.
         let (nobody, nothing) = watch::channel(Wanted::default());
         let mut said = self.clone();
         said.in_force = Arc::default();
@@ -140,7 +140,7 @@ impl Watching {
         }
     }
 
-    /// Whoever watched across a restart may have missed a change.
+    /// A client that watched across a restart may have missed a change.
     async fn report_missed(&self, had: &BTreeSet<LocalUri>) {
         for uri in had {
             self.report(uri).await;
@@ -193,8 +193,8 @@ impl Watching {
         self.in_force.send_replace(take_over(wanted, Instant::now()));
     }
 
-    /// One stream for everything; a new one replaces it when the set changes, and the
-    /// old one ends only once the new one is acknowledged, so that nothing falls between.
+    /// One stream for everything. A new one replaces it when the set changes. The old one ends only
+    /// once the new one is acknowledged, so that no change falls between.
     async fn listen(&mut self, had: BTreeSet<LocalUri>) {
         let mut current = Current::default();
         let mut unheard = Unheard { missed: had, ..Unheard::default() };
@@ -224,7 +224,7 @@ impl Watching {
             in_vain = if is_whole { 0 } else { in_vain + 1 };
             let again = (!is_whole).then(|| {
                 if opened {
-                    // What a server does not report on is no emergency.
+                    // A URI that the server does not report on is no emergency.
                     Instant::now() + backoff::delay(in_vain + QUICK_ATTEMPTS)
                 } else {
                     Instant::now() + backoff::delay(in_vain)
@@ -248,7 +248,7 @@ impl Watching {
                     let was_stable = began.elapsed() >= STABLE_AFTER;
                     ended_early = if was_stable { 1 } else { ended_early + 1 };
                     unheard.note_gap(&wanted);
-                    // Whoever begins to watch now does not wait for that.
+                    // A new watch does not wait for that.
                     tokio::select! {
                         () = tokio::time::sleep(backoff::delay(ended_early)) => {}
                         changed = self.wanted.changed() => if changed.is_err() { return },
@@ -276,14 +276,14 @@ impl Watching {
         left_out
     }
 
-    /// What the server reports may not have been heard until now.
+    /// Reports of the server may not have been heard until now.
     fn note_break(&self) {
         self.in_force.send_modify(|in_force| {
             in_force.heard_since = in_force.heard_since.map(|_| Instant::now());
         });
     }
 
-    /// What the server reports is not heard from now on.
+    /// Reports of the server are not heard from now on.
     fn note_deaf(&self) {
         self.in_force.send_modify(|in_force| in_force.heard_since = None);
     }
@@ -308,7 +308,7 @@ impl Watching {
         (fresh, opening)
     }
 
-    /// Has looked at again what may have changed while nobody listened.
+    /// Has looked at again the URIs that may have changed while no report was heard.
     async fn make_up_for(&self, unheard: Unheard) {
         if unheard.is_all {
             self.feed.report(&self.source, SourceEvent::Ready).await;
@@ -329,7 +329,7 @@ impl Watching {
                 (wanted.uris.keys().eq(known), wanted.revision)
             };
             if !is_same || !is_whole {
-                // Seen here, it must be seen once more by whoever acts on it.
+                // The change was seen here. The next reader must see it once more to act on it.
                 self.wanted.mark_changed();
                 return true;
             }
@@ -395,7 +395,7 @@ async fn tell(
     (uri, step, told.map(|_| ()))
 }
 
-/// What a resource is at this moment; nothing if that cannot be told.
+/// A digest of a resource at this moment; `None` if it cannot be told.
 async fn digest(
     conversation: Arc<Conversation>,
     uri: LocalUri,
@@ -422,10 +422,10 @@ enum Ended {
     Otherwise,
 }
 
-/// What came of opening a stream.
+/// The result of opening a stream.
 enum Opening {
     Open {
-        /// What the server does not report on.
+        /// URIs that the server does not report on.
         left_out: BTreeSet<LocalUri>,
         /// It said so itself.
         is_acknowledged: bool,
@@ -437,7 +437,7 @@ enum Opening {
 }
 
 impl Opening {
-    /// What is not reported on, and why.
+    /// URIs without reports, and why.
     fn refused(self, wanted: &BTreeSet<LocalUri>) -> BTreeMap<LocalUri, SourceError> {
         let (uris, error) = match self {
             Opening::Open { left_out, .. } => {
@@ -450,12 +450,12 @@ impl Opening {
     }
 }
 
-/// What may have changed while nobody could hear of it.
+/// URIs that may have changed while no report could be heard.
 #[derive(Debug, Default)]
 struct Unheard {
-    /// What was watched then.
+    /// URIs that were watched then.
     missed: BTreeSet<LocalUri>,
-    /// What the server did not report on.
+    /// URIs that the server did not report on.
     refused: BTreeSet<LocalUri>,
     /// The lists too.
     is_all: bool,
@@ -468,7 +468,7 @@ impl Unheard {
         self.is_all = true;
     }
 
-    /// What is to be made up for once a stream is open that leaves this out.
+    /// The changes to make up for once a stream is open that leaves these URIs out.
     fn heard(&mut self, wanted: &BTreeSet<LocalUri>, left_out: BTreeSet<LocalUri>) -> Unheard {
         let refused = std::mem::replace(&mut self.refused, left_out);
         let mut before = std::mem::take(self);

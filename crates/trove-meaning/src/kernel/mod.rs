@@ -1,10 +1,9 @@
 //! The loops in which nearly all time is spent, once for each kind of processor.
 //!
-//! The only module with unsafe code, and only for two things: to call a function that was
-//! compiled for features which [`Isa::detect`] has seen, and to move whole arrays into
-//! vector registers and back. Integer results are the same in all variants; numbers with
-//! a fraction differ in their last bits, because some processors round once where others
-//! round twice.
+//! The only module with unsafe code, and only for two things. It calls functions that were compiled
+//! for features which [`Isa::detect`] has seen. It moves whole arrays into vector registers and
+//! back. Integer results are the same in all variants. Fractions differ in their last bits, because
+//! some processors round once where others round twice.
 
 #![allow(
     unsafe_code,
@@ -222,8 +221,8 @@ impl Isa {
     }
 }
 
-/// The functions that need no instruction by name: what `math` has, compiled for the
-/// features of one variant.
+/// The functions that need no instruction by name: those of `math`, compiled for the features of
+/// one variant.
 macro_rules! compile_math {
     ($fused:expr $(, $features:literal)?) => {
         $(#[target_feature(enable = $features)])?

@@ -8,9 +8,9 @@ const FUSED: bool = cfg!(target_arch = "aarch64");
 
 super::compile_math!(FUSED);
 
-/// Integers multiplied as floats, which hold the sum of so many products exactly. The
-/// compiler may not reorder sums of floats, and so adds channel by channel; with integers
-/// it adds across inputs instead, which took four times as long.
+/// Integers multiplied as floats, which hold the sum of so many products exactly. The compiler may
+/// not reorder sums of floats, and so adds channel by channel. With integers it adds across inputs
+/// instead, which took four times as long.
 const EXACT: usize = (1 << 24) / (127 * 128);
 
 pub(super) fn multiply(left: Rows<'_>, matrix: Matrix<'_>, out: &mut [f32]) {

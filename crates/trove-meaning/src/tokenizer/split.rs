@@ -14,7 +14,8 @@ enum Class {
     Sign,
 }
 
-/// The words of a text, which together are the text. `letters` are the ranges of letters.
+/// The words of a text, which together are the text, e.g. `don`, `'t` and ` stop`. `letters` are
+/// the ranges of letters.
 pub(super) fn words<'t>(text: &'t str, letters: &[[u32; 2]]) -> impl Iterator<Item = &'t str> {
     let mut rest = text;
     std::iter::from_fn(move || {

@@ -1,8 +1,8 @@
 //! Many vectors, kept small, and the nearest of them.
 //!
-//! [`VectorSet`] is a flat list in eight bits a number: a search looks at every vector, so
-//! any filter costs next to nothing and nothing is ever missed. In a large set one bit a
-//! number is looked at first, and only the closest are compared whole.
+//! [`VectorSet`] is a flat list in eight bits a number. A search looks at every vector, so any
+//! filter costs next to nothing and no vector is ever missed. In a large set one bit a number is
+//! looked at first, and only the closest are compared whole.
 
 mod best;
 mod quantised;

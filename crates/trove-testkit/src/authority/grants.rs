@@ -6,7 +6,7 @@ use aws_lc_rs::digest::{SHA256, digest};
 
 use super::{encoded, keys::text};
 
-/// What was granted so far.
+/// The grants so far.
 #[derive(Default)]
 pub(super) struct Grants {
     next: usize,
@@ -28,7 +28,7 @@ struct Held {
     scope: String,
 }
 
-/// What a token is made for.
+/// The address and the scope that a token is made for.
 pub(super) struct Grant {
     pub(super) resource: String,
     pub(super) scope: String,

@@ -34,7 +34,7 @@ impl KeyRing {
         format!("rsa-{}", self.generation)
     }
 
-    /// What anybody may see, with a key of a kind nobody knows among it.
+    /// The public keys, with one of an unknown kind among them.
     pub(super) fn published(&self) -> Value {
         let point = self.curve.public_key().as_ref();
         let (x, y) = point.get(1..).unwrap_or_default().split_at(32);
@@ -53,7 +53,7 @@ impl KeyRing {
         (parts.n, parts.e)
     }
 
-    /// The public RSA key, as somebody would use it who takes it for a secret.
+    /// The public RSA key, as a forger would use it as a secret.
     pub(super) fn public_rsa(&self) -> Vec<u8> {
         let der = aws_lc_rs::encoding::AsDer::<aws_lc_rs::encoding::PublicKeyX509Der>::as_der(
             self.rsa.public_key(),

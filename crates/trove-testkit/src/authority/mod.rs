@@ -1,5 +1,5 @@
-//! A real authorization server: metadata, keys that rotate, registration, codes with PKCE,
-//! tokens and their refreshing. Everybody who asks is let in; what is asked must be right.
+//! A real authorization server: metadata, keys that rotate, registration, codes with PKCE, tokens
+//! and their refreshing. Every caller is let in, but each request must be right.
 //!
 //! [`forge`] makes the tokens that it would never issue.
 
@@ -48,7 +48,7 @@ struct Shared {
     registrations: AtomicUsize,
     is_down: AtomicBool,
     registers: AtomicBool,
-    /// Where the token endpoint sends whoever comes, if it does.
+    /// The address to which the token endpoint sends its callers, if it does.
     moved: Mutex<Option<String>>,
     /// How long access tokens live, in seconds.
     lifetime: AtomicUsize,
@@ -139,7 +139,7 @@ impl Authority {
         self.shared.registers.store(registers, Ordering::SeqCst);
     }
 
-    /// Sends whoever asks for a token there, with all that was sent.
+    /// Sends every request for a token there, with all that was sent.
     pub fn set_moved(&self, to: &str) {
         let mut moved = self.shared.moved.lock().unwrap_or_else(PoisonError::into_inner);
         *moved = Some(to.to_owned());
@@ -222,7 +222,7 @@ async fn register(State(shared): State<Arc<Shared>>, request: Request) -> Respon
     answer(StatusCode::CREATED, &client)
 }
 
-/// Asks nobody and sends the browser back with a code.
+/// Sends the browser back with a code, without a question.
 async fn authorize(State(shared): State<Arc<Shared>>, request: Request) -> Response {
     let asked = pairs(request.uri().query().unwrap_or_default());
     let granted = shared.grants().authorize(&asked);

@@ -1,4 +1,4 @@
-//! Very many clients: those who ask nothing, and those who all ask at once.
+//! Very many clients: idle ones, and ones that all ask at once.
 
 use std::time::{Duration, Instant};
 
@@ -76,7 +76,7 @@ pub(super) struct Readers {
     target: Target,
 }
 
-/// What came of the reads of one client.
+/// The results of the reads of one client.
 #[derive(Default)]
 struct Tally {
     times: Vec<Duration>,

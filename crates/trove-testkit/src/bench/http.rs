@@ -24,7 +24,7 @@ pub(super) struct Http {
     last_id: u64,
 }
 
-/// What the head of a response says.
+/// The head of a response.
 #[derive(Default)]
 struct Head {
     status: u16,
@@ -164,12 +164,12 @@ impl Http {
     }
 }
 
-/// The one message of an event stream; what stands before it carries no data.
+/// The one message of an event stream; earlier lines carry no data.
 fn event_of(body: &[u8]) -> anyhow::Result<&[u8]> {
     const START: &[u8] = b"data: {";
     let at = body.windows(START.len()).position(|window| window == START);
     let message = &body[at.context("the stream ended without a message")? + START.len() - 1..];
-    // What follows the data of an event, such as its id, is short and holds no brace.
+    // The rest of an event after its data, such as its id, is short and holds no brace.
     let end = message.iter().rposition(|&byte| byte == b'}');
     Ok(&message[..=end.context("the message was cut off")?])
 }

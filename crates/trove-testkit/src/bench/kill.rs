@@ -11,7 +11,7 @@ use super::sizes::{self, Size};
 use super::target::{Target, signal};
 use super::{millis, print};
 
-/// How long the request would take if nobody interfered.
+/// How long the request would take undisturbed.
 const SLOW_MS: u64 = 20_000;
 /// How long it has been under way when the upstream is killed.
 const UNDER_WAY: Duration = Duration::from_millis(300);

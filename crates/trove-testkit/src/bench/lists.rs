@@ -23,8 +23,8 @@ pub(super) struct Options {
 pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut running = options.target.start().await?;
     running.list_all(options.target.expect).await?;
-    // What follows the first full list, such as keeping it for the next start, is no
-    // part of answering.
+    // Work after the first full list, such as keeping it for the next start, is no part of
+    // answering.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let id = running.id()?;
     let (before, start) = (process::cpu_time(id), Instant::now());

@@ -56,7 +56,7 @@ impl Window {
     }
 }
 
-/// What is read, in turn, and how.
+/// The resources to read, in turn, and how.
 pub(super) struct Reads {
     uris: Vec<String>,
     least: usize,
@@ -69,7 +69,7 @@ pub(super) const MAX_BUSY: Duration = Duration::from_secs(60);
 /// Where the URI goes in the arguments of a tool.
 const URI: &str = "$uri";
 
-/// What a tool is told that needs nothing but the URI.
+/// The arguments of a tool that needs nothing but the URI.
 pub(super) const ANY_URI: &str = r#"{"uri":"$uri"}"#;
 
 /// A tool by which resources are read, and what it is told.
@@ -89,7 +89,7 @@ impl Reads {
         Ok(Reads { uris, least: if is_named { size.bytes() } else { 1 }, call })
     }
 
-    /// The same where an answer may be a part, if it holds so many bytes.
+    /// Counts an answer of so many bytes too, even if it is a part.
     pub(super) fn in_parts_of(self, least: Option<usize>) -> Reads {
         Reads { least: least.unwrap_or(self.least), ..self }
     }
@@ -119,7 +119,7 @@ impl Reads {
 pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut running = options.target.start().await?;
     running.list_all(options.target.expect).await?;
-    // What it does once after its start, such as to index what it lists, is measured elsewhere.
+    // Work once after the start, such as to index the list, is measured elsewhere.
     process::rest(running.id()?, MAX_BUSY).await;
     let call =
         options.tool.clone().map(|tool| ToolCall { tool, arguments: options.arguments.clone() });

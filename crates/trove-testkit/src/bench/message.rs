@@ -61,7 +61,7 @@ struct Answer<'a> {
     result: Option<&'a RawValue>,
 }
 
-/// The id of an answer; nothing for a message of another kind.
+/// The id of an answer; `None` for a message of another kind.
 pub(super) fn id(message: &[u8]) -> Option<u64> {
     let head = head(message);
     // A large body need not be parsed for an id that stands in front of it.

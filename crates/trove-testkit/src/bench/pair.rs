@@ -1,5 +1,5 @@
-//! The same resources natively and by a tool, in turn on one connection: what one way costs
-//! over the other, whatever else the machine does meanwhile.
+//! Reads resources natively and by a tool, in turn on one connection. It shows the cost of one way
+//! over the other, on an idle machine or a busy one.
 
 use std::time::{Duration, Instant};
 
@@ -51,7 +51,7 @@ pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
         // The one that begins takes turns, too.
         for step in [turn % 2, 1 - turn % 2] {
             let way = &ways[step];
-            // What the client thinks before and after is not the server's time.
+            // The client's own work before and after is not the server's time.
             let params = way.params(turn)?;
             let since = Instant::now();
             let answer = client.call(way.method(), params).await?;

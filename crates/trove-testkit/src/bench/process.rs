@@ -1,4 +1,4 @@
-//! What the kernel says about a process: time used, memory held, children started.
+//! The kernel's figures of a process: time used, memory held, children started.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -27,7 +27,7 @@ pub(super) struct CpuTime {
 pub(super) struct Memory {
     pub(super) now: u64,
     pub(super) peak: u64,
-    /// What is not of a file.
+    /// Memory that belongs to no file.
     pub(super) anonymous: u64,
 }
 

@@ -1,5 +1,5 @@
 //! A relay from HTTP to a server over stdio that carries messages and does nothing else: no
-//! catalogue, no rules, no checks. What it costs, any way between the two costs on the machine.
+//! catalogue, no rules, no checks. Any way between the two costs as much on the machine.
 //!
 //! It understands what the measuring client here writes, and one thread does it all.
 
@@ -40,7 +40,7 @@ struct Relay {
     waiting: RefCell<HashMap<u64, Waiting>>,
 }
 
-/// Who waits for an answer, and the id it has there.
+/// The task that waits for an answer, and the id it has there.
 struct Waiting {
     client: Rc<TcpStream>,
     id: Vec<u8>,

@@ -1,8 +1,8 @@
 //! A long run with random faults, in which nothing may grow and no answer may be another's.
 //!
-//! Healthy servers are read all the time; beside them others misbehave in every way the toy
-//! knows, children are killed, clients hang up in the middle. What a healthy server answers
-//! must carry its mark. Errors are allowed where the fault was ours.
+//! Healthy servers are read all the time; beside them others misbehave in every way the toy knows,
+//! children are killed, clients hang up in the middle. Each answer of a healthy server must carry
+//! its mark. Errors are allowed where the fault was ours.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ use super::{print, process};
 const SAMPLE: Duration = Duration::from_secs(2);
 /// How much of the run is left out at the start: buffers and caches fill.
 const WARM_UP: f64 = 0.3;
-/// What the figures may grow by from the first half of what is left to the second.
+/// The growth of each figure that is allowed from the first half of the rest to the second.
 const MAX_GROWTH: [(&str, f64, f64); 3] =
     [("rss_kb", 0.10, 8192.0), ("descriptors", 0.10, 24.0), ("children", 0.10, 3.0)];
 /// The time between two random faults.
@@ -41,7 +41,7 @@ pub(super) struct Options {
 /// One weighing: memory, descriptors and children.
 type Sample = [f64; 3];
 
-/// What the readers saw.
+/// The answers that the readers saw.
 #[derive(Default)]
 struct Seen {
     served: usize,
@@ -133,7 +133,7 @@ async fn read(options: &Options, number: usize, end: Instant) -> Seen {
             }
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // A slow read that nobody waits for.
+        // A slow read that is given up at once.
         let name = &options.healthy[turn % options.healthy.len()];
         let slow = client.call("resources/read", json!({ "uri": format!("{name}://slow/60000") }));
         let _ = tokio::time::timeout(Duration::from_millis(20), slow).await;

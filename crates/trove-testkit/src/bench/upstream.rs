@@ -103,7 +103,7 @@ impl Upstream {
     }
 }
 
-/// What a read answers: text, or bytes in base64.
+/// The body of a read: text, or bytes in base64.
 fn body(size: Size) -> String {
     let mut text = LINE.repeat(size.bytes().div_ceil(LINE.len()));
     if size.is_binary() {

@@ -196,7 +196,7 @@ fn report(
 /// How many small catalogues are made of each set.
 const PIECES: usize = 6;
 
-/// What a fit may see; the rest is kept to measure by.
+/// The questions that a fit may see; the rest is kept to measure by.
 fn fitted(sets: Vec<Set>) -> Vec<Set> {
     sets.iter().map(|set| set.part(Part::Fitted)).collect()
 }

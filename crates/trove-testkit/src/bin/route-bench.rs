@@ -1,7 +1,7 @@
 //! Finds the owners of many URIs in one catalogue, for a tool that counts instructions.
 //!
 //! Only [`look_up`] and [`look_up_by_tool`] are to be counted: everything they need is made
-//! beforehand, and the texts are equally long whatever the size of the catalogue.
+//! beforehand, and the texts are equally long in catalogues of every size.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ async fn tools(resources: usize) -> Arc<Tools> {
     Tools::new(gateway.gateway, Settings::default())
 }
 
-/// What to look up in this turn; each goes to another part of the catalogue.
+/// The URI to look up in this turn; each turn goes to another part of the catalogue.
 fn uri(options: &Options, turn: usize) -> String {
     let place = turn * 7919 % options.resources;
     let source = SOURCES[place % SOURCES.len()];

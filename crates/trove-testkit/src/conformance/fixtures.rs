@@ -1,4 +1,5 @@
-//! What the suite expects to find listed: resources, templates, prompts and tools, with their immutable contents.
+//! The entries that the suite expects to find listed: resources, templates, prompts and tools, with
+//! their immutable contents.
 
 use rmcp::model::{
     ContentBlock, GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Resource,

@@ -25,7 +25,7 @@ const FILES: [(&str, &str, &str); 3] = [
     ("references/style.md", "text/markdown", "# Style\n\nOne thought per line.\n"),
 ];
 
-/// What the server declares under [`EXTENSION`].
+/// The server's settings under [`EXTENSION`].
 pub(super) fn settings() -> Value {
     json!({ "directoryRead": true })
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{asking, rounds};
 
-/// What a tool of this module asks of the client.
+/// Whether a tool of this module needs the client to follow tasks.
 #[derive(Clone, Copy, PartialEq)]
 enum Need {
     /// It never makes a task.

@@ -1,10 +1,10 @@
 //! A labelled set of our own: logs, tables and settings, which the public sets lack, and
 //! questions about them.
 //!
-//! `topics.txt` holds one topic a line (a kind, a file name and what is peculiar to it)
-//! and below it the questions that it answers. Documents are made from it, the same in
-//! every run: the topic's own words among lines that many files share, and for each
-//! topic a few files of the same kind with nothing peculiar in them.
+//! `topics.txt` holds one topic a line (a kind, a file name and what is peculiar to it) and below
+//! it the questions that it answers. Documents are made from it, the same in every run. They hold
+//! the topic's own words among lines that many files share. Each topic also has a few plain files
+//! of its kind.
 
 use std::collections::HashMap;
 

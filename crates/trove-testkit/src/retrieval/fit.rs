@@ -22,7 +22,7 @@ pub struct Sample {
     weight: f64,
 }
 
-/// What the default threshold means.
+/// The probability that the default threshold stands for.
 const PASSING: f32 = 1.0 / 12.0;
 /// How much results of questions from elsewhere weigh against those of a set's own.
 const OFF_TOPIC_WEIGHT: f64 = 1.0;
@@ -52,7 +52,7 @@ pub fn samples(
     for (n, text) in off_topic(&indexed.set, others).into_iter().enumerate() {
         add(n, indexed.evidence(text, &HashMap::new(), is_semantic)?, true);
     }
-    // What is exact is set apart by rule, not by fit.
+    // Exact matches are set apart by rule, not by fit.
     samples.retain(|sample| !sample.evidence.is_exact);
     for is_foreign in [false, true] {
         let count = samples.iter().filter(|sample| sample.is_foreign == is_foreign).count();
@@ -65,7 +65,7 @@ pub fn samples(
 }
 
 impl Sample {
-    /// What a fit sees of it, for other tools.
+    /// The features that a fit sees of it, for other tools.
     pub fn to_json(&self, set: &str) -> serde_json::Value {
         serde_json::json!({
             "set": set,
@@ -136,7 +136,7 @@ fn row(sample: &Sample) -> Row {
     }
 }
 
-/// What a model makes of samples, in words.
+/// The quality of a model on samples, in words.
 pub fn judge(model: &Model, samples: &[Sample]) -> String {
     let mut calibration = super::measures::Calibration::default();
     let (mut right, mut kept) = (0_u32, 0_u32);

@@ -1,4 +1,4 @@
-//! What is measured of answers.
+//! Measures of answers.
 
 use std::{collections::HashMap, time::Duration};
 
@@ -32,7 +32,7 @@ impl Order {
     }
 }
 
-/// What scores are worth, and what is seen of answers by default; sums, until divided.
+/// The worth of scores, and the share of answers shown by default; sums, until divided.
 #[derive(Debug, Clone, Default)]
 pub struct Scores {
     own: f64,
@@ -101,7 +101,7 @@ fn ndcg_at_10(ids: &[&str], right: &HashMap<String, u32>) -> f64 {
 
 const BINS: usize = 10;
 
-/// How true probabilities are: what was said against what was so.
+/// How true probabilities are: the claims against the facts.
 #[derive(Debug, Clone, Default)]
 pub struct Calibration {
     bins: [(f64, f64, f64); BINS],

@@ -1,9 +1,8 @@
 //! The standard mix of requests, and how much of it the catalogue and the cache answer.
 //!
-//! Ten Sources of a hundred resources. Of a hundred requests sixty read (some resources far
-//! more often than others), twenty look for something, fifteen list and five count; one
-//! read in two hundred is preceded by a change of what it reads. The cache is warm: a tenth
-//! of the requests goes before.
+//! Ten Sources of a hundred resources. Of a hundred requests sixty read, some resources far more
+//! often than others. Twenty search, fifteen list and five count. Before one read in two hundred
+//! its resource changes. The cache is warm: a tenth of the requests goes before.
 
 use std::sync::{Arc, atomic::Ordering};
 

@@ -35,7 +35,7 @@ const OFF_TOPIC: usize = 150;
 
 /// A set in an index.
 pub struct Indexed {
-    /// What is in it.
+    /// Its documents and questions.
     pub set: Set,
     search: Search,
     /// How long it took to index, in seconds.
@@ -81,14 +81,14 @@ impl Indexed {
         Ok(Indexed { set, search, seconds })
     }
 
-    /// Asks a question and takes everything that comes, whatever its score.
+    /// Asks a question and takes every result, with any score.
     pub fn ask(&self, text: &str, is_semantic: bool, results: usize) -> anyhow::Result<Hits> {
         let query =
             Query { threshold: 0.0, max_results: results, is_semantic, ..Query::text(text) };
         Ok(self.search.find(&query, &Everything)?)
     }
 
-    /// What speaks for each of the first results, and whether they are right.
+    /// The evidence for each of the first results, and whether they are right.
     pub fn evidence(
         &self,
         text: &str,
@@ -114,8 +114,8 @@ impl Indexed {
         Ok(())
     }
 
-    /// How true the scores are on questions that no fit saw, and what is seen of the answers
-    /// where nobody names a threshold; adds to what was measured before.
+    /// How true the scores are on questions that no fit saw, and how much of the answers shows by
+    /// default. Adds to earlier measurements.
     pub fn measure_scores(
         &self,
         questions: &[Question],
@@ -134,7 +134,7 @@ impl Indexed {
         Ok(())
     }
 
-    /// What is seen of the answers to questions of other sets; adds to what was measured.
+    /// How much of the answers shows for questions of other sets. Adds to earlier measurements.
     pub fn measure_off_topic(
         &self,
         others: &[&Set],
@@ -148,7 +148,7 @@ impl Indexed {
         Ok(())
     }
 
-    /// Asks as somebody does who gives nothing but the question.
+    /// Asks as a caller does that gives only the question.
     fn ask_plainly(&self, text: &str, is_semantic: bool) -> anyhow::Result<Hits> {
         let query = Query { is_semantic, near_misses: FIRST, ..Query::text(text) };
         Ok(self.search.find(&query, &Everything)?)

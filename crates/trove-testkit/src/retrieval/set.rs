@@ -14,7 +14,7 @@ use trove_core::search::relevance;
 const LISTED_WORDS: usize = 25;
 /// How many questions a small catalogue answers.
 const PIECE_QUESTIONS: usize = 12;
-/// What is added to the name of a shortened set.
+/// The suffix of the name of a shortened set.
 const SHORTENED: &str = "-listed";
 
 /// Which questions of a set.
@@ -29,11 +29,11 @@ pub enum Part {
 /// A set.
 #[derive(Debug, Clone)]
 pub struct Set {
-    /// What it is called.
+    /// Its name.
     pub name: String,
-    /// What is searched.
+    /// The documents to search.
     pub documents: Vec<Document>,
-    /// What is asked.
+    /// The questions to ask.
     pub questions: Vec<Question>,
 }
 
@@ -42,9 +42,9 @@ pub struct Set {
 pub struct Document {
     /// Its name in the set.
     pub id: String,
-    /// What it is called.
+    /// Its title.
     pub title: String,
-    /// What it says.
+    /// Its text.
     pub text: String,
     /// Its type, if it has one.
     pub mime: Option<String>,
@@ -102,8 +102,8 @@ impl Set {
         folders.iter().map(|folder| Set::read(folder)).collect()
     }
 
-    /// The same documents with every other question: those that a fit may see, or the rest,
-    /// which show what it is worth.
+    /// The set with every other question: those that a fit may see, or the rest, which show the
+    /// worth of the fit.
     pub fn part(&self, part: Part) -> Set {
         let first = usize::from(part == Part::HeldOut);
         let questions = self.questions.iter().skip(first).step_by(2).cloned().collect();
@@ -111,8 +111,8 @@ impl Set {
         Set { name: self.name.clone(), documents, questions }
     }
 
-    /// The same set as a listing without contents would have it: of each document its
-    /// title and its first words.
+    /// The set as a listing without contents would have it: of each document its title and its
+    /// first words.
     pub fn shortened(&self) -> Set {
         let mut set = self.clone();
         set.name.push_str(SHORTENED);
@@ -123,8 +123,8 @@ impl Set {
         set
     }
 
-    /// Small catalogues of the same documents, as somebody with few servers has them: each
-    /// with the answers to a few questions and as many documents besides.
+    /// Small catalogues of the same documents, as a user with few servers has them. Each has the
+    /// answers to a few questions and as many documents besides.
     pub fn pieces(&self, count: usize) -> Vec<Set> {
         let step = (self.questions.len() / (count * PIECE_QUESTIONS).max(1)).max(1);
         let mut questions = self.questions.iter().step_by(step);
@@ -165,7 +165,7 @@ fn lines(folder: &Path, file: &str) -> anyhow::Result<Vec<Value>> {
     lines.map(|line| serde_json::from_str(line).with_context(|| file.to_owned())).collect()
 }
 
-/// A member as text, whatever it is.
+/// A member as text, of any type.
 fn text(value: &Value, key: &str) -> String {
     match &value[key] {
         Value::String(text) => text.clone(),

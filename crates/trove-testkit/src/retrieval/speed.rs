@@ -49,7 +49,7 @@ const SOURCES: usize = 20;
 const BATCH: usize = 5000;
 const QUESTIONS: usize = 400;
 
-/// What is measured.
+/// The index to measure.
 #[derive(Debug, Clone, Copy)]
 pub struct Plan<'a> {
     /// How many resources.
@@ -71,7 +71,7 @@ pub async fn run(plan: Plan<'_>) -> anyhow::Result<Value> {
         _ => Some(Arc::new(Granite::default())),
     };
     let search = Search::open(Some(folder.clone()), config, encoder)?;
-    // What comes in first is measured without the one who follows it.
+    // Indexing is measured without the encoder, which comes after it.
     search.pause_meaning(true);
     let started = Instant::now();
     let mut numbers = Numbers(7);

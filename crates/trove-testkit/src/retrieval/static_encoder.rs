@@ -1,5 +1,5 @@
-//! An encoder that looks words up in a table: fast and simple, and good enough to
-//! measure how words and meaning are put together without the large one.
+//! An encoder that looks words up in a table, fast and simple. It is good enough to measure how
+//! words and meaning are put together without the large one.
 //!
 //! The folder holds `vocab.txt` (one piece a line, `##` continues a word), `vectors.i8`
 //! (a row for each piece) and `scales.f32` (a number for each row).

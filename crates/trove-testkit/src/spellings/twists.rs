@@ -2,12 +2,12 @@
 
 use crate::numbers::Numbers;
 
-/// What is dropped before, behind or within a URI.
+/// Characters to put before, behind or within a URI.
 const DROPPED: [&str; 16] = [
     " ", "\t", "\n", "\r", "\r\n", "\0", "\u{1}", "\u{1f}", "\u{b}", "\u{a0}", "\u{feff}",
     "\u{200b}", "\u{ad}", "\u{200d}", "\u{3000}", "\u{2060}",
 ];
-/// What is resolved between the parts of a path.
+/// Parts of a path that programs resolve.
 const RESOLVED: [&str; 18] = [
     "/./",
     "//",
@@ -28,15 +28,15 @@ const RESOLVED: [&str; 18] = [
     "/x%2f..%2f",
     "%2e%2f",
 ];
-/// What stands behind the scheme.
+/// Marks behind the scheme.
 const SLASHES: [&str; 10] =
     [":", ":/", "://", ":///", "::", ":\\\\", ":/\\", ":////", "%3a//", ":%2f%2f"];
-/// What stands before a host.
+/// Marks before a host.
 const BEFORE_HOST: [&str; 8] = ["me@", "me:pw@", "@", ":@", "a@b@", "%00@", "%40", "localhost/"];
-/// What stands behind a host.
+/// Marks behind a host.
 const BEHIND_HOST: [&str; 10] =
     [":", ":80", ":443", ":0443", ".", ".:80", "%2e", "。", ":00000080", ":x"];
-/// What stands at the end.
+/// Marks at the end.
 const ENDS: [&str; 20] = [
     "?", "#", "?a=b", "#a", "/", "//", "/.", "/..", ".", "%20", " ", ";", ";a=b", "%00", "%23",
     "%3f", "&", "?a=1&b=2", "/x/..", "::$DATA",
@@ -126,7 +126,7 @@ fn place(uri: &str, numbers: &mut Numbers) -> usize {
     places.get(numbers.below(places.len().max(1))).copied().unwrap_or(0)
 }
 
-/// The same letters, some in the other case.
+/// The URI with some letters in the other case.
 fn cased(uri: &str, numbers: &mut Numbers) -> String {
     match numbers.below(4) {
         0 => uri.to_uppercase(),

@@ -167,7 +167,7 @@ impl Exchange {
         let _client_gone = self.reply.send(frame).await;
     }
 
-    /// Waits until nobody wants the answer any more.
+    /// Waits until the answer is no longer wanted.
     async fn gone(&self) {
         // Hanging up cancels a modern request; a legacy client may come back for the answer.
         let hung_up = async {
@@ -183,7 +183,7 @@ impl Exchange {
         }
     }
 
-    /// Waits and reports progress, unless nobody wants the answer any more: then counts that and says so.
+    /// Waits and reports progress. If the answer is no longer wanted, it counts that and says so.
     pub(super) async fn linger(&self, ms: u64) -> bool {
         let token = &self.params["_meta"]["progressToken"];
         let steps = self.toy.options.steps;
@@ -290,7 +290,7 @@ impl Exchange {
         let lists = asked["resourcesListChanged"] == true;
         let followed =
             asked["resourceSubscriptions"].as_array().filter(|_| !toy.options.no_subscribe);
-        // What it does not have it leaves out.
+        // Resources it does not have are left out.
         let is_there = |uri: &&Value| uri.as_str().is_some_and(|uri| toy.read(uri).is_some());
         let followed: Option<Vec<&Value>> =
             followed.map(|uris| uris.iter().filter(is_there).collect());

@@ -46,7 +46,7 @@ impl Peer {
         }
     }
 
-    /// Sends a message nobody asked for, if there is a stream to send it on.
+    /// Sends an unasked message, if there is a stream to send it on.
     pub(super) async fn tell(&self, message: &str) {
         let out = lock(&self.out).clone();
         if let Some(out) = out {

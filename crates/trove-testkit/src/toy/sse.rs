@@ -1,4 +1,5 @@
-//! The older HTTP+SSE transport: everything comes back on the stream of `GET /sse`, whatever is posted to `/message`.
+//! The older HTTP+SSE transport: every answer comes back on the stream of `GET /sse`, even to posts
+//! on `/message`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -1,4 +1,5 @@
-//! What all clients of one server share: the mutable list, the counters, and who wants to hear of changes.
+//! The state that all clients of one server share: the mutable list, the counters, and the clients
+//! that hear of changes.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Messages as bytes: what comes in is parsed only as far as needed, what goes out is text built by hand.
+//! Messages as bytes: input is parsed only as far as needed, output is text built by hand.
 //!
 //! Results are raw JSON text rather than values, because a value would lose number formats and escapes.
 

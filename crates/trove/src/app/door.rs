@@ -1,4 +1,4 @@
-//! Who guards the HTTP door, by the configuration.
+//! The guard of the HTTP door, by the configuration.
 
 use std::{net::SocketAddr, path::Path, sync::Arc};
 
@@ -57,7 +57,7 @@ fn rules(config: &Config, address: SocketAddr) -> anyhow::Result<TokenRules> {
     })
 }
 
-/// The name in a URL, without its port.
+/// The name in a URL, without its port, e.g. `a.example` of `https://a.example:8443/mcp`.
 fn host_of(url: &str) -> Option<String> {
     let (_, rest) = url.split_once("://")?;
     let authority = rest.split('/').next()?;

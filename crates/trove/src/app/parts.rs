@@ -37,7 +37,7 @@ use crate::{
 /// How long we wait for the guide to be looked at before we serve without it.
 const FIRST_LOOK: Duration = Duration::from_millis(500);
 
-/// Who may see and read what, by the configuration.
+/// The rules of the configuration on seeing and reading.
 pub(crate) fn access(config: &Config) -> Access {
     let rule = |rule: &PolicyRule| {
         // A pattern that cannot be read was reported with the rest of the file.
@@ -50,7 +50,7 @@ pub(crate) fn access(config: &Config) -> Access {
     }
 }
 
-/// What search may read, by URI, by the configuration.
+/// The configured rules on how much search may read, by URI, e.g. `wiki://drafts/*`.
 pub(super) fn index_rules(config: &Config) -> IndexRules {
     let rule = |rule: &IndexSetting| {
         // A pattern that cannot be read was reported with the rest of the file.
@@ -66,7 +66,7 @@ pub(crate) fn offered(config: &Config) -> impl Iterator<Item = Toolset> + '_ {
     others.chain((config.code_enabled.value && cfg!(feature = "code")).then_some(Toolset::Code))
 }
 
-/// What tools are offered, and how, by the configuration.
+/// The configured tools, and how they are offered.
 pub(crate) fn tool_settings(config: &Config) -> Settings {
     Settings {
         prefix: config.tool_prefix.value.clone(),
@@ -126,13 +126,13 @@ pub(super) fn make_state(state: &Path) -> io::Result<()> {
     for inner in ["catalogue", "index"] {
         let folder = state.join(inner);
         how.create(&folder)?;
-        // Earlier versions let everybody on the machine look into them.
+        // Earlier versions let every user of the machine look into them.
         fs::set_permissions(&folder, Permissions::from_mode(0o700))?;
     }
     Ok(())
 }
 
-/// The record of who asked for what.
+/// The record of requests by caller.
 pub(crate) fn open_audit(config: &Config) -> Audit {
     let audit = &config.audit;
     if !audit.enabled.value {
@@ -172,8 +172,8 @@ impl Guide {
             ledger: Some(ledger),
         };
         let (knowledge, events) = Knowledge::new(loaded.config.guide(folder), givens);
-        // What the first client is told of our abilities depends on what there is, and what a
-        // document says on the flags that are set.
+        // The first client hears of our abilities. They depend on the documents that exist, and a
+        // document's text may depend on the flags that are set.
         let looks = async { tokio::join!(knowledge.exists(), flags.view(None)) };
         let _ = tokio::time::timeout(FIRST_LOOK, looks).await;
         Guide { knowledge, events }

@@ -1,8 +1,8 @@
-//! What would be run for a server, in every respect that an approval covers.
+//! The command of a server, in every respect that an approval covers.
 //!
-//! Values are kept as written, so a secret in the environment is not in here. Those of
-//! `env` are kept as digests only: any of them may decide what code is run, so a changed
-//! one must ask again, but none need be told.
+//! Values are kept as written, so a secret in the environment is not in here. Those of `env` are
+//! kept as digests only. Any of them may decide what code is run, so a changed one must ask again,
+//! but none need be told.
 
 use std::{
     collections::BTreeMap,
@@ -22,7 +22,7 @@ use crate::config::masked_url;
 /// Where programs are sought if there is no `PATH`.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
-/// What would be run.
+/// The command that would be run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Invocation {
     /// As written.
@@ -33,7 +33,7 @@ pub(crate) struct Invocation {
     pub(crate) env: BTreeMap<String, String>,
     /// The folder it is run in, where that is declared.
     pub(crate) cwd: Option<String>,
-    /// The program that was found, and what it is in truth; nothing: there is none.
+    /// The program that was found, with its real path; `None`: there is none.
     pub(crate) program: Option<Program>,
     /// Digests of what is taken from files, in order: the text that names them stays the
     /// same when they change.
@@ -51,8 +51,8 @@ pub(crate) struct Program {
     pub(crate) path: String,
     /// Where that leads, links followed.
     pub(crate) real: String,
-    /// A digest of what is in it, if it lies in the project, where whoever writes the
-    /// configuration can change it too.
+    /// A digest of its bytes, if it lies in the project. The author of the configuration could
+    /// change such a file too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) contents: Option<String>,
 }
@@ -97,7 +97,7 @@ impl Invocation {
         }
     }
 
-    /// Of a server behind a URL: what would be sent where.
+    /// Of a server behind a URL: the address, and the values that would be sent there.
     fn reaching(remote: &Remote, scope: &dyn Scope) -> Invocation {
         let Remote { url, headers, oauth } = remote;
         let texts = [url].into_iter().chain(headers.values()).chain(&oauth.client_secret);
@@ -143,7 +143,8 @@ impl Invocation {
         self.program.as_ref().map(|program| program.path.as_str())
     }
 
-    /// What is different now, a line each, old before new.
+    /// The differences from then to now, a line each, old before new, e.g. `- cwd: /old` and
+    /// `+ cwd: /new`.
     pub(crate) fn differences(&self, now: &Invocation) -> Vec<String> {
         let mut lines = Vec::new();
         let mut compare = |what: &str, before: String, after: String| {
@@ -202,7 +203,7 @@ impl Program {
         let is_inside = project.is_some_and(|folder| {
             folder.parent().is_some() && (real.starts_with(&folder) || path.starts_with(&folder))
         });
-        // What cannot be read cannot be run either, or will differ once it can.
+        // An unreadable program cannot be run either, or will differ once it can.
         let contents = is_inside.then(|| hash_file(&real).unwrap_or_else(|e| e.to_string()));
         Program { path: shown(path), real: shown(&real), contents }
     }

@@ -1,12 +1,11 @@
 //! Which servers may be started.
 //!
-//! A command that came with a project, or stands in another client's file, is run only
-//! after the user approved it: exactly this command, with these arguments, this
-//! environment, this folder and this program. What changed waits again. Files the user
-//! wrote for Trove or named by hand need no approval. A server behind a URL needs one if
-//! variables or files of this machine are part of what is sent to it: nothing is run for it,
-//! but those values would leave. Servers that nobody named, found in other clients'
-//! files, need it in any case.
+//! A command that came with a project, or stands in another client's file, is run only after the
+//! user approved it. The approval covers exactly this command, its arguments, environment, folder
+//! and program. A changed one waits again. Files the user wrote for Trove or named by hand need no
+//! approval. A server behind a URL needs one if variables or files of this machine are sent to it.
+//! No program is run for it, but those values would leave. Servers that were merely found in other
+//! clients' files need it in any case.
 
 mod calls;
 mod folders;
@@ -55,7 +54,7 @@ pub(crate) enum Hand {
 }
 
 impl Hand {
-    /// Whose hand wrote the configuration.
+    /// The author of the configuration.
     pub(crate) fn of(loaded: &Loaded) -> Hand {
         match (loaded.client, loaded.found) {
             (Some(_), _) => Hand::Client,
@@ -71,9 +70,9 @@ pub(crate) struct Candidate<'a> {
     pub(crate) upstream: &'a UpstreamConfig,
     /// The file it stands in.
     pub(crate) file: &'a Path,
-    /// The folder in which whoever wrote the entry may have written its program too.
+    /// The folder of the entry, if its author may have written the program in it too.
     pub(crate) project: Option<&'a Path>,
-    /// What would be run; nothing for a server behind a URL.
+    /// The command that would be run; `None` for a server behind a URL.
     pub(crate) invocation: Option<Invocation>,
     pub(crate) verdict: Verdict,
     /// The tools that a recipe would call.
@@ -180,14 +179,14 @@ fn calls(approvals: &Approvals, file: &Path, upstream: &UpstreamConfig) -> (Opti
 pub struct Admission {
     upstreams: Arc<Upstreams>,
     board: Arc<StatusBoard>,
-    /// What was approved of those who run.
+    /// The approvals of the servers that run.
     seals: Arc<Seals>,
     state: PathBuf,
-    /// Hears what those who run say of themselves.
+    /// Hears the descriptions of the servers that run.
     listener: Arc<Listener>,
     /// The user said that everything may run, this time.
     is_waived: bool,
-    /// Those who are on the board only because they wait.
+    /// The servers that are on the board only because they wait.
     waiting: Mutex<BTreeSet<SourceId>>,
 }
 
@@ -204,7 +203,7 @@ impl Admission {
         Admission { upstreams, board, seals, state, listener, is_waived, waiting }
     }
 
-    /// Who hears what servers say of themselves; to be followed by whoever runs them.
+    /// The listener that hears what servers say of themselves. The task that runs them follows it.
     pub(crate) fn listener(&self) -> &Arc<Listener> {
         &self.listener
     }
@@ -235,7 +234,7 @@ impl Admission {
         self.listener.set_running(&run);
         let others = self.seals.replace(sealed);
         if !others.is_empty() {
-            // Approved as something else: what runs is not what was approved.
+            // Approved as something else: the running command is not the approved one.
             let kept = run.iter().filter(|one| !others.contains(&one.id));
             self.upstreams.replace(kept.cloned().collect()).await;
         }
@@ -248,14 +247,14 @@ impl Admission {
         }
     }
 
-    /// Gives those who waited before.
+    /// Gives those that waited before.
     fn replace_waiting(&self, now: BTreeSet<SourceId>) -> BTreeSet<SourceId> {
         let mut waiting = self.waiting.lock();
         std::mem::replace(&mut *waiting, now)
     }
 }
 
-/// The outage of a server that somebody must approve.
+/// The outage of a server that waits for approval.
 fn unapproved(told: &str, board: &StatusBoard, id: &SourceId) -> Outage {
     let command = Some(board.command(Remedy::Approve, id));
     Outage { command, ..Outage::new(Why::Unapproved, told) }

@@ -1,6 +1,6 @@
-//! What was approved, looked at again whenever it is about to be run.
+//! Approved commands, looked at again whenever one is about to be run.
 //!
-//! A server that crashed, or was stopped by whoever changed its program, is started anew long
+//! A server may crash, or be stopped after its program was changed. It is then started anew long
 //! after the configuration was judged.
 
 use std::{
@@ -32,7 +32,7 @@ pub(super) struct Sealed {
 }
 
 impl Sealed {
-    /// Of a server; nothing if it needed no approval.
+    /// Of a server; `None` if it needed no approval.
     pub(super) fn of(candidate: &Candidate<'_>) -> Option<Arc<Sealed>> {
         let invocation = candidate.invocation.as_ref()?;
         let sealed = || Sealed {
@@ -71,7 +71,7 @@ impl Seals {
 
 impl Gate for Seals {
     fn refusal(&self, id: &SourceId) -> Option<Outage> {
-        // A program may be long; nobody else waits while it is read.
+        // A program may be long; no other caller waits while it is read.
         let seal = self.lock().get(id).cloned()?;
         let now = Invocation::of(&seal.upstream, seal.project.as_deref(), &*self.scope);
         let is_same = now.sha256() == seal.sha256;

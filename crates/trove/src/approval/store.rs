@@ -1,7 +1,6 @@
-//! What the user approved, in a file of the state folder that only the user may read.
+//! The user's approvals, in a file of the state folder that only the user may read.
 //!
-//! Each process that changes it holds a lock,
-//! so that two who approve at once do not undo each other.
+//! Each process that changes it holds a lock, so that two approvals at once do not undo each other.
 
 use std::{path::Path, time::Duration};
 
@@ -40,9 +39,9 @@ pub(crate) struct Approval {
     pub(crate) file: String,
     /// Its id there.
     pub(crate) server: String,
-    /// What the approval is bound to.
+    /// The digest that the approval is bound to.
     pub(crate) sha256: String,
-    /// The same in words, to show what changed.
+    /// The command behind it, to show later changes.
     pub(crate) invocation: Invocation,
     /// The tools that a recipe was shown to call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,12 +49,12 @@ pub(crate) struct Approval {
 }
 
 impl Approvals {
-    /// What is kept in the state folder.
+    /// Reads the approvals from the state folder.
     pub(crate) fn load(state: &Path) -> Result<Approvals, StateError> {
         Ok(file(&Home::at(state)).read_json()?.unwrap_or_default())
     }
 
-    /// What was approved for a server of a file.
+    /// The approval of a server of a file.
     pub(crate) fn of(&self, file: &Path, server: &SourceId) -> Option<&Approval> {
         let file = file.display().to_string();
         self.approvals.iter().find(|one| one.file == file && one.server == server.as_str())

@@ -1,4 +1,4 @@
-//! What an approval is bound to, and how it is kept.
+//! Changes that an approval survives or not, and how approvals are kept.
 
 use std::{fs, os::unix::fs::PermissionsExt as _};
 
@@ -83,7 +83,7 @@ fn what_was_approved_may_run_as_long_as_it_is_the_same() {
     assert_eq!(lab.verdict(BASE), Verdict::New);
     lab.approve(BASE);
     assert_eq!(lab.verdict(BASE), Verdict::Approved);
-    // What decides nothing about the command may change.
+    // Settings that decide nothing about the command may change.
     assert_eq!(lab.verdict(&format!("{BASE}timeout_ms = 5\n")), Verdict::Approved);
 }
 

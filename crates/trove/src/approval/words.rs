@@ -1,12 +1,12 @@
-//! What servers said of themselves when they were approved, to tell when that has changed.
+//! The descriptions of servers at the time of their approval, to tell when they have changed.
 //!
-//! A server that was harmless when somebody looked at it may describe its tools otherwise later,
-//! and what models do depends on it. The first listing of a server is kept; what is described
-//! otherwise later is flagged and shown with the difference until somebody accepts it. Nothing
-//! is held back: contents and lists change for good reasons, too.
+//! A server that was harmless when approved may describe its tools otherwise later, and models act
+//! on that. The first listing of a server is kept. A description that changes later is flagged and
+//! shown with the difference until it is accepted. Nothing is held back: contents and lists change
+//! for good reasons, too.
 //!
-//! Files are replaced whole, under the lock of the approvals, and read anew each time, so that
-//! the command line and a Trove that runs do not undo each other.
+//! Files are replaced whole, under the lock of the approvals, and read anew each time. So the
+//! command line and a Trove that runs do not undo each other.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -44,17 +44,17 @@ static FORM: Form = Form { max_bytes: 16 << 20, version: 1, damaged: Damaged::Mo
 /// Listings that come together are looked at together.
 const GATHERING: Duration = Duration::from_millis(200);
 
-/// What one server said, by what it is about (`tool NAME`, `resource URI`, ...).
+/// One server's descriptions by their subject (`tool NAME`, `resource URI`, ...).
 type Said = BTreeMap<String, String>;
 
-/// What is kept of one server.
+/// The record of one server.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Server {
     /// A digest of how it is reached: another command or address is another server.
     reached: String,
-    /// What was said first, or was accepted.
+    /// The descriptions first given, or accepted.
     accepted: Said,
-    /// What is said otherwise now.
+    /// The descriptions that differ now.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     changed: Said,
 }
@@ -67,7 +67,7 @@ pub(crate) struct Difference {
     pub(crate) is: String,
 }
 
-/// What servers of one configuration said, in the state folder: a file for each.
+/// The descriptions of servers of one configuration, in the state folder: a file for each.
 #[derive(Debug, Clone)]
 pub(crate) struct Words {
     home: Home,
@@ -99,7 +99,7 @@ impl Words {
         }
     }
 
-    /// What is said otherwise now than when it was accepted, by server.
+    /// Descriptions that differ from those accepted, by server.
     pub(crate) fn differences<'a>(
         &self,
         ids: impl Iterator<Item = &'a str>,
@@ -154,7 +154,7 @@ impl Server {
                 Some(_) => {
                     self.changed.insert(about.clone(), text.clone());
                 }
-                // What is new was never described otherwise.
+                // A new description replaces no accepted one.
                 None if self.accepted.len() < MAX_WORDS => {
                     self.accepted.insert(about.clone(), text.clone());
                 }
@@ -241,8 +241,8 @@ impl Listener {
         Listener { words, board, running, compared, again: Notify::new() }
     }
 
-    /// Says which servers run. What was accepted may have changed with it, so all are
-    /// compared again.
+    /// Says which servers run. The accepted ones may have changed with it, so all are compared
+    /// again.
     pub(crate) fn set_running(&self, run: &[UpstreamConfig]) {
         let running = run.iter().map(|one| (one.id.clone(), reached(one))).collect();
         *self.running.lock() = running;

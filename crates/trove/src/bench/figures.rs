@@ -113,7 +113,7 @@ impl Way {
     }
 }
 
-/// With microseconds, and no digits that mean nothing.
+/// Milliseconds to three digits behind the point, e.g. `1.234`.
 pub(super) fn milliseconds(time: Duration) -> f64 {
     rounded(time.as_secs_f64() * 1e3)
 }

@@ -1,9 +1,9 @@
 //! How fast the servers of a configuration are, asked directly and through Trove.
 //!
-//! One client asks in both ways: first the servers themselves, as if there were no Trove,
-//! then a Trove in front of the same servers, over HTTP on this machine. So what differs is
-//! Trove. Nothing is called but lists and reads; nothing is kept; the number of reads, the
-//! time and what is read at once are bounded by the [`Plan`].
+//! One client asks in both ways. It first asks the servers themselves, as if there were no Trove.
+//! Then it asks a Trove in front of them, over HTTP on this machine. So what differs is Trove. It
+//! calls only lists and reads, and keeps no result. The [`Plan`] bounds the number of reads, the
+//! time, and how many are read at once.
 
 mod figures;
 mod measure;

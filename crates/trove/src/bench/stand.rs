@@ -1,7 +1,7 @@
 //! Both ways to the same servers: directly, and through a Trove that keeps nothing.
 //!
-//! The servers run twice, once for each way, as they do for two clients of one user. What
-//! may not be started waits for approval here as everywhere.
+//! The servers run twice, once for each way, as they do for two clients of one user. An unapproved
+//! server waits for approval here as everywhere.
 
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -52,7 +52,7 @@ impl Side {
 
     /// Starts the servers of a configuration that may run.
     async fn admit(&self, loaded: &Loaded, is_waived: bool) {
-        // Nobody listens to what they say: only a gateway that serves does.
+        // Only a gateway that serves listens to descriptions.
         if let Some(file) = loaded.file_to_name() {
             self.gateway.board().name_configuration(file);
         }
@@ -62,7 +62,7 @@ impl Side {
         Admission::new(self.upstreams.clone(), board, self.seals.clone(), keeping)
             .apply(loaded)
             .await;
-        // Until then whoever asks for a list waits in case more is to come.
+        // Until then a caller who asks for a list waits in case more is to come.
         self.gateway.feed().all_attached().await;
     }
 
@@ -146,7 +146,7 @@ impl Stand {
     }
 }
 
-/// Opens a door on this machine for whoever knows a token that is made for this run.
+/// Opens a door on this machine for callers with a token that is made for this run.
 async fn open(
     trove: &Side,
     config: &Config,

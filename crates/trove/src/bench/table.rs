@@ -95,7 +95,7 @@ fn notes(server: &OfServer) -> Vec<String> {
     notes
 }
 
-/// As many digits as it deserves.
+/// Rounds to about three digits, e.g. `123`, `12.3` or `1.23`.
 fn figure(value: f64) -> String {
     match value.abs() {
         large if large >= 100.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! Replaces a file so that nobody ever sees half of it and nothing is lost.
+//! Replaces a file whole, so that no reader sees half of it and no text is lost.
 //!
 //! The new text is written beside the old, made durable and moved into its place. The
 //! old text stays beside it under a name with the time. A link is followed, permissions
@@ -25,7 +25,7 @@ const MAX_BACKUPS: usize = 10;
 pub(crate) struct Original {
     /// The file itself, links followed.
     pub(crate) path: PathBuf,
-    /// What it held; `None`: it was not there.
+    /// Its bytes; `None`: it was not there.
     pub(crate) bytes: Option<Vec<u8>>,
 }
 
@@ -72,7 +72,7 @@ pub(crate) fn replace(
     let unwritable = |source| ClientError::Unwritable { path: path.clone(), source };
     let folder = path.parent().unwrap_or(Path::new("/"));
     files::make_folder(folder).map_err(unwritable)?;
-    // Whoever is not bound by permissions, such as root, is still bound by the wish.
+    // A user whom permissions do not bind, such as root, is still bound by the wish.
     for place in [folder, path] {
         if place.metadata().is_ok_and(|metadata| metadata.permissions().readonly()) {
             return Err(ClientError::ReadOnly { path: place.to_owned() });

@@ -35,7 +35,7 @@ pub(crate) struct Imported {
     pub(crate) id: SourceId,
     pub(crate) origin: Origin,
     pub(crate) server: Converted,
-    /// The same as its client wrote it, secrets and all; never written anywhere.
+    /// The entry as its client wrote it, secrets and all; never written anywhere.
     pub(crate) as_found: UpstreamConfig,
     pub(crate) timeout_ms: u128,
     /// Keys of the client that have no meaning here.
@@ -54,7 +54,7 @@ pub(crate) enum Converted {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Needed {
     pub(crate) variable: String,
-    /// What its value is, and where it stands now.
+    /// The meaning of its value, and its present place.
     pub(crate) what: String,
     /// Whether it is set here and now, to what it should be if we know that.
     pub(crate) is_set: bool,
@@ -97,7 +97,7 @@ impl Converter<'_> {
         self.given.clone_from(&draft.given);
     }
 
-    /// What tells two servers apart, secrets and all; for comparing only.
+    /// Tells two servers apart, secrets and all; for comparing only.
     pub(super) fn identity(&self, reach: &Reach) -> Option<String> {
         let plain = |text: &Text| -> Option<String> {
             let pieces = text.pieces().ok()?;
@@ -134,7 +134,7 @@ impl Converter<'_> {
 }
 
 impl Converted {
-    /// What tells two servers apart once their secrets are replaced.
+    /// Tells two servers apart once their secrets are replaced.
     pub(super) fn identity(&self) -> String {
         match self {
             Converted::Stdio { command, args, cwd, .. } => {

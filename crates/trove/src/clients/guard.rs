@@ -23,7 +23,7 @@ pub(super) enum Role<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Part {
     Plain(String),
-    /// What must not be copied, and a word that names it.
+    /// A text that must not be copied, and a word that names it.
     Secret {
         text: String,
         hint: String,
@@ -87,7 +87,8 @@ fn argument(after: Option<&str>, text: &str) -> Vec<Part> {
     if looks_secret(text) { vec![secret(text, "secret")] } else { vec![plain(text)] }
 }
 
-/// The password, parts of the path that nobody could guess, and secret parameters.
+/// Splits a URL into its password, parts of the path that look like keys, and secret parameters,
+/// e.g. `?token=…`.
 fn url(text: &str) -> Vec<Part> {
     let Some((scheme, rest)) = text.split_once("://") else { return vec![plain(text)] };
     let (authority, rest) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));

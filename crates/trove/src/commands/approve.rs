@@ -19,7 +19,7 @@ use crate::{
     telemetry,
 };
 
-/// Variables by which the one who sets them decides what code is run.
+/// Variables that decide which code is run, e.g. `LD_PRELOAD`.
 const DECISIVE: [&str; 16] = [
     "BASH_ENV",
     "DYLD_INSERT_LIBRARIES",
@@ -82,8 +82,8 @@ pub(super) fn approve(global: &Global, approve: &Approve) -> Result<(), Failed> 
     Ok(())
 }
 
-/// Whose the file counts as. A file that is named here needs no approval here, but a Trove that
-/// only finds it in its folder waits for one: `trove approve --config FILE ID` gives it.
+/// The author that the file counts as. A file that is named here needs no approval here. A Trove
+/// that only finds it in its folder waits for one, which `trove approve --config FILE ID` gives.
 fn hand(loaded: &Loaded, approve: &Approve) -> Hand {
     let is_for_others = loaded.found == Found::Named && !approve.ids.is_empty();
     match Hand::of(loaded) {
@@ -138,7 +138,7 @@ pub(super) fn approval(candidate: &Candidate<'_>) -> Option<Approval> {
     })
 }
 
-/// The servers that came with a project, in a file nobody named, and wait for approval.
+/// The servers of a project's file that was found, not named, and wait for approval.
 pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Failed> {
     if Hand::of(loaded) != Hand::Project {
         return Ok(Vec::new());
@@ -154,7 +154,7 @@ pub(super) fn unapproved(loaded: &Loaded, cwd: &Path) -> Result<Vec<String>, Fai
     Ok(ids)
 }
 
-/// What servers say otherwise of themselves now, by id.
+/// Descriptions that changed since approval, by server id.
 type Differences = BTreeMap<String, Vec<Difference>>;
 
 fn as_text(
@@ -208,7 +208,7 @@ fn as_text(
     text
 }
 
-/// One server, whole: what is approved must be what was seen.
+/// One server, whole: the user must see all that is approved.
 fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
     let id = &candidate.upstream.id;
     let word = match &candidate.verdict {
@@ -227,7 +227,7 @@ fn describe(candidate: &Candidate<'_>, is_listing: bool, text: &mut String) {
     }
 }
 
-/// What a server says otherwise of itself than when it was approved.
+/// Shows how a server's descriptions changed since its approval.
 fn describe_words(differences: &[Difference], is_listing: bool, text: &mut String) {
     let word = if is_listing { "described otherwise since" } else { "now accepted" };
     for difference in differences {
@@ -240,7 +240,7 @@ fn describe_words(differences: &[Difference], is_listing: bool, text: &mut Strin
     }
 }
 
-/// What would be run, or where what would be sent.
+/// Shows the command that would be run, or the address and values that would be sent.
 pub(super) fn describe_reach(candidate: &Candidate<'_>, text: &mut String) {
     describe_run(candidate, text);
     describe_calls(candidate, text);
@@ -287,7 +287,7 @@ fn masked_line(invocation: &Invocation, args: &[Text]) -> String {
     words.map(|word| quoted(&word)).collect::<Vec<_>>().join(" ")
 }
 
-/// The command as one would type it; nothing is left out and nothing runs together.
+/// The whole command as one would type it, e.g. `npx server '/my notes'`.
 fn command_line(invocation: &Invocation) -> String {
     let words = std::iter::once(&invocation.command).chain(&invocation.args);
     words.map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
@@ -301,7 +301,7 @@ fn quoted(word: &str) -> String {
     plain(&format!("'{}'", word.replace('\'', r"'\''")))
 }
 
-/// Secrets are masked; what decides which code is run is shown whatever it is.
+/// Secrets are masked. A variable that decides which code is run is shown in any case, e.g. `PATH`.
 fn variable(name: &str, value: &Text) -> String {
     if DECISIVE.contains(&name) {
         let value = quoted(value.written());

@@ -1,6 +1,6 @@
 //! `trove auth`: log in to servers that ask for it, and out again.
 //!
-//! Tokens are never printed; what is shown is who granted them, for what and until when.
+//! Tokens are never printed, only their issuer, their scopes and their end.
 
 use std::time::Duration;
 

@@ -75,10 +75,10 @@ fn nothing_measured(report: &Report) -> Failed {
     Failed::new(Class::Unreachable, message)
 }
 
-/// Puts a line in place of the last one, where somebody looks.
+/// Puts a line in place of the last one, where a person looks.
 fn draw(draws: bool, text: &str) {
     if draws {
-        // Nobody is harmed by a line that cannot be drawn.
+        // A line that cannot be drawn does no harm.
         let _ = io::stderr().lock().write_all(format!("\r\x1b[K{text}").as_bytes());
     }
 }

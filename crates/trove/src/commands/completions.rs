@@ -1,4 +1,4 @@
-//! `trove completions`: what makes a shell ask this program how a line may go on.
+//! `trove completions`: a script that makes a shell ask this program how a line may go on.
 
 use clap_complete::env::Shells;
 use serde_json::json;
@@ -34,8 +34,8 @@ fn script(shell: &str) -> Result<String, Failed> {
     Ok(String::from_utf8_lossy(&script).into_owned())
 }
 
-/// Bash takes a line apart at colons, which every URI has: the words are put together again
-/// before we are asked, and of what we offer only the part behind the last colon is given.
+/// Bash takes a line apart at colons, which every URI has. The words are put together again before
+/// we are asked. Of our offers only the part behind the last colon is given, e.g. `//item/1`.
 const BASH: &str = r#"_trove() {
     local IFS=$' \t\n' line="${COMP_LINE:0:COMP_POINT}"
     local words

@@ -1,4 +1,4 @@
-//! `trove find`: resources by what somebody wants to know; and how hits are printed.
+//! `trove find`: resources that answer a question; and how hits are printed.
 
 use std::{fmt::Write as _, io::stdout};
 
@@ -19,7 +19,7 @@ const BEFORE: usize = 40;
 pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     let mut arguments = filters(&command.hits);
     arguments.insert("query".into(), json!(command.query.join(" ")));
-    // What a machine reads is what it asked for; a person is shown a piece in any case.
+    // A machine gets the members it asked for; a person is shown a piece in any case.
     let is_for_person = !command.hits.wait.output.json;
     arguments.insert("includeContent".into(), json!(command.hits.preview || is_for_person));
     if let Some(threshold) = command.threshold {
@@ -28,7 +28,7 @@ pub(super) fn find(global: &Global, command: &Find) -> Result<(), Failed> {
     found_by(global, "discover_resources", arguments, &command.hits)
 }
 
-/// What notes of the tools call arguments, and the options that stand for them.
+/// Arguments in notes of the tools, and the options that stand for them here.
 const OPTIONS: [(&str, &str); 7] = [
     ("relevanceThreshold 0", "--threshold 0"),
     ("fuzzyMatch", "--fuzzy"),
@@ -80,8 +80,8 @@ pub(super) fn filters(hits: &Hits) -> Map<String, Value> {
     arguments
 }
 
-/// A line a hit: score, URI, name, server, why; under it a piece with what was asked for, or
-/// all pieces; then what may be missing.
+/// A line a hit: score, URI, name, server, why. Under it stands a piece with the words asked for,
+/// or all pieces. Last come notes on hits that may be missing.
 fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) -> String {
     let word = |value: &Value| value.as_str().map(plain).unwrap_or_default();
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
@@ -135,7 +135,7 @@ fn as_text(found: &Value, asked: &[String], with_preview: bool, paint: Paint) ->
     text
 }
 
-/// A piece of a document in which ends of lines were made visible: here they are spaces.
+/// A piece of a document as one line: its visible line ends, e.g. `\n`, become spaces.
 fn one_line(piece: &str) -> String {
     piece.replace("\\n", " ").replace("\\r", " ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

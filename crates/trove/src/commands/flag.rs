@@ -89,7 +89,7 @@ impl FlagCommand {
         }
     }
 
-    /// What the audit log calls it; nothing for what changes nothing.
+    /// Its action in the audit log; `None` if it changes nothing.
     fn change(&self) -> Option<&'static str> {
         match self {
             FlagCommand::Set { .. } => Some("set_flag"),
@@ -98,7 +98,7 @@ impl FlagCommand {
         }
     }
 
-    /// Whether it makes sense of a project that nobody has heard of.
+    /// Whether it makes sense for a project that is not known yet.
     fn may_begin_a_project(&self) -> bool {
         matches!(self, FlagCommand::Set { .. })
     }
@@ -229,8 +229,8 @@ async fn list(
     }
 }
 
-/// `true`, `false`, `null`, which removes, lists, maps and quoted strings are JSON; whatever
-/// else is typed is text. So are numbers: no flag is one.
+/// `true`, `false`, `null`, which removes, lists, maps and quoted strings are JSON. All other input
+/// is text, even a number, because no flag is one, e.g. `"7"` for `7`.
 fn parse(typed: &str) -> Value {
     match serde_json::from_str(typed) {
         Ok(Value::Number(_)) | Err(_) => Value::String(typed.to_owned()),

@@ -122,7 +122,8 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The name that was asked for; else the folder's own, with a number if that is taken.
+/// The name that was asked for; else the folder's own, with a number if that is taken, e.g.
+/// `docs-2`.
 fn free_id(taken: &[SourceId], named: Option<&str>, folder: &Path) -> Result<SourceId, Failed> {
     if let Some(named) = named {
         let id = SourceId::normalise(named);
@@ -144,7 +145,7 @@ fn free_id(taken: &[SourceId], named: Option<&str>, folder: &Path) -> Result<Sou
     })
 }
 
-/// The path as it is written: from the file's folder if it lies there, from `~` if there.
+/// The path as it is written: from the file's folder, e.g. `./docs`, from `~`, or else whole.
 fn written(folder: &Path, file: &Path) -> String {
     let here = file.parent().map(real);
     let home = home_folder(&ProcessEnv).map(|home| real(&home));

@@ -67,7 +67,7 @@ fn call(global: &Global, tool: &str, arguments: Value) -> Result<Value, Failed> 
     Ok(serde_json::from_str(&body).unwrap_or_default())
 }
 
-/// A line for each: what it is, its name, what it says of itself.
+/// A line for each: its kind, its name, its description.
 fn lines(what: &str, all: &Value) -> String {
     let mut text = String::new();
     for one in all.as_array().into_iter().flatten() {

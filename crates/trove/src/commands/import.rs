@@ -63,7 +63,7 @@ fn next_step(global: &Global, path: &Path, cwd: &Path) -> Result<String, Failed>
 /// The file the servers go to.
 struct Target {
     path: PathBuf,
-    /// What it says now.
+    /// Its present configuration.
     loaded: Loaded,
 }
 
@@ -118,7 +118,7 @@ fn refuse_what_is_no_client(import: &Import, gathered: &Gathered) -> Result<(), 
     Ok(())
 }
 
-/// What happens to the file.
+/// The change to the file.
 struct Change {
     original: Original,
     dressed: Dressed,
@@ -205,7 +205,7 @@ impl Report<'_> {
         text
     }
 
-    /// What the user has to set, each variable once.
+    /// The variables that the user has to set, each once.
     fn variables(&self, text: &mut String) {
         let mut told: Vec<&str> = Vec::new();
         for needed in self.needed().filter(|needed| !needed.is_set) {

@@ -118,7 +118,7 @@ fn about_config(loaded: &Loaded) -> Vec<String> {
     notes
 }
 
-/// What it means that a client names a file which its user did not write.
+/// The consequence of naming a file in a client that its user did not write.
 fn about_trust(loaded: &Loaded, launch: &Launch) -> Option<String> {
     let is_named = matches!(launch, Launch::Stdio { .. }) && Hand::of(loaded) == Hand::Project;
     let file = loaded.origin.as_deref().filter(|_| is_named)?;
@@ -193,7 +193,7 @@ fn headline(plan: &Plan, is_dry_run: bool) -> String {
     }
 }
 
-/// What makes the client see the change.
+/// The user's next step that makes the client see the change.
 fn next_step(plan: &Plan) -> Option<String> {
     match plan.outcome {
         Outcome::Added | Outcome::Updated => Some(plan.row.restart.to_owned()),

@@ -1,4 +1,4 @@
-//! `trove logs`: what a running Trove logs, or one of its servers.
+//! `trove logs`: the log of a running Trove, or of one of its servers.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) fn logs(global: &Global, logs: &Logs) -> Result<(), Failed> {
             .flatten()
             .filter_map(|line| line.as_str().map(str::to_owned))
             .collect();
-        // A server's lines have no numbers; what was seen is what stands before the new.
+        // A server's lines have no numbers; the seen lines stand before the new.
         let new = if logs.server.is_some() { behind(&seen, &lines) } else { lines.as_slice() };
         for line in new {
             say(&if logs.output.json {
@@ -61,7 +61,8 @@ fn ask(global: &Global, loaded: &Loaded, logs: &Logs, after: u64) -> Result<Valu
     Ok(serde_json::from_slice(&answer.body).unwrap_or_default())
 }
 
-/// The lines of `now` that come after those of `before`, of which the oldest may be gone.
+/// The lines of `now` that come after those of `before`, of which the oldest may be gone, e.g. `d`
+/// of `b c d` after `a b c`.
 fn behind<'a>(before: &[String], now: &'a [String]) -> &'a [String] {
     let known =
         (0..=before.len().min(now.len())).rev().find(|&count| before.ends_with(&now[..count]));

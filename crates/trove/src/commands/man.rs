@@ -140,7 +140,7 @@ fn options<'a>(args: impl Iterator<Item = &'a Arg>, text: &mut String) {
     }
 }
 
-/// How it is written on the command line.
+/// An option as it is written on the command line, e.g. `-c, --config <FILE>`.
 fn spelled(arg: &Arg) -> String {
     let value = arg
         .get_value_names()

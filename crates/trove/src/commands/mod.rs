@@ -1,5 +1,4 @@
-//! One file a command; what they share is here: the configuration, the runtime, the
-//! exit codes.
+//! One file a command. The shared parts are here: the configuration, the runtime, the exit codes.
 
 mod approve;
 mod auth;
@@ -165,7 +164,7 @@ fn explain(failed: &Failed, wants_json: bool) {
 
 #[expect(clippy::print_stderr, reason = "this is the terminal's side")]
 fn complain(failed: &Failed) {
-    // What failed may speak in a server's own words.
+    // A failure may quote a server's own words.
     eprintln!("error: {}", escape_controls(&failed.message));
 }
 
@@ -186,7 +185,7 @@ fn configure(global: &Global, flags: Overrides) -> Result<(Loaded, PathBuf), Fai
     }
     let message = "the configuration has errors; see above, mend them and start again";
     let mut failed = Failed::new(Class::Config, message);
-    // Whoever reads the object may not see what stands above.
+    // A reader of the object may not see the lines above.
     let object = serde_json::json!({
         "success": false,
         "error": Class::Config,
@@ -203,8 +202,8 @@ fn load_as_is(global: &Global) -> Result<Loaded, Failed> {
     Ok(load(&Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() }))
 }
 
-/// Half of the cores are left to the servers we start: on a small machine one thread of
-/// ours is faster than two that wake each other.
+/// Half of the cores are left to the servers we start. On a small machine one thread of ours is
+/// faster than two that wake each other.
 fn runtime() -> Result<tokio::runtime::Runtime, Failed> {
     threads(cores() / 2)
 }
@@ -256,19 +255,19 @@ fn errand_bytes(global: &Global, what: What, wait: u64) -> Result<Vec<u8>, Faile
     })
 }
 
-/// Whether somebody looks at stderr who may be shown how far things are.
+/// Whether a person looks at stderr, who may be shown how far things are.
 fn draws(global: &Global) -> bool {
     let can_redraw = std::env::var_os("TERM").is_some_and(|term| term != "dumb");
     !global.quiet && can_redraw && io::stderr().is_terminal()
 }
 
-/// The same, where the answer is text.
+/// Runs an errand whose answer is text.
 fn errand(global: &Global, what: What, wait: u64) -> Result<String, Failed> {
     let bytes = errand_bytes(global, what, wait)?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whoever says `--yes` means servers that a running Trove may not have started.
+/// `--yes` means servers that a running Trove may not have started.
 fn ask_running(
     global: &Global,
     loaded: &Loaded,
@@ -280,7 +279,7 @@ fn ask_running(
     errand::ask(&loaded.config.state_dir.value, &memory_of(loaded), errand, errand::GRACE)
 }
 
-/// The answer itself; what there is to say about it is said.
+/// The answer itself, once its notes are printed.
 #[expect(clippy::print_stderr, reason = "notes are for whoever sits at the terminal")]
 fn told(global: &Global, answer: Answer) -> Vec<u8> {
     for note in answer.notes.iter().filter(|_| !global.quiet) {

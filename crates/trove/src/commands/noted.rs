@@ -1,4 +1,4 @@
-//! What a command changes by itself, without a gateway, in the audit log.
+//! Writes changes that a command makes without a gateway into the audit log.
 
 use std::time::SystemTime;
 
@@ -10,15 +10,14 @@ use trove_core::{
 use super::{Failed, runtime};
 use crate::{app::open_audit, config::Config, errand};
 
-/// What was done to what, and how it ended.
+/// One action, its targets and how it ended.
 pub(super) struct Deed<'a> {
     pub(super) action: &'static str,
     pub(super) targets: &'a [String],
     pub(super) outcome: Outcome,
 }
 
-/// Writes it down, a line for each target. A log that cannot be written undoes nothing: what
-/// was done is done.
+/// Writes it down, a line for each target. A log that cannot be written does not undo the action.
 pub(super) async fn note(config: &Config, deed: Deed<'_>) {
     let audit = open_audit(config);
     for target in deed.targets {
@@ -33,7 +32,7 @@ pub(super) async fn note(config: &Config, deed: Deed<'_>) {
     audit.close().await;
 }
 
-/// The same for approvals, from a command that does not wait for anything else.
+/// Writes down approvals, from a command that does not wait for anything else.
 pub(super) fn note_approvals(config: &Config, servers: &[String]) -> Result<(), Failed> {
     let deed = Deed { action: "approve", targets: servers, outcome: Outcome::Done };
     runtime()?.block_on(note(config, deed));

@@ -49,7 +49,7 @@ fn is_raw(read: &Read) -> bool {
     read.grep.is_none() && is_form_raw
 }
 
-/// What `get_resource` is asked.
+/// The arguments of `get_resource`, e.g. `{"uri": "wiki://home", "maxSize": 1000}`.
 fn arguments(read: &Read) -> Map<String, Value> {
     let mut arguments = Map::new();
     arguments.insert("uri".into(), read.uri.as_str().into());
@@ -82,7 +82,7 @@ fn window(mut bytes: Vec<u8>, read: &Read) -> Vec<u8> {
     bytes
 }
 
-/// What the tool gave, in lines.
+/// The tool's data as lines.
 fn data(object: &[u8]) -> Vec<u8> {
     let object: Value = serde_json::from_slice(object).unwrap_or_default();
     let mut text = match &object["data"] {
@@ -95,7 +95,7 @@ fn data(object: &[u8]) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// What servers gave may try to speak to the terminal; only a file or a pipe gets it raw. The
+/// Contents of servers may try to speak to the terminal; only a file or a pipe gets them raw. The
 /// prompt that follows begins a line of its own.
 fn for_terminal(bytes: &[u8]) -> Vec<u8> {
     let mut text = escape_controls(&String::from_utf8_lossy(bytes)).into_owned();

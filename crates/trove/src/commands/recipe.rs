@@ -71,7 +71,7 @@ fn try_one(global: &Global, command: &TryRecipe) -> Result<(), Failed> {
     Ok(())
 }
 
-/// What the steps gave of one server.
+/// The results of the steps for one server.
 fn tried(server: &Value) -> String {
     let word = |value: &Value| plain(value.as_str().unwrap_or("-"));
     let mut text = format!("{}: recipe {}\n", word(&server["server"]), word(&server["recipe"]));

@@ -52,7 +52,7 @@ fn source(file: &Path) -> Result<String, Failed> {
     String::from_utf8(bytes).map_err(|_| refused("it is not text in UTF-8".to_owned()))
 }
 
-/// What was printed, then what came of it: text as it is, else JSON, nothing for `None`.
+/// The printed text, then the result: text as it is, else JSON, and no line for `None`.
 fn as_text(answer: &Value) -> String {
     let mut text = answer["printed"].as_str().map(plain).unwrap_or_default();
     if !text.is_empty() && !text.ends_with('\n') {
@@ -69,7 +69,7 @@ fn as_text(answer: &Value) -> String {
     text
 }
 
-/// What servers gave may try to speak to the terminal.
+/// Texts of servers may try to speak to the terminal.
 fn plain(text: &str) -> String {
     escape_controls(text).into_owned()
 }

@@ -1,4 +1,4 @@
-//! What commands print, and whether it got through.
+//! Prints for commands, and notes whether it got through.
 
 use std::{
     io::{self, Write as _},
@@ -14,8 +14,9 @@ use super::{Class, Failed};
 /// vain is asked once, at its end.
 static UNSAID: OnceLock<io::Error> = OnceLock::new();
 
-/// Prints an answer. In JSON what could act unseen on a terminal is written as an escape, so that
-/// the value stays the same; other texts were made visible where they were put together.
+/// Prints an answer. In JSON a character that could act unseen on a terminal is written as an
+/// escape, so that the value stays the same. Other texts were made visible where they were put
+/// together.
 pub(super) fn say(text: &str) {
     let is_json = text.lines().all(|line| serde_json::from_str::<IgnoredAny>(line).is_ok())
         || serde_json::from_str::<IgnoredAny>(text).is_ok();
@@ -25,7 +26,7 @@ pub(super) fn say(text: &str) {
 /// Prints bytes as they are. A reader that has seen enough, such as `head`, is no fault.
 pub(super) fn say_bytes(bytes: &[u8]) {
     let mut stdout = io::stdout().lock();
-    // What stays in the buffer would be lost at the end without a word.
+    // Bytes left in the buffer would be lost at the end without a word.
     let printed = stdout.write_all(bytes).and_then(|()| stdout.flush());
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe

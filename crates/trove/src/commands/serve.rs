@@ -38,8 +38,8 @@ pub(super) fn serve(global: &Global, serve: &Serve) -> Result<(), Failed> {
     })
 }
 
-/// What a script needs to know of a Trove that has begun to serve: where it is, where its token
-/// lies (never the token), and which servers it has.
+/// Tells a script about a Trove that has begun to serve: its address, the file of its token (never
+/// the token), and its servers.
 pub(super) fn started(
     app: &App,
     loaded: &Loaded,
@@ -74,7 +74,7 @@ pub(super) fn started(
     told
 }
 
-/// What the command line decides.
+/// The settings that the command line decides.
 pub(super) fn overrides(http: &Http) -> Overrides {
     Overrides {
         http_addr: http.http,
@@ -90,7 +90,7 @@ pub(super) struct Doors {
     pub(super) http: bool,
 }
 
-/// What is served, and where.
+/// The configuration to serve, and its doors.
 pub(super) struct Opening {
     pub(super) loaded: Loaded,
     pub(super) cwd: PathBuf,

@@ -114,7 +114,7 @@ fn tell_of_recipe(calls: Option<&Calls>) {
     }
 }
 
-/// A file that was only found came with the project, whoever wrote into it last.
+/// A file that was only found came with the project, even if this user wrote into it last.
 #[expect(clippy::print_stderr, reason = "a note for whoever sits at the terminal")]
 fn tell_if_waiting(global: &Global, id: &SourceId) -> Result<(), Failed> {
     let loaded = load_as_is(global)?;
@@ -248,8 +248,8 @@ impl Change {
         Ok(document.to_string())
     }
 
-    /// Writes it, keeping the old file beside, unless that would bring a new error. What was
-    /// wrong before is none of its business, and only told.
+    /// Writes it, keeping the old file beside, unless that would bring a new error. An earlier
+    /// error is none of its business, and only told.
     pub(super) fn finish(
         &self,
         after: String,
@@ -288,13 +288,13 @@ impl Change {
         Ok(())
     }
 
-    /// What would be wrong with the configuration if the file held this text.
+    /// The errors that the configuration would have if the file held this text.
     fn errors(&self, text: &str, cwd: &Path) -> Vec<String> {
         let (explicit, cwd) = (Some(self.path().clone()), cwd.to_owned());
         let request = Request { explicit, cwd, env: &ProcessEnv, flags: Overrides::default() };
         let problems = load_as_if(&request, text).problems;
         let errors = problems.iter().filter(|problem| problem.severity == Severity::Error);
-        // Lines move with every change; what is said of them does not.
+        // Lines move with every change; the messages about them do not.
         errors.map(|problem| format!("{}; {}", problem.message, problem.hint)).collect()
     }
 }

@@ -65,7 +65,7 @@ fn table(health: &str, stderr: &Value, paint: Paint) -> String {
             let _ = writeln!(text, "  note: {}", plain(warning));
         }
         if let Some(error) = source["last_error"].as_str() {
-            // What was never started has made no error; the text says what it waits for.
+            // A server that was never started has made no error; the text says what it waits for.
             let is_idle = source["state"] == State::Idle.as_str();
             let prefix = if is_idle { "" } else { "last error: " };
             let _ = writeln!(text, "  {prefix}{}", plain(error));

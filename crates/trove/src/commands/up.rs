@@ -1,7 +1,7 @@
 //! `trove up`: everything at once, for a person.
 //!
-//! It finds servers, asks once before any is started, serves, and says what to do next.
-//! Without a terminal it asks nothing, and starts nothing that nobody approved.
+//! It finds servers, asks once before any is started, serves, and says what to do next. Without a
+//! terminal it asks nothing, and starts only approved servers.
 
 use std::{
     fmt::Write as _,
@@ -38,7 +38,7 @@ pub(super) fn up(global: &Global, up: &Up) -> Result<(), Failed> {
     let flags = overrides(&up.http);
     let (mut loaded, cwd) = configure(global, flags.clone())?;
     let is_watched = io::stderr().is_terminal();
-    // What is going on is drawn there; the log would run through it.
+    // The progress is drawn there; the log would run through it.
     telemetry::start(global, if is_watched { "error" } else { "info" });
     let host = host()?;
     let mut extras = Extras::new(Lends::All);
@@ -150,7 +150,7 @@ struct Greeting<'a> {
 impl Greeting<'_> {
     fn text(&self, address: SocketAddr, token: Option<&str>) -> String {
         let mut text = format!("Trove serves MCP at http://{address}/mcp\n");
-        // Behind the `#`: what stands there is sent to nobody, the page takes it.
+        // Behind the `#`: a browser sends that part to no server, and the page takes it.
         let token_part = token.map(|token| format!("#token={token}")).unwrap_or_default();
         let _ = writeln!(text, "The page for you:    http://{address}/{token_part}");
         self.clients(&mut text, address, token);

@@ -142,7 +142,7 @@ fn safe_url(key: Key<String>, name: &str, problems: &mut Problems) -> Setting<Op
     pick(None, key.take().map(Some), None)
 }
 
-/// An origin as browsers write it: scheme and host, no path.
+/// An origin as browsers write it, e.g. `https://app.example`: scheme and host, no path.
 fn origin_of(origin: &Spot<String>, problems: &mut Problems) -> Option<String> {
     let rest =
         origin.value.split_once("://").filter(|(scheme, _)| matches!(*scheme, "http" | "https"));

@@ -1,7 +1,7 @@
 //! Every environment variable the configuration reads, and the folders that follow.
 //!
-//! Nothing else in the program looks at the environment for settings. What servers
-//! refer to by `${env:NAME}` is the user's choice and not listed here.
+//! Nothing else in the program looks at the environment for settings. Variables that servers refer
+//! to by `${env:NAME}` are the user's choice and not listed here.
 
 use std::{
     io,
@@ -16,7 +16,7 @@ use trove_mcp::upstream::Scope;
 pub struct EnvVar {
     /// Its name.
     pub name: &'static str,
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub meaning: &'static str,
 }
 
@@ -31,7 +31,7 @@ pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// The folder of what programs keep between runs.
 pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 
-/// What stands before the names of the guide's and the flags' tools.
+/// The prefix of the names of the guide's and the flags' tools.
 pub const MCP_TOOL_PREFIX: &str = "MCP_TOOL_PREFIX";
 /// Whether the example tools are offered.
 pub const MCP_INCLUDE_EXAMPLE_TOOLS: &str = "MCP_INCLUDE_EXAMPLE_TOOLS";
@@ -98,7 +98,7 @@ impl<E: EnvLookup + ?Sized> EnvLookup for &E {
     }
 }
 
-/// What variables mean on this machine, in one project.
+/// The meaning of variables on this machine, in one project, e.g. of `${workspaceFolder}`.
 #[derive(Debug, Clone)]
 pub struct HostScope<E> {
     env: E,
@@ -153,7 +153,7 @@ pub(super) fn non_empty(env: &dyn EnvLookup, name: &str) -> Option<String> {
     env.get(name).filter(|value| !value.is_empty())
 }
 
-/// Whether a variable that switches something on does so.
+/// Whether a variable switches something on, e.g. with `1` or `yes`.
 pub(super) fn says_yes(word: &str) -> bool {
     ["1", "true", "yes"].iter().any(|yes| yes.eq_ignore_ascii_case(word.trim()))
 }

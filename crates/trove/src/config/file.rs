@@ -51,7 +51,7 @@ section! {
         command: Key<String>,
         /// Its arguments.
         args: Key<Vec<Spot<String>>>,
-        /// What its environment has besides a small allow-list.
+        /// Variables of its environment besides a small allow-list.
         env: Key<Table<Spot<String>>>,
         /// Its working directory, from the folder of this file.
         cwd: Key<String>,
@@ -62,8 +62,8 @@ section! {
         transport: Key<Transport>,
         /// Headers sent with each request to `url`.
         headers: Key<Table<Spot<String>>>,
-        /// Who Trove is to whoever grants tokens for `url`; needed only where it cannot introduce
-        /// itself. See `trove auth login`.
+        /// Trove's identity at the issuer of tokens for `url`; needed only where Trove cannot
+        /// introduce itself. See `trove auth login`.
         oauth: ServerOauth,
         /// Which protocol era to speak.
         #[schemars(extend("default" = "auto"))]
@@ -89,7 +89,8 @@ section! {
         /// How the schemas of its tools are given.
         #[schemars(extend("default" = "as-is"))]
         schemas: Key<SchemasWord>,
-        /// What stands before `_` in the names of its tools; the id unless written.
+        /// The word before `_` in the names of its tools, e.g. `wiki` in `wiki_search`; the id
+        /// unless written.
         tool_prefix: Key<String>,
         /// The shipped recipe that makes resources of its tools: a name, `auto` or `off`.
         #[schemars(extend("default" = "auto"))]
@@ -108,23 +109,23 @@ section! {
     Folder {
         /// The folder, from the folder of this file; `~` is your home folder.
         path: Key<String>,
-        /// What is left out, a line each as in a `.gitignore`. `.gitignore` and `.ignore` files,
-        /// hidden files and build output are left out as well; `!dist/` brings one back.
+        /// Files that are left out, a line each as in a `.gitignore`. `.gitignore` and `.ignore`
+        /// files, hidden files and build output are left out as well; `!dist/` brings one back.
         ignore: Key<Vec<String>>,
         /// The files that are served, as globs; all of them unless written.
         include: Key<Vec<String>>,
-        /// What of it search may read.
+        /// How much of it search may read.
         #[schemars(extend("default" = "content"))]
         index: Key<Index>,
     }
 }
 
 section! {
-    /// Who Trove is to whoever grants tokens for a server.
+    /// Trove's identity at the issuer that grants tokens for a server.
     ServerOauth {
         /// The id it was registered under, or the https address of a client metadata document.
         client_id: Key<String>,
-        /// What proves it, if it must be proved: `${env:NAME}`.
+        /// The secret that proves the id, if it must be proved: `${env:NAME}`.
         client_secret: Key<String>,
         /// The scopes to ask for, if others than the server names.
         scopes: Key<Vec<String>>,
@@ -180,7 +181,7 @@ section! {
         /// Which of its documents it gives by itself.
         #[schemars(extend("default" = ["**/*.md", "**/*.md.j2"]))]
         patterns: Key<Vec<String>>,
-        /// What it is about.
+        /// Its subject, in a sentence.
         description: Key<String>,
     }
 }
@@ -191,7 +192,7 @@ section! {
     GuideCollection {
         /// Expressions over categories and collections, as in `lang/rust+python`.
         members: Key<Vec<String>>,
-        /// What it is about.
+        /// Its subject, in a sentence.
         description: Key<String>,
     }
 }
@@ -207,7 +208,7 @@ section! {
         collections: Key<Vec<String>>,
         /// Flags it sets.
         flags: Table<Spot<FlagValue>>,
-        /// What it is about.
+        /// Its subject, in a sentence.
         description: Key<String>,
     }
 }
@@ -236,7 +237,8 @@ section! {
         /// Whether logs tell what was asked for, not only how long the question was.
         #[schemars(extend("default" = false))]
         log_queries: Key<bool>,
-        /// What search may read, by URI; the first that matches wins over what a server says.
+        /// Rules on how much search may read, by URI; the first that matches wins over what a
+        /// server says.
         index: Vec<Spot<IndexRule>>,
     }
 }
@@ -247,7 +249,7 @@ section! {
     IndexRule {
         /// The resources it is about, as in `wiki://drafts/*`.
         r#match: Key<String>,
-        /// What of them search may read.
+        /// How much of them search may read.
         index: Key<Index>,
     }
 }
@@ -269,7 +271,7 @@ section! {
 section! {
     /// Who the caller is.
     Auth {
-        /// The roles of whoever starts Trove over stdio or on the command line.
+        /// The roles of the user who starts Trove over stdio or on the command line.
         local_roles: Key<Vec<String>>,
         /// Who signs the tokens that HTTP clients show, with `http.auth` of `jwt` or `oauth`.
         issuer: Key<String>,
@@ -369,8 +371,8 @@ section! {
         /// The longest message from a server, in bytes.
         #[schemars(extend("default" = 33554432, "minimum" = 1024))]
         message_bytes: Key<u64>,
-        /// How much work one server may make at once that nobody asked for, in units of about a
-        /// byte of a message. Past it the server is read slowly, and cut off if it goes on.
+        /// How much unasked work one server may make at once, in units of about a byte of a
+        /// message. Past it the server is read slowly, and cut off if it goes on.
         #[schemars(extend("default" = 33554432, "minimum" = 65536))]
         unasked_bytes: Key<u64>,
         /// How much of that it may make each second in the long run.
@@ -490,7 +492,7 @@ choice! {
 }
 
 choice! {
-    /// What of a server search may read.
+    /// How much of a server search may read.
     pub(super) Index {
         /// Names, descriptions and contents.
         Content = "content",
@@ -540,7 +542,7 @@ choice! {
         Token = "token",
         /// By a signed token of the issuer in `[auth]`.
         Jwt = "jwt",
-        /// The same, and clients are told where to get one.
+        /// By a signed token of the issuer, where clients are told to get one.
         Oauth = "oauth",
     }
 }
@@ -582,7 +584,7 @@ choice! {
 choice! {
     /// How much a tool says about itself.
     pub Descriptions {
-        /// What fits every client.
+        /// A text that fits every client.
         Short = "short",
         /// Everything.
         Full = "full",

@@ -201,7 +201,8 @@ fn project(
     }
 }
 
-/// The path without `..`: a folder somebody works in is compared with it by name, and has none.
+/// The path without `..`, e.g. `/a/c` for `/a/b/../c`. A project's folder is compared with it by
+/// name, and has none.
 fn without_parents(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {

@@ -135,7 +135,7 @@ fn named(servers: &Node) -> Vec<Named<'_>> {
 /// The purpose for which servers are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// To be started: what it takes must be there.
+    /// To be started: all it needs must be there.
     Use,
     /// To be written down elsewhere: nothing needs to be there yet.
     Import,

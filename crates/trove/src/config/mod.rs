@@ -1,7 +1,7 @@
-//! What the user told the program: files, environment and flags become one [`Config`].
+//! Makes files, environment and flags of the user into one [`Config`].
 //!
-//! [`load`] finds the file, reads it whatever its kind and reports every problem at
-//! once. It starts nothing, changes nothing and expands no secret.
+//! [`load`] finds the file, reads it in any known format, e.g. TOML or JSON, and reports every
+//! problem at once. It starts nothing, changes nothing and expands no secret.
 
 use std::path::{Path, PathBuf};
 
@@ -52,7 +52,7 @@ pub(crate) mod tree;
 /// The most a configuration file may hold. Claude Code keeps whole histories in its own.
 const MAX_FILE: u64 = 64 << 20;
 
-/// What to load, and where from.
+/// The configuration to load, and the places to look for it.
 pub struct Request<'a> {
     /// `--config FILE`.
     pub explicit: Option<PathBuf>,
@@ -60,20 +60,20 @@ pub struct Request<'a> {
     pub cwd: PathBuf,
     /// The environment.
     pub env: &'a dyn EnvLookup,
-    /// What the command line decides.
+    /// The settings that the command line decides.
     pub flags: Overrides,
 }
 
 /// A configuration and all there is to say about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
-    /// What was understood; of a file with errors, as much as could be.
+    /// The configuration as far as it was understood, even if the file has errors.
     pub config: Config,
-    /// What was found, in the order of the file.
+    /// The problems, in the order of the file.
     pub problems: Vec<Problem>,
     /// The file, absolute; `None`: there is none.
     pub origin: Option<PathBuf>,
-    /// Whose file it is, if it is not ours.
+    /// The client whose file it is, if it is not ours.
     pub client: Option<Client>,
     /// How the file was found.
     pub found: Found,
@@ -84,18 +84,18 @@ pub struct Loaded {
     tells_servers: bool,
 }
 
-/// A server that stands in a file of another client, which nobody named.
+/// A server in a file of another client, which was found, not named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Borrowed {
     /// The server, under the id it has with us.
     pub upstream: trove_mcp::upstream::UpstreamConfig,
     /// The file.
     pub file: PathBuf,
-    /// Whose it is.
+    /// The client that owns the file.
     pub client: Client,
 }
 
-/// How a configuration file was found: who put it there is who is trusted.
+/// How a configuration file was found. Its author is trusted accordingly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The user named it, with `--config` or `TROVE_CONFIG`.
@@ -164,7 +164,7 @@ fn understand(
         (Some(path), Some(text)) => contents(text, path, &around, &mut problems),
         _ => Contents::default(),
     };
-    // What a client's file leaves open starts where the user is, not where it lies.
+    // Paths that a client's file leaves open start where the user is, not where it lies.
     let folder = if client.is_some() { &request.cwd } else { folder };
     let config = resolve(file, upstreams, &Surroundings { folder, ..around }, &mut problems);
     let is_usable = problems.errors() == entry_errors;
@@ -180,7 +180,7 @@ fn locate(request: &Request<'_>) -> (Option<PathBuf>, Found) {
     }
     let own = env::config_folder(request.env).map(|folder| folder.join("trove.toml"));
     let here = request.cwd.join("trove.toml");
-    // Whatever lies there is meant, and what is no file is told as such.
+    // A file there is always meant. If it cannot be read as one, that is reported.
     if here.symlink_metadata().is_ok() {
         let is_own = own.is_some_and(|own| own == here);
         return (Some(here), if is_own { Found::Home } else { Found::Here });
@@ -203,7 +203,7 @@ fn read(path: &Path, problems: &mut Problems) -> Option<String> {
     }
 }
 
-/// What a file says.
+/// The contents of a file.
 #[derive(Default)]
 struct Contents {
     file: ConfigFile,

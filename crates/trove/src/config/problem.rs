@@ -137,7 +137,7 @@ fn printable(text: &str) -> String {
     trove_core::content::escape_line(text).into_owned()
 }
 
-/// The hint for a name that is none of the `known`.
+/// The hint for a name that is none of the `known`, e.g. a near one: did you mean `servers`?
 pub(super) fn suggestion(name: &str, known: &[&str]) -> String {
     match nearest(name, known) {
         Some(near) => format!("did you mean `{near}`?"),
@@ -158,7 +158,8 @@ fn nearest<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
     (far <= near_enough).then_some(candidate)
 }
 
-/// How many letters must be added, dropped or replaced (Levenshtein), case aside.
+/// How many letters must be added, dropped or replaced (Levenshtein), case aside, e.g. 1 from
+/// `sever` to `Server`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.to_lowercase(), b.to_lowercase());
     let mut row: Vec<usize> = (0..=b.chars().count()).collect();

@@ -39,7 +39,7 @@ pub struct Config {
     pub guide_project: Setting<Option<String>>,
     /// How resources are found and kept.
     pub discovery: Discovery,
-    /// Who may read what.
+    /// The rules on reading, by URI and role.
     pub policy: Vec<PolicyRule>,
     /// The roles of the user who starts us over stdio or on the command line.
     pub local_roles: Setting<Vec<String>>,
@@ -53,11 +53,11 @@ pub struct Config {
     pub descriptions: Setting<Descriptions>,
     /// The part before the names of tools that share a prefix.
     pub tool_prefix: Setting<String>,
-    /// Whether failures leave out what only those who run Trove should see.
+    /// Whether failures leave out details that only the operator should see.
     pub mask_error_details: Setting<bool>,
     /// The most bytes of a resource that one answer may be asked to hold.
     pub max_answer_bytes: Setting<usize>,
-    /// Whether it is recorded who asked for what, and how much of that is kept.
+    /// Whether requests are recorded by caller, and how much of the record is kept.
     pub audit: Audit,
     /// How much may be asked, sent and held.
     pub bounds: Bounds,
@@ -87,7 +87,7 @@ pub struct Http {
 /// The issuer whose signed tokens HTTP clients may show, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokens {
-    /// Who signs them.
+    /// The issuer that signs them.
     pub issuer: Setting<Option<String>>,
     /// For whom they must be made; the address of `/mcp` unless written.
     pub audience: Setting<Option<String>>,
@@ -154,7 +154,7 @@ impl Share {
     }
 }
 
-/// The record of who asked for what.
+/// The record of requests by caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Audit {
     /// Whether it is kept.
@@ -180,7 +180,7 @@ pub enum HttpAuth {
     Oauth,
 }
 
-/// One rule on who may read what.
+/// One rule on reading, by URI and role.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyRule {
     /// The resources it is about, as in `admin://*`.
@@ -191,16 +191,16 @@ pub struct PolicyRule {
     pub visible: bool,
 }
 
-/// A value, and who decided it.
+/// A value and its origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting<T> {
     /// The value.
     pub value: T,
-    /// Who decided it.
+    /// The origin of the value.
     pub origin: Origin,
 }
 
-/// Who decided a value.
+/// The origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The documented default.

@@ -1,4 +1,4 @@
-//! What `config show` prints: the configuration in force, secrets masked.
+//! Prints `config show`: the configuration in force, secrets masked.
 //!
 //! Values of `env` and `headers` are shown only if they are nothing but variables. An
 //! argument is masked where it follows or holds what sounds like a secret; of a URL,
@@ -17,8 +17,8 @@ use super::{Config, Origin, auth, discovery, file, folders, guide, limits, read:
 
 const MASK: &str = "***";
 
-/// The configuration in force as an object: `config` in the shape of `trove.toml`,
-/// `state_dir` and `tool_prefix`, which the environment decides, and `origins`, who decided each setting.
+/// The configuration in force as an object: `config` in the shape of `trove.toml`, and `origins`,
+/// the origin of each setting. The environment decides `state_dir` and `tool_prefix`.
 pub fn show(config: &Config) -> Value {
     let mut by_key = Map::new();
     for (key, origin) in origins(config) {
@@ -32,7 +32,7 @@ pub fn show(config: &Config) -> Value {
     })
 }
 
-/// The same as TOML, with who decided each setting behind it.
+/// The configuration as TOML, with the origin of each setting behind it.
 pub fn show_text(config: &Config) -> String {
     let plain = toml::to_string(&in_force(config)).unwrap_or_default();
     let origins = origins(config);
@@ -55,7 +55,7 @@ pub fn show_text(config: &Config) -> String {
     text
 }
 
-/// Who decided each setting, as an object and as lines.
+/// The origin of each setting, as an object and as lines.
 pub fn show_origins(config: &Config) -> (Value, String) {
     let all = origins(config);
     let lines = all.iter().map(|(key, origin)| format!("{key}: {origin}\n"));
@@ -64,7 +64,7 @@ pub fn show_origins(config: &Config) -> (Value, String) {
     (object.into(), lines.collect())
 }
 
-/// Who decided each setting.
+/// The origin of each setting.
 fn origins(config: &Config) -> BTreeMap<String, Origin> {
     let mut all: BTreeMap<String, Origin> =
         named_origins(config).map(|(key, origin)| (key.to_owned(), origin)).into();
@@ -73,7 +73,7 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
         let is_written = config.written_limits.contains(key.as_str());
         all.insert(format!("limits.{key}"), by_file(is_written));
     }
-    // What has names of the user's choice, or none, comes from the file alone.
+    // Tables with names of the user's choice, or none, come from the file alone.
     for upstream in &config.upstreams {
         all.insert(format!("servers.{}", upstream.id), Origin::File);
     }
@@ -309,7 +309,7 @@ pub(crate) fn masked_url(url: &str) -> String {
     }
 }
 
-/// Paths need not be UTF-8; what is shown must be.
+/// Paths need not be UTF-8; the shown text must be.
 pub(super) fn path(path: &Path) -> String {
     path.display().to_string()
 }

@@ -67,9 +67,9 @@ pub(crate) enum Format {
 
 /// Reads a file of any of the three formats.
 ///
-/// The text decides: a brace or a comment with slashes begins JSON; of the other two,
-/// YAML is what TOML refuses and YAML takes as a map. The name settles only whose
-/// mistakes to report.
+/// The text decides. A brace or a comment with slashes begins JSON. Of the other two, a text is
+/// YAML if TOML refuses it and YAML takes it as a map. The name settles only whose mistakes to
+/// report.
 pub(crate) fn parse(text: &str, path: &Path) -> Result<(Format, Node), Vec<SyntaxError>> {
     let start = text.trim_start();
     if ["{", "//", "/*"].iter().any(|sign| start.starts_with(sign)) {
@@ -129,7 +129,7 @@ impl Node {
         matches!(self.value, Value::Map(_))
     }
 
-    /// Its type in words; never its value, which may be a secret.
+    /// Its type in words, e.g. `a list`; never its value, which may be a secret.
     pub(crate) fn kind(&self) -> &'static str {
         match self.value {
             Value::Null => "nothing",

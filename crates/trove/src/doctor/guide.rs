@@ -1,4 +1,4 @@
-//! Local knowledge: what of it cannot be served as it was meant.
+//! Local knowledge: documents that cannot be served as they were meant.
 
 use std::{path::Path, time::SystemTime};
 

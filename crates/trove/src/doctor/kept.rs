@@ -12,7 +12,7 @@ const OPENING: Duration = Duration::from_secs(5);
 /// How often we look whether it is.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Whether both can be used; what another Trove holds is nothing wrong.
+/// Whether both can be used; a store that another Trove holds is no fault.
 pub(crate) async fn check_kept(app: &App, state: &Path) -> Vec<Finding> {
     let mut findings = Vec::new();
     if let Err(error) = app.flags.list_global(None).await {

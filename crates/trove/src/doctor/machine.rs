@@ -54,7 +54,7 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
     findings
 }
 
-/// What others on this machine may look into or change, and a token that they may guess.
+/// Finds files that others on this machine may read or change, and a token that they may guess.
 pub(crate) fn check_secrecy(loaded: &Loaded) -> Vec<Finding> {
     let state = &loaded.config.state_dir.value;
     let mut findings = Vec::from_iter(check_folder(state));

@@ -1,4 +1,4 @@
-//! What the servers say when they are started.
+//! Starts the servers and reports how they answer.
 
 use trove_core::status::{SLOWED, SourceStatus, State};
 use trove_mcp::upstream::{Reach, Scope, Secrets, UpstreamConfig};

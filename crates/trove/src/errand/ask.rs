@@ -18,14 +18,13 @@ use crate::failed::{Class, Failed};
 
 /// How much longer than it was told to wait a Trove may take for work.
 pub(crate) const GRACE: Duration = Duration::from_secs(120);
-/// How long one may take to say that it has heard: one that hangs keeps nobody from doing it
-/// himself.
+/// How long a running Trove may take to greet. If one hangs, the command does the work itself.
 const MAX_GREETING: Duration = Duration::from_secs(5);
 /// The longest answer.
 const MAX_ANSWER_BYTES: u64 = 1 << 32;
 
-/// Its answer. Nothing: none runs with this configuration and of this version, and whoever
-/// asks does it himself. It may take `grace` longer than it was told to wait.
+/// The answer of a running Trove. `None`: none runs with this configuration and of this version,
+/// and the command does the work itself. It may take `grace` longer than it was told to wait.
 pub(crate) fn ask(
     state: &Path,
     memory: &str,
@@ -68,7 +67,7 @@ pub(crate) fn ask(
     })
 }
 
-/// What the next line says; nothing if that is nothing we know.
+/// The message on the next line; `None` if it is unknown to us.
 fn line<T: DeserializeOwned>(reader: &mut impl BufRead) -> io::Result<Option<T>> {
     let mut line = String::new();
     reader.read_line(&mut line)?;

@@ -26,7 +26,7 @@ use trove_core::files;
 use super::{Answer, Errand, Whose, perform};
 use crate::{app::Live, failed::Failed};
 
-/// Who asks and who answers must be of one make.
+/// The asking and the answering program must be of one make.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The longest question.
 const MAX_QUESTION_BYTES: u64 = 1 << 20;
@@ -35,20 +35,20 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The most questions that are answered at once.
 const MAX_ERRANDS: usize = 32;
 
-/// What is asked, by which version.
+/// A question, and the version that asks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Question {
     pub(super) version: String,
     pub(super) errand: Errand,
 }
 
-/// What is said at once, by which version.
+/// The greeting sent at once, and the version that sends it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Greeting {
     pub(super) version: String,
 }
 
-/// What comes before the bytes of an answer.
+/// The head of an answer, before its bytes.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Head {
     pub(super) notes: Vec<String>,
@@ -68,7 +68,8 @@ struct Door {
     _lock: File,
 }
 
-/// Answers until told to stop. Whoever has the same configuration and came first is asked.
+/// Answers until told to stop. If another Trove has the same configuration and came first, that one
+/// is asked.
 pub(crate) async fn open(live: Arc<Live>, state: PathBuf, memory: String, stop: CancellationToken) {
     let door = match bind(&path(&state, &memory)) {
         Ok(Some(door)) => door,
@@ -89,12 +90,12 @@ pub(crate) async fn open(live: Arc<Live>, state: PathBuf, memory: String, stop: 
             },
         }
     }
-    // Whoever comes now starts a Trove of its own.
+    // A command that comes now starts a Trove of its own.
     let _ = fs::remove_file(&door.path);
     while errands.join_next().await.is_some() {}
 }
 
-/// Nothing: somebody else has it.
+/// `None`: another Trove holds it.
 fn bind(path: &Path) -> io::Result<Option<Door>> {
     let folder = path.parent().unwrap_or(path);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
@@ -104,7 +105,7 @@ fn bind(path: &Path) -> io::Result<Option<Door>> {
         Err(fs::TryLockError::WouldBlock) => return Ok(None),
         Err(fs::TryLockError::Error(error)) => return Err(error),
     }
-    // With the lock in hand, what is left there is of one who died.
+    // With the lock in hand, a socket left there is of a Trove that died.
     let _ = fs::remove_file(path);
     let listener = UnixListener::bind(path)?;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
@@ -128,7 +129,7 @@ async fn serve(live: Arc<Live>, stream: UnixStream) {
     if write(&mut writer, &line(&Greeting { version: VERSION.to_owned() })).await.is_err() {
         return;
     }
-    // Whoever hangs up wants no answer.
+    // A command that hangs up wants no answer.
     let gone = async {
         let mut rest = [0];
         let _ = reader.read(&mut rest).await;

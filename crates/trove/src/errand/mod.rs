@@ -1,8 +1,8 @@
-//! One question of the command line, answered by the gateway: by the one of a Trove that
-//! runs already, over its socket, else by one that is started for it.
+//! One question of the command line, answered by a gateway. A Trove that runs already answers over
+//! its socket. Else one is started for it.
 //!
-//! Both ways lead through [`perform`], so the answer is the same. What is printed, and
-//! how, is not known here.
+//! Both ways lead through [`perform`], so the answer is the same. The way it is printed is not
+//! known here.
 
 mod ask;
 mod door;
@@ -36,26 +36,26 @@ const LOOK: Duration = Duration::from_millis(10);
 const MAX_LOOKING_AGAIN: Duration = Duration::from_secs(2);
 /// The most names that are given to complete one.
 const MAX_NAMES: usize = 2_000;
-/// What the audit calls the command line.
+/// The name of the command line in the audit log.
 pub(crate) const CLIENT: &str = "trove-cli";
 
-/// What is asked, and how many seconds servers are waited for.
+/// The question, and how many seconds servers are waited for.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Errand {
     pub(crate) what: What,
     pub(crate) wait: u64,
-    /// Where whoever asks works, which may decide about the project.
+    /// The folder of the command, which may decide about the project.
     folder: Option<PathBuf>,
 }
 
 impl Errand {
-    /// An errand of whoever works in the current folder.
+    /// An errand from the current folder.
     pub(crate) fn new(what: What, wait: u64) -> Errand {
         Errand { what, wait, folder: std::env::current_dir().ok() }
     }
 }
 
-/// What is asked.
+/// The question of an errand.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum What {
@@ -85,13 +85,13 @@ pub(crate) enum Until {
     Now,
     /// Every server has answered or failed.
     Listed,
-    /// The owner of this URI answers, or everybody has answered or failed.
+    /// The owner of this URI answers, or every server has answered or failed.
     Owner(String),
-    /// What is listed can be found.
+    /// Listed resources can be found.
     Indexed,
 }
 
-/// What names are of.
+/// The kind of names to complete.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Names {
@@ -99,16 +99,16 @@ pub(crate) enum Names {
     Uris,
 }
 
-/// What came of it.
+/// The outcome of an errand.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
-    /// What whoever sits at the terminal should know besides.
+    /// Notes for the person at the terminal.
     pub(crate) notes: Vec<String>,
     pub(crate) body: Vec<u8>,
 }
 
-/// Whose gateway answers: one that runs for long knows most things already, and does not
-/// let anybody wait for its index.
+/// The gateway that answers. One that runs for long knows most things already, and makes no caller
+/// wait for its index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Whose {
     Started,
@@ -269,14 +269,14 @@ impl Work<'_> {
         }
     }
 
-    /// Waits until every server has answered or failed; says who did not answer, and why.
+    /// Waits until every server has answered or failed; says which did not answer, and why.
     async fn settle(&self, done: &str) -> Vec<String> {
         let settled = async {
             while !unsettled(self.live).is_empty() {
                 tokio::time::sleep(LOOK).await;
             }
         };
-        // Out of patience: what there is by now is the answer.
+        // Out of patience: the answer is as good as it is by now.
         let _ = tokio::time::timeout(self.wait, settled).await;
         let note =
             |id: SourceId| format!("{id} has not answered yet; {done} is what it listed last time");

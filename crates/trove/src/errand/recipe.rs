@@ -1,4 +1,4 @@
-//! What recipes give, and a recipe to begin with.
+//! Tries the recipes of servers, and drafts a recipe to begin with.
 
 use serde_json::{Value, json};
 use trove_core::{
@@ -45,7 +45,7 @@ impl Work<'_> {
         Ok(Answer { notes, body })
     }
 
-    /// What each step gives of one server.
+    /// The results of each step for one server.
     async fn steps(&self, id: &SourceId) -> Value {
         let gateway = self.live.gateway();
         let view = gateway.view(&self.caller()).await;

@@ -1,4 +1,4 @@
-//! What was asked lately: the end of the audit log, as far as the caller may know of it.
+//! The latest questions: the end of the audit log, as far as the caller may know of it.
 
 use std::{
     io::{self, Read as _, Seek as _, SeekFrom},

@@ -60,7 +60,7 @@ pub(super) fn failed(failure: &Failure, next: &[&str]) -> Response {
 
 const LOGS: &str = "See what the server wrote to its log, under Health.";
 
-/// What a person at the page can do.
+/// The next steps for a person at the page.
 fn next_steps(error: &AskError) -> Vec<&'static str> {
     match error.class() {
         Class::InvalidUri => vec![

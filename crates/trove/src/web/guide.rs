@@ -99,12 +99,12 @@ pub(super) async fn preview(State(web): State<Arc<Web>>, request: Request) -> An
 struct Change {
     category: String,
     path: String,
-    /// What was there when editing began; nothing: the document is new.
+    /// The text when editing began; `None`: the document is new.
     before: Option<String>,
     text: String,
 }
 
-/// `POST /api/guide/save`: writes a document, unless somebody else did meanwhile.
+/// `POST /api/guide/save`: writes a document, unless it changed meanwhile.
 pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answer {
     let change: Change = given(request).await?;
     let Change { category, path, before, text } = &change;

@@ -39,7 +39,7 @@ impl Query {
     }
 }
 
-/// A value as forms and `URLSearchParams` write it.
+/// Decodes a value as forms and `URLSearchParams` write it, e.g. `a+b%2F` to `a b/`.
 fn decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

@@ -220,7 +220,7 @@ pub(super) async fn raw(
     Ok(response)
 }
 
-/// A name to save it under that no system takes for anything else.
+/// A name to save it under that is safe on every system, e.g. `notes.md`.
 fn file_name(uri: &str) -> String {
     let last = uri.split(['?', '#']).next().unwrap_or_default();
     let last = last.rsplit('/').find(|part| !part.is_empty()).unwrap_or_default();

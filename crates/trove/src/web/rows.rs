@@ -91,8 +91,8 @@ impl Rows {
         &self.text[row.words[0] as usize..row.words[3] as usize]
     }
 
-    /// The rows in whose words this one occurs, and their places; a few more, perhaps, at
-    /// whose ends it begins. One pass over the text, however many rows there are.
+    /// The rows that hold this word, and their places. A few more may come whose text ends with the
+    /// beginning of the word. One pass over the text, however many rows there are.
     pub(super) fn holding<'a>(&'a self, word: &'a str) -> impl Iterator<Item = (&'a Row, u32)> {
         let finder = memmem::Finder::new(word).into_owned();
         let (mut from, mut nth) = (0, 0);

@@ -24,7 +24,7 @@ use super::{
 
 /// The most templates of one answer.
 const MAX_TEMPLATES: usize = 1000;
-/// The part before the name of a value in an address.
+/// Stands before the name of a value in an address, e.g. `v.id=7`.
 const VALUE: &str = "v.";
 
 /// `GET /api/templates`.

@@ -34,7 +34,7 @@ async fn every_server_is_measured_directly_and_through_trove() {
             }
         }
     }
-    // What may be kept is kept, and said to be.
+    // Answers that may be kept are kept, and said to be.
     assert_eq!(servers[0]["read"]["cached"], 0.0, "{report}");
     assert!(servers[1]["read"]["cached"].as_f64().is_some_and(|share| share > 0.5), "{report}");
     assert!(report["list"]["resources"].as_u64().is_some_and(|all| all >= 15), "{report}");

@@ -13,7 +13,7 @@ pub(crate) async fn bridged(client: &Client, arguments: Value) -> Value {
     client.call("get_resource", arguments).await["structuredContent"].clone()
 }
 
-/// What the bridge gives of one resource is what the native read gives.
+/// The bridge gives of a resource exactly the native read.
 pub(crate) async fn assert_parity(client: &Client, uri: &str, is_fickle: bool) {
     let native = client.read(uri).await;
     let most = json!(1024 * 1024);
@@ -203,7 +203,7 @@ async fn the_environment_names_the_prefix_and_adds_the_examples() {
         let trove = Trove::start_as(&Folder::with(""), &serve, env).await;
         let client = trove.any_client().await;
         let tools = tools_of(&client).await;
-        // What reads resources and tells of health is called the same everywhere.
+        // The tools that read resources and tell of health have their usual names everywhere.
         assert!(tools.iter().any(|name| name == READ) && tools.iter().any(|name| name == HEALTH));
         let echoes = tools.iter().filter(|name| name.ends_with("example_echo"));
         assert_eq!(echoes.collect::<Vec<_>>(), echo.as_slice(), "{env:?}");

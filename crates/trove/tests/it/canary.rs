@@ -1,5 +1,5 @@
-//! Secrets planted wherever one can be, and then sought in everything Trove says: answers,
-//! errors, logs at every level, figures, commands, and the files of its state.
+//! Plants secrets wherever one can be, and then seeks them in everything Trove says. That is
+//! answers, errors, logs at every level, figures, commands, and the files of its state.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -15,7 +15,7 @@ use crate::kit::client::Kind;
 use crate::kit::toy::{config, toy};
 use crate::kit::{Folder, LIMIT, Trove, until, within};
 
-/// What every secret here begins with.
+/// The beginning of every secret here.
 const CANARY: &str = "canary-";
 
 const VARIABLES: [(&str, &str); 2] =
@@ -229,7 +229,7 @@ async fn heard(trove: &Trove) -> Vec<(String, String)> {
     ] {
         let call = json!({ "name": tool, "arguments": arguments });
         let answer = format!("{:?}", client.ask("tools/call", call).await);
-        // Whoever asked may read the question in the answer.
+        // The caller may read the question in the answer.
         heard.push((tool.to_owned(), answer.replace("canary-asked", "")));
     }
     heard

@@ -39,7 +39,7 @@ async fn ls_as_json_is_one_array_of_whole_entries() {
     assert_eq!((&resource["server"], &resource["mimeType"]), (&json!("one"), &json!("text/plain")));
     let template = find("uriTemplate", "note://{id}").expect("the template is there");
     assert_eq!(template["server"], "one");
-    // What only a raw proxy keeps, it keeps.
+    // A number that only a raw proxy keeps is kept.
     assert!(ran.text().contains("123456789012345678901234567890"));
 }
 

@@ -1,6 +1,6 @@
 //! Trove in other clients' files, and their servers in ours.
 //!
-//! Every test has a home folder of its own; no file of whoever runs it is looked at.
+//! Every test has a home folder of its own; no file of the person who runs it is looked at.
 
 mod golden;
 mod import;
@@ -21,7 +21,7 @@ struct Home {
     dir: tempfile::TempDir,
 }
 
-/// What one command did.
+/// The result of one command.
 #[derive(Debug)]
 struct Ran {
     code: Option<i32>,

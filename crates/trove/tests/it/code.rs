@@ -1,5 +1,5 @@
-//! Small programs over the resources: what they can do, what they cannot, and what they
-//! leave of the gateway when they try.
+//! Small programs over the resources: their abilities, their limits, and the gateway after they
+//! tried to break it.
 
 mod tasks;
 
@@ -339,7 +339,7 @@ async fn t43_a_worker_that_is_killed_takes_only_its_program_with_it() {
         stat.is_empty() || stat.contains(") Z ")
     })
     .await;
-    // Nobody misses the one that waited.
+    // The worker that waited is not missed.
     assert_eq!(result(&client, "1").await, 1);
     let during = async {
         until("a second worker", async || workers(&trove).len() == 1).await;
@@ -449,7 +449,7 @@ fn file(folder: &Arc<Folder>, code: &str) -> String {
 
 #[tokio::test]
 async fn run_prints_what_the_program_prints_and_returns() {
-    // On a command line it is the person who sits there who runs it.
+    // On a command line the person at the terminal runs it.
     let folder = Folder::with(&config(&[toy("one", "--resources 2")]));
     let path = file(&folder, "print('two:')\n[read(f'toy://item/{n}') for n in range(2)]");
     let ran = folder.run(&["run", &path]).await;

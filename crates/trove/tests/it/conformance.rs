@@ -1,8 +1,8 @@
 //! The official conformance suite, run through Trove onto a server that passes it alone.
 //!
-//! What fails here is therefore lost or changed on the way. Scenarios that must fail are
-//! listed with their reason in tests/peers/conformance-expected.json; a listed scenario
-//! that passes fails the test too, so that the list stays true.
+//! A check that fails here is therefore lost or changed on the way. Scenarios that must fail are
+//! listed with their reason in tests/peers/conformance-expected.json. A listed scenario that passes
+//! fails the test too, so that the list stays true.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -199,7 +199,7 @@ fn expected_failures(revision: &str) -> BTreeMap<String, String> {
     list.iter().map(entry).collect()
 }
 
-/// What is wrong: failures nobody expects, and expectations that no longer hold.
+/// Unexpected failures, and expectations that no longer hold.
 fn complaints(
     verdicts: &BTreeMap<String, bool>,
     expected: &BTreeMap<String, String>,
@@ -216,7 +216,7 @@ fn complaints(
     failed.chain(stale).collect()
 }
 
-/// What the failed checks of a scenario say, from the folder the suite wrote for it.
+/// The failed checks of a scenario, from the folder the suite wrote for it.
 fn reasons(results: &Path, scenario: &str) -> String {
     let prefix = format!("server-{scenario}-");
     let folders = std::fs::read_dir(results).into_iter().flatten().filter_map(Result::ok);

@@ -32,7 +32,7 @@ fn finding<'a>(report: &'a Value, subject: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("nothing on {subject}: {report}"))
 }
 
-/// A configuration on a port nobody has.
+/// A configuration on a free port.
 fn with_free_port(servers: &str) -> Arc<Folder> {
     Folder::with(&format!("{servers}\n[http]\naddr = \"127.0.0.1:0\"\n"))
 }

@@ -1,5 +1,5 @@
-//! Every bound at its edge and past it: at the edge all is served, past it the answer says so,
-//! and nobody else notices. (Those of the HTTP door: see `limits`.)
+//! Every bound at its edge and past it: at the edge all is served. Past it the answer says so, and
+//! other callers do not notice. (Those of the HTTP door: see `limits`.)
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -190,7 +190,7 @@ async fn the_oldest_session_makes_room_for_the_one_past_the_limit() {
     let third = begin(&trove).await;
     assert!(!lives(&trove, &first).await, "the one idle for longest made room");
     assert!(lives(&trove, &second).await && lives(&trove, &third).await);
-    // Those that listen are not idle: nobody is thrown out, and whoever comes is told so.
+    // Sessions that listen are not idle: none is thrown out, and a newcomer is told so.
     let _listening = [trove.client(Kind::HTTP_LEGACY).await, trove.client(Kind::HTTP_LEGACY).await];
     until("both to listen", async || start(&trove).await.status() == 503).await;
 }

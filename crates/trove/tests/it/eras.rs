@@ -115,7 +115,7 @@ async fn t39_every_client_meets_every_server_on_streamable_http() {
 
 #[tokio::test]
 async fn t39_every_client_meets_every_server_on_the_older_transport() {
-    // The transport is one of the legacy era, whatever the server could speak elsewhere.
+    // The transport is one of the legacy era, even if the server could speak another elsewhere.
     let rows = legacy_rows();
     let mut remotes = Vec::new();
     for row in &rows {

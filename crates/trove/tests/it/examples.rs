@@ -1,7 +1,7 @@
 //! Every example in the documents, carried out as a reader would.
 //!
-//! Each page has a machine of its own on which nothing is set up: an empty home, a `PATH` with
-//! Trove and the servers that the tests install. Its blocks are tried in their order:
+//! Each page has a bare machine of its own: an empty home, and a `PATH` with Trove and the servers
+//! that the tests install. Its blocks are tried in their order:
 //!
 //! | block | what is done |
 //! |---|---|

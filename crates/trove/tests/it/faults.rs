@@ -1,6 +1,6 @@
-//! The fault matrix: what is done to Trove, and what it does. Each test begins with the
-//! number of its row; `matrix.toml` says what the rows are, `docs/faults.md` how they ended.
-//! A row may also be shown elsewhere, beside the code or the feature it belongs to.
+//! The fault matrix: the faults, and how Trove takes them. Each test begins with the number of its
+//! row; `matrix.toml` says what the rows are, `docs/faults.md` how they ended. A row may also be
+//! shown elsewhere, beside the code or the feature it belongs to.
 
 mod disk;
 mod door;
@@ -33,7 +33,7 @@ fn peak_memory(pid: Pid) -> u64 {
     kib.expect("the kernel counts memory") * 1024
 }
 
-/// What the kernel counts processor time in, for every program that asks it.
+/// The kernel's unit of processor time, for every program that asks it.
 const TICKS_PER_SECOND: u32 = 100;
 
 /// The processor time that a process and the children it has seen end have used.

@@ -1,4 +1,4 @@
-//! What a server wrote arrives as it wrote it, byte for byte.
+//! Every answer arrives as its server wrote it, byte for byte.
 //!
 //! Each answer through Trove is compared with the answer of the same server asked
 //! directly. Only what belongs to an era is added or taken away on the way.

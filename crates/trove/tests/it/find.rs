@@ -1,5 +1,5 @@
-//! Finding resources with the real program: through every door, over restarts, beside
-//! servers that misbehave, and with questions nobody should ask.
+//! Finding resources with the real program: through every door, over restarts, beside servers that
+//! misbehave, and with absurd questions.
 
 mod hostile;
 mod kept;
@@ -43,7 +43,7 @@ fn uris(answer: &Value) -> Vec<&str> {
     hits.iter().filter_map(|hit| hit["uri"].as_str()).collect()
 }
 
-/// In one order, whatever their rank.
+/// The URIs in one order, without regard to rank.
 #[track_caller]
 fn sorted(answer: &Value) -> Vec<&str> {
     let mut uris = uris(answer);
@@ -104,8 +104,8 @@ async fn the_command_line_prints_what_the_tools_give() {
     assert!(ran.text().contains("one") && ran.text().contains("indexed: "), "{ran:?}");
 }
 
-/// What was indexed while it was open is not told by what holds it: a category, a collection,
-/// the help.
+/// Texts indexed while open stay hidden later, also where a category, a collection or the help
+/// holds them.
 #[tokio::test]
 async fn a_rule_that_comes_later_hides_what_was_indexed_before() {
     let groups = "[guide.collections.food]\nmembers = [\"kitchen\"]\n";
@@ -124,7 +124,7 @@ async fn a_rule_that_comes_later_hides_what_was_indexed_before() {
     }
 }
 
-/// Meaning is part of the program: what shares no word is found.
+/// Meaning is part of the program: a text that shares no word is found.
 #[tokio::test]
 async fn what_is_meant_is_found_in_other_words() {
     let trove = Trove::start_in(&library("")).await;

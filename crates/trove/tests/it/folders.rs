@@ -117,7 +117,7 @@ async fn a_change_on_the_disk_is_told() {
     let new = uri(&folder, "new/deep/er.md");
     let (trove, new) = (&trove, &new);
     until("the new file is listed", async || listed(trove).await.contains(new)).await;
-    // What appears in a folder that is new itself is seen as well.
+    // A file that appears in a new folder is seen as well.
     folder.put("docs/new/deep/second.md", "second\n");
     let second = uri(&folder, "new/deep/second.md");
     until("the second is listed", async || listed(trove).await.contains(&second)).await;

@@ -122,7 +122,7 @@ async fn a_person_is_asked_through_a_session_too() {
         [(Kind::STDIO_LEGACY, "one.md", one), (Kind::HTTP_LEGACY, "two.md", two)]
     {
         let client = trove.client_with(json!({ "elicitation": {}, "roots": {} }), kind).await;
-        // Whoever has heard this listens.
+        // A client that has heard this listens.
         let asked = client.hear("roots/list").await;
         client.reply(&asked, json!({ "roots": [] })).await;
         for (answer, is_done) in [
@@ -140,7 +140,7 @@ async fn a_person_is_asked_through_a_session_too() {
             assert_eq!(file(path).exists(), !is_done, "{kind:?} {answer}");
         }
     }
-    // Whoever cannot be asked is believed.
+    // A client that cannot be asked is believed.
     let only_links = json!({ "elicitation": { "url": {} } });
     let client = trove.client_with(only_links, Kind::HTTP_LEGACY).await;
     let call = client.send("tools/call", &three, None).await;
@@ -238,7 +238,7 @@ async fn renames_lost_folders_and_a_thousand_files_are_told_once_each() {
         let client = trove.client(kind).await;
         let watched = ["guide://category/docs"];
         let following = client.follow(&watched).await;
-        // What the start of watching had to say was said.
+        // The start of watching has been announced.
         let begun = client.transcript.len();
         folder.put("guide/docs/begin.md", &format!("# {kind:?}"));
         let is_told = async || !client.heard_since(begun, LIST_CHANGED).is_empty();
@@ -325,7 +325,7 @@ fn reads(uris: &[String]) -> String {
     uris.iter().enumerate().map(line).collect::<Vec<_>>().join("\n") + "\n"
 }
 
-/// What Trove answers on stdio, and every system call with which it opened something.
+/// Trove's answers on stdio, and every system call with which it opened something.
 async fn traced(folder: &Folder, lines: &str) -> (String, String) {
     let traces = folder.path().join("traces");
     std::fs::create_dir(&traces).expect("the folder can be made");
@@ -368,7 +368,7 @@ async fn nothing_outside_of_the_guide_is_opened() {
     assert!(answers.contains("# Rust") && !answers.contains("CANARY"), "{answers}");
     let opened: Vec<&str> =
         trace.lines().filter(|line| line.contains("open") && !line.contains(" = -1 ")).collect();
-    // What was opened of the guide was opened by name below its folder.
+    // Each document of the guide was opened by name below its folder.
     assert!(opened.iter().any(|line| line.contains("\"lang/rust.md\"")), "{opened:#?}");
     let links = ["absolute.md", "relative.md", "environ.md", "device.md"];
     let beyond = ["canary", "outside", "/etc/passwd", "/proc/self/environ", "/dev/zero"];

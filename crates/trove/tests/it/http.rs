@@ -1,4 +1,4 @@
-//! The HTTP door: who is let in, and what is said to whoever does not keep to the protocol.
+//! The HTTP door: its callers, and its answers to those that break the protocol.
 
 use std::os::unix::fs::PermissionsExt as _;
 
@@ -112,7 +112,7 @@ async fn a_session_lives_from_initialize_to_delete() {
     let unknown = post(&trove).header("Mcp-Session-Id", "0123456789abcdef");
     assert_eq!(send(unknown, &ping).await.status(), 404);
 
-    // A modern request has none, whatever it brings from another era.
+    // A modern request has none, even if it brings one from another era.
     let stray = headed(&trove, "resources/list").header("Mcp-Session-Id", "0123456789abcdef");
     assert_eq!(send(stray, &listing()).await.status(), 200);
 
@@ -346,7 +346,7 @@ async fn prometheus_reads_what_every_door_counted_if_it_is_let_in() {
     ] {
         assert!(text.lines().any(|l| l == line), "{line} is not in\n{text}");
     }
-    // Whoever writes a dashboard finds each of them described.
+    // An author of a dashboard finds each of them described.
     let described = include_str!("../../../../docs/metrics.md");
     for name in text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next()) {
         // Some stand there as an ending of the one before them.

@@ -1,4 +1,4 @@
-//! What changes behind a rule is told to nobody who may not see it.
+//! A change behind a rule is told to no caller who may not see it.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::kit::{Folder, Trove, until};
 const LISTS: &str = "notifications/resources/list_changed";
 const UPDATED: &str = "notifications/resources/updated";
 
-/// Whoever started Trove may see everything, whoever comes over HTTP may not.
+/// The user who started Trove may see everything, a caller over HTTP may not.
 fn hushed(rules: &[&str], more: &str) -> String {
     let mut text = format!("{more}\n[auth]\nlocal_roles = [\"owner\"]\n");
     for rule in rules {
@@ -31,7 +31,7 @@ fn guide(rules: &[&str]) -> Arc<Folder> {
     folder
 }
 
-/// Whoever started Trove, and a guest; both come when everything of `scheme` is there.
+/// The owner, who started Trove, and a guest. Both come when everything of `scheme` is there.
 async fn owner_and_guest(trove: &Trove, kind: Kind, scheme: &str) -> (Client, Client) {
     let owner = trove.client(Kind::STDIO_MODERN).await;
     let is_listed = async || owner.uris().await.iter().any(|uri| uri.starts_with(scheme));
@@ -61,7 +61,7 @@ async fn a_hidden_document_changes_in_silence() {
         owner.hear(LISTS).await;
         std::fs::remove_file(folder.path().join("guide/lang/secret-too.md")).expect("a file");
         owner.hear(LISTS).await;
-        // What the guest may see he is told of, and of nothing else.
+        // The guest is told of changes that it may see, and of no others.
         folder.put("guide/lang/rust.md", &format!("# Rust of {kind:?}\n"));
         owner.hear(LISTS).await;
         let has = async |method: &str| !guest.heard_since(from, method).is_empty();

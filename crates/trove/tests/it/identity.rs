@@ -1,4 +1,4 @@
-//! Who HTTP clients are, by the tokens of a real authorization server.
+//! The identity of HTTP clients, by the tokens of a real authorization server.
 
 use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ impl Guarded {
         answer.json().await.expect("the answer is JSON")
     }
 
-    /// What a resource of ours says to whoever has this token.
+    /// A resource of ours as the holder of this token reads it.
     async fn document(&self, token: &str, uri: &str) -> Value {
         let answer = self.read(token, uri).await;
         let text = answer["result"]["contents"][0]["text"].as_str();

@@ -1,5 +1,5 @@
-//! The image that `Dockerfile` describes, as far as it can be tried without building it: all
-//! it takes is there, and what it would start serves with what it is given.
+//! The image that `Dockerfile` describes, as far as it can be tried without building it. All its
+//! files are there, and its command serves with its arguments.
 
 use std::path::{Path, PathBuf};
 

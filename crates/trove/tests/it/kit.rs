@@ -1,4 +1,4 @@
-//! What every test of the program needs: a folder, a running Trove, clients and toy servers.
+//! The kit of every test of the program: a folder, a running Trove, clients and toy servers.
 //!
 //! Clients write JSON-RPC by hand, so that a test sees what is on the wire and nothing
 //! that a library made of it. Everything that is started ends when its owner is dropped.
@@ -32,7 +32,7 @@ pub(crate) struct Folder {
     dir: tempfile::TempDir,
     /// Whether Trove is told of the configuration, or left to find it.
     is_named: bool,
-    /// What is in the environment besides.
+    /// More variables of the environment.
     variables: Vec<(&'static str, &'static str)>,
 }
 
@@ -42,7 +42,7 @@ impl Folder {
         Arc::new(Folder { dir, is_named: true, variables: Vec::new() })
     }
 
-    /// A project: its configuration is found by whoever starts Trove in it.
+    /// A project: a Trove that is started in it finds its configuration.
     pub(crate) fn project(config: &str) -> Arc<Folder> {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
         let folder = Folder { dir, is_named: false, variables: Vec::new() };
@@ -56,7 +56,7 @@ impl Folder {
         folder
     }
 
-    /// The same with variables in Trove's environment.
+    /// A folder with variables in Trove's environment.
     pub(crate) fn with_variables(
         config: &str,
         variables: &[(&'static str, &'static str)],
@@ -95,7 +95,7 @@ impl Folder {
         self.dir.path().join("user")
     }
 
-    /// What TROVE_HOME is set to.
+    /// The value of TROVE_HOME.
     pub(crate) fn home(&self) -> PathBuf {
         self.dir.path().join("home")
     }
@@ -106,7 +106,7 @@ impl Folder {
         command
             .current_dir(self.dir.path())
             .env("TROVE_HOME", self.home())
-            // Other clients of whoever runs the tests are none of theirs.
+            // Clients of the person who runs the tests are none of theirs.
             .env("HOME", self.user())
             .env_remove("XDG_CONFIG_HOME")
             .env_remove("CLAUDE_CONFIG_DIR")
@@ -115,7 +115,7 @@ impl Folder {
             .envs(self.variables.iter().copied())
             .kill_on_drop(true);
         if self.is_named && self.config().is_file() {
-            // Named, and so the user's own: what was only found would wait for approval.
+            // Named, and so the user's own: a file that was only found would wait for approval.
             command.env("TROVE_CONFIG", self.config());
         }
         command
@@ -135,7 +135,7 @@ impl Folder {
     }
 }
 
-/// What one command did.
+/// The result of one command.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -179,7 +179,7 @@ impl Trove {
         Trove::start_as(folder, args, &[]).await
     }
 
-    /// The same with variables in its environment.
+    /// Starts it with variables in its environment.
     pub(crate) async fn start_as(
         folder: &Arc<Folder>,
         args: &[&str],
@@ -190,7 +190,7 @@ impl Trove {
         Trove::started(folder, command).await
     }
 
-    /// The same by way of another program, which is given `first` and then Trove's command.
+    /// Starts it by way of another program, which is given `first` and then Trove's command.
     pub(crate) async fn start_behind(
         folder: &Arc<Folder>,
         before: &[&std::ffi::OsStr],
@@ -255,7 +255,7 @@ impl Trove {
         self.client(Kind::HTTP_MODERN).await
     }
 
-    /// What it wrote on stdout.
+    /// Its lines on stdout.
     pub(crate) fn stdout(&self) -> &Arc<Transcript> {
         self.pipe.transcript()
     }
@@ -284,13 +284,13 @@ impl Trove {
         within(LIMIT, "trove to end", self.child.wait()).await.expect("trove can be awaited")
     }
 
-    /// What `info://health` says.
+    /// The object of `info://health`.
     pub(crate) async fn health(&self) -> Value {
         let text = self.any_client().await.text("info://health").await;
         serde_json::from_str(&text).expect("info://health is JSON")
     }
 
-    /// What `info://health` says of one source, once that is so.
+    /// The entry of one source in `info://health`, once that is so.
     pub(crate) async fn source(&self, id: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let deadline = Instant::now() + LIMIT;
         loop {

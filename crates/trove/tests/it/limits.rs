@@ -201,7 +201,7 @@ async fn t38_the_time_of_a_head_begins_when_the_answer_before_it_has_been_read()
     let mut answers = vec![0; 1];
     within(LIMIT, "an answer", stream.read_exact(&mut answers)).await.expect("an answer");
     stream.write_all(b"GET /healthz HTTP/1.1\r\nConnection: close\r\nHo").await.expect("read");
-    // Longer than a head may take; the answer is under way and nobody reads it.
+    // Longer than a head may take; the answer is under way and not read.
     tokio::time::sleep(Duration::from_millis(900)).await;
     stream.write_all(format!("st: {address}\r\n\r\n").as_bytes()).await.expect("it is read");
     within(LIMIT, "both answers", stream.read_to_end(&mut answers)).await.expect("both answers");
@@ -232,7 +232,7 @@ async fn begin_body(address: &str, sent: usize, length: usize) -> TcpStream {
          Content-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await.expect("it is read");
-    // Who is refused meanwhile may close the connection.
+    // A client that is refused meanwhile may close the connection.
     let _ = stream.write_all(" ".repeat(sent).as_bytes()).await;
     stream
 }
@@ -249,7 +249,7 @@ async fn t54_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
     for _ in 0..CLIENTS {
         open.push(begin_body(&address, SENT, LENGTH).await);
     }
-    // Those who are let in are asked for the rest, which is to say nothing.
+    // A client that is let in gets no answer: the door waits for the rest of its body.
     let reading = open.into_iter().map(async |mut stream| {
         let mut answer = String::new();
         let _ = stream.read_to_string(&mut answer).await;
@@ -259,7 +259,7 @@ async fn t54_bodies_beyond_memory_are_refused_and_told_when_to_come_back() {
     for _ in 2..CLIENTS {
         let answer = within(LIMIT, "all but two are refused", answers.next()).await;
         let answer = answer.unwrap_or_default();
-        // Who is still sending may see the connection closed and nothing else.
+        // A client that is still sending may see the connection closed and nothing else.
         let is_told = answer.starts_with("http/1.1 503") && answer.contains("retry-after: 1");
         assert!(is_told || answer.is_empty(), "{answer}");
     }

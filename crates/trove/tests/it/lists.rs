@@ -1,4 +1,4 @@
-//! Every list is complete, and whatever is listed or linked can be read from its owner.
+//! Every list is complete, and every listed or linked URI can be read from its owner.
 
 use std::collections::BTreeSet;
 

@@ -1,6 +1,6 @@
-//! Servers that ask who we are: login in a browser, tokens kept and renewed.
+//! Servers that ask for a token: login in a browser, tokens kept and renewed.
 //!
-//! The server that asks is another Trove, the one who grants a real authorization server.
+//! The server that asks is another Trove. A real authorization server grants the tokens.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::Stdio;
@@ -46,7 +46,7 @@ impl World {
         self.login_with(&[], browse).await
     }
 
-    /// The same with more on the command line.
+    /// Logs in with more words on the command line.
     async fn login_with(
         &self,
         more: &[&str],

@@ -3,10 +3,10 @@
 //! Everything here starts `trove` as a user does and looks at it from outside. The parts,
 //! in the order in which a reader may want them:
 
-// What the rest is written with: a folder, a running Trove, raw clients, toy servers.
+// The kit of the rest: a folder, a running Trove, raw clients, toy servers.
 mod kit;
 
-// What a client sees: all of it, unchanged, in its own era.
+// The view of a client: all of it, unchanged, in its own era.
 mod bridge;
 mod code;
 mod eras;
@@ -18,14 +18,14 @@ mod guide_tools;
 mod lists;
 mod recipes;
 
-// What happens while a client is there: changes, progress, a new configuration.
+// Events while a client is there: changes, progress, a new configuration.
 mod hushed;
 mod progress;
 mod projects;
 mod reload;
 mod watch;
 
-// What goes wrong: faults and attacks by their number, restarts, requests that break the
+// Things that go wrong: faults and attacks by their number, restarts, requests that break the
 // rules.
 mod circles;
 mod classes;
@@ -42,7 +42,7 @@ mod small;
 mod sse_door;
 mod turned_away;
 
-// What a person at a terminal sees, and what becomes of other clients' files.
+// The view of a person at a terminal, and the fate of other clients' files.
 mod approval;
 mod audit;
 mod bench;

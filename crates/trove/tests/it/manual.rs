@@ -1,9 +1,9 @@
-//! What shells and readers of manuals are given.
+//! Completions for shells and pages for readers of manuals.
 
 use crate::kit::toy::{config, toy};
 use crate::kit::{Folder, LIMIT, Trove, within};
 
-/// What a shell would offer behind these words.
+/// The words that a shell would offer behind these words.
 async fn offered(folder: &Folder, words: &[&str]) -> Vec<String> {
     let mut command = folder.command();
     command

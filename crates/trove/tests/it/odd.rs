@@ -1,5 +1,4 @@
-//! Servers that are odd in one way: what they promise is kept, and what they do not is not
-//! promised for them.
+//! Servers that are odd in one way: their promises are kept, and no others are made for them.
 
 use std::sync::Arc;
 
@@ -17,7 +16,7 @@ async fn begun(mode: &str) -> (Arc<Folder>, Trove) {
     begun_with(mode, "").await
 }
 
-/// The same with more in its entry.
+/// Starts it with more in its entry.
 async fn begun_with(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     let entry = format!(
         "[servers.odd]\ncommand = \"python3\"\nargs = [\"odd.py\", \"{mode}\", \"asked.log\"]\ncwd = \".\"\nexpose = \"all\"\n{more}"
@@ -28,12 +27,12 @@ async fn begun_with(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     (folder, trove)
 }
 
-/// The same, once its resources are there.
+/// Starts it and waits until its resources are there.
 async fn odd(mode: &str) -> (Arc<Folder>, Trove) {
     odd_as(mode, "").await
 }
 
-/// The same with more in its entry.
+/// Starts it with more in its entry, and waits for its resources.
 async fn odd_as(mode: &str, more: &str) -> (Arc<Folder>, Trove) {
     let (folder, trove) = begun_with(mode, more).await;
     trove.ready(&["odd"]).await;

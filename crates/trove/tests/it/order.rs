@@ -1,4 +1,4 @@
-//! What a client sends in one go is begun in the order in which it was sent.
+//! Requests that a client sends in one go begin in the order in which it sent them.
 
 use serde_json::{Value, json};
 

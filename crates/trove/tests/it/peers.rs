@@ -1,9 +1,9 @@
 //! Real clients against real servers, straight and through Trove: both must see the same.
 //!
-//! Each row of the matrix runs one client twice with the same driver, once at the server
-//! and once at Trove in front of it, and compares every item listed and every byte read.
-//! Every server meets one client and every client meets one server; the doors and the
-//! protocol eras are spread over the rows. The peers are described in tests/peers.
+//! Each row of the matrix runs one client twice with the same driver, once at the server and once
+//! at Trove in front of it. It compares every item listed and every byte read. Every server meets
+//! one client and every client meets one server; the doors and the protocol eras are spread over
+//! the rows. The peers are described in tests/peers.
 
 pub(crate) mod bridge;
 pub(crate) mod compare;

@@ -1,5 +1,4 @@
-//! Progress reaches whoever asked for it, in order; a request taken back is taken back at
-//! the server too.
+//! Progress reaches its caller, in order; a request taken back is taken back at the server too.
 
 use std::time::Instant;
 

@@ -70,7 +70,7 @@ async fn a_client_that_names_its_folder_gets_the_documents_of_that_project() {
         assert_eq!(listed(&client).await, (false, true), "{kind:?}");
         assert_eq!(client.text(DOCS).await, "# API\n");
     }
-    // Whoever says nothing sees all of it.
+    // A client that names no project sees all of it.
     assert_eq!(listed(&trove.any_client().await).await, (true, true));
 }
 
@@ -105,7 +105,7 @@ async fn an_answer_that_makes_no_sense_changes_nothing_and_is_logged() {
         trove.log.first(from, is_told, "the line about the answer").await;
         assert_eq!(listed(&client).await, (true, false));
     }
-    // Nobody waits for ever for one that does not answer at all.
+    // The wait ends for a client that does not answer at all.
     client.notify("notifications/roots/list_changed", json!({})).await;
     client.hear("roots/list").await;
     assert_eq!(listed(&client).await, (true, false));

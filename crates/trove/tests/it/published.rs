@@ -1,5 +1,5 @@
-//! What Trove says of itself follows what holds: each rule, tool, module list and setting that
-//! is changed is seen to change. (Limits: see `limits`.)
+//! Trove's words about itself follow its rules: each rule, tool, module list and setting that is
+//! changed is seen to change. (Limits: see `limits`.)
 
 use serde_json::{Value, json};
 

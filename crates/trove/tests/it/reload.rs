@@ -128,7 +128,7 @@ async fn what_is_watched_stays_watched_when_its_server_is_changed() {
         now.is_ok_and(|now| now["contents"][0]["text"] != pid.as_str())
     })
     .await;
-    // Whoever watches is told at once, because a change may have been missed.
+    // A client that watches is told at once, because a change may have been missed.
     client.hear("notifications/resources/updated").await;
     let before = client.heard_since(0, "notifications/resources/updated").len();
     client.call("one_bump", serde_json::json!({})).await;

@@ -206,17 +206,17 @@ fn settings() -> Settings {
     Settings { toolsets, ..Settings::default() }
 }
 
-/// Something that fails, what its advice says, and the call of somebody who followed it.
+/// Something that fails, what its advice says, and the call of a reader who followed it.
 struct Change {
     class: Class,
     asks: Question,
     advises: &'static str,
-    /// What is done first, by hand.
+    /// The first step, by hand.
     mend: fn(&Folder),
     then: Question,
 }
 
-/// What changes a guide, and programs: how they fail, and what helps.
+/// Failing changes of a guide, and programs: how they fail, and what helps.
 fn failing_changes() -> Vec<Change> {
     let nothing = |_: &Folder| {};
     let remove = json!({ "category": "lang", "path": "rust" });

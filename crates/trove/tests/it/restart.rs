@@ -1,4 +1,4 @@
-//! What was listed before a restart is served at once after it, and said to be a memory.
+//! Lists from before a restart are served at once after it, and said to be a memory.
 
 use std::sync::Arc;
 

@@ -70,7 +70,7 @@ async fn the_door_is_for_its_owner_and_goes_with_trove() {
     trove.close_stdin().await;
     assert!(trove.ended().await.success());
     assert_eq!(socket(), None);
-    // Nobody there: the command does it itself.
+    // No Trove is there: the command does it itself.
     let ran = folder.run(&["read", "toy://counter"]).await;
     assert_eq!((ran.code, ran.text()), (Some(0), "one|toy://counter|0"));
 }

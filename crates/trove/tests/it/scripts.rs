@@ -1,4 +1,4 @@
-//! What a script is told: every command takes `--json`, also those that serve or only print.
+//! Answers to scripts: every command takes `--json`, also those that serve or only print.
 
 use std::collections::BTreeSet;
 

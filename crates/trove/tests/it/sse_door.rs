@@ -82,7 +82,7 @@ async fn answers_come_on_the_stream_of_whoever_asks() {
     assert_eq!(post(&trove.url.replace("mcp", "messages?sessionId=none"), json!({})).await, 404);
     let broken = reqwest::Client::new().post(&url).body("{").send().await.expect("an answer");
     assert_eq!(broken.status(), 400);
-    // Who hangs up has no stream any more.
+    // A client that hangs up has no stream any more.
     drop(stream);
     crate::kit::until("the stream to be forgotten", async || {
         post(&url, ask(4, "ping", json!({}))).await == 404

@@ -1,5 +1,5 @@
-//! Who is not let in over HTTP leaves a line in the audit log, and a flood of them few; so
-//! does what a command changes by itself.
+//! A refused caller over HTTP leaves a line in the audit log, and a flood of them few. A change
+//! that a command makes by itself leaves one too.
 
 use std::sync::Arc;
 

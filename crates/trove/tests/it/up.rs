@@ -75,7 +75,7 @@ async fn on_a_terminal_it_shows_exact_commands_asks_once_and_draws_progress() {
     terminal.types("\u{3}").await;
     assert_eq!(terminal.ended().await, Some(0), "{}", terminal.screen());
 
-    // What was approved starts without a question.
+    // An approved server starts without a question.
     let mut again = Terminal::start(&folder, &UP);
     let screen = again.shows("indexed").await;
     assert!(!screen.contains("[y/N]"), "{screen}");

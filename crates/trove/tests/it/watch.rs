@@ -1,4 +1,4 @@
-//! Whoever watches a resource or a list hears of its changes, whatever lies between.
+//! A client that watches a resource or a list hears of its changes, through everything between.
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -66,7 +66,7 @@ async fn what_is_watched_is_answered_from_the_cache_until_a_change_is_told() {
         assert_eq!(read().await, count(0, false), "{uri}");
         assert_eq!(read().await, count(0, false), "{uri}: nobody tells of changes");
         let following = client.follow(&[&uri]).await;
-        // What was fetched before could have changed before it was watched.
+        // An earlier copy could have changed before it was watched.
         until("it to be kept", async || read().await == count(0, true)).await;
         client.call(&bump, json!({})).await;
         client.hear(UPDATED).await;

@@ -1,6 +1,6 @@
 //! The web page from outside: who is let in, what it may do, and what its API says.
 //!
-//! What a person sees of it is tested in a browser; see `page.rs`.
+//! A person's view of it is tested in a browser; see `page.rs`.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn status(request: RequestBuilder) -> u16 {
     send(request).await.status().as_u16()
 }
 
-/// What the API says, without a token being asked for.
+/// The object of the API, without a token being asked for.
 pub(crate) async fn api(trove: &Trove, path: &str) -> Value {
     let answer = send(at(trove, &format!("/api/{path}"))).await;
     assert_eq!(answer.status(), 200, "{path}");
@@ -43,7 +43,7 @@ fn header<'a>(answer: &'a Response, name: &str) -> &'a str {
     answer.headers().get(name).map_or("", |value| value.to_str().expect("a text"))
 }
 
-/// What a browser has once it gave the token: cookie and key.
+/// The pass of a browser that gave the token: cookie and key.
 async fn enter(trove: &Trove, token: &str) -> (String, String) {
     let body = json!({ "token": token }).to_string();
     let request = Client::new().post(trove.url.replace("/mcp", "/api/session"));
@@ -83,7 +83,7 @@ async fn a_browser_needs_cookie_and_key_and_neither_opens_the_mcp_door() {
     assert_eq!(status(page().header("Cookie", &cookie).header("X-Trove-Key", &key)).await, 200);
     assert_eq!(status(page().header("Cookie", &cookie)).await, 401);
     assert_eq!(status(page().header("X-Trove-Key", &key)).await, 401);
-    // A ticket nobody has is gone; whoever lacks the cookie does not even learn that.
+    // An unknown ticket is gone; a caller without the cookie does not even learn that.
     assert_eq!(status(at(&trove, "/api/show/0/0").header("Cookie", &cookie)).await, 410);
     let all =
         |request: RequestBuilder| request.header("Cookie", &cookie).header("X-Trove-Key", &key);
@@ -430,7 +430,7 @@ async fn documents_are_changed_by_our_own_page_alone() {
     };
     assert_eq!(status(save("application/json")).await, 401);
     assert_eq!(status(save("application/json").header("Cookie", cookie.clone())).await, 401);
-    // What a form elsewhere could send is not taken, whoever it claims to be.
+    // A body that a form elsewhere could send is refused, even with our pass.
     assert_eq!(status(own(save("text/plain"))).await, 400);
     let strange = own(save("application/json")).header("Origin", "http://evil.test");
     assert_eq!(status(strange).await, 403);
@@ -441,6 +441,6 @@ async fn documents_are_changed_by_our_own_page_alone() {
     })
     .await;
     assert_eq!(text(), "# New\n");
-    // What is there now is not what was edited.
+    // The text there is not the text that was edited.
     assert_eq!(status(own(save("application/json"))).await, 409);
 }

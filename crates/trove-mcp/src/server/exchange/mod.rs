@@ -1,4 +1,4 @@
-//! The exchange with one client, through whatever door its bytes come.
+//! The exchange with one client, through any door.
 //!
 //! Sessions, cancellation, batches and notices live here. Doors move bytes: they read messages,
 //! hand them in, and write what comes of them.
@@ -70,7 +70,7 @@ where
     outcome
 }
 
-/// The name a legacy client gives itself.
+/// The name a legacy client gives itself, e.g. `claude-code`.
 fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
     params?.get("clientInfo")?.get_str("name").map(Into::into)
 }

@@ -1,4 +1,4 @@
-//! A client that met us with `initialize`: what is agreed with it, and what it watches.
+//! A client that met us with `initialize`: its agreements, and the resources it watches.
 
 use std::{
     hash::{DefaultHasher, Hash as _, Hasher as _},
@@ -33,7 +33,7 @@ const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
 /// One client of a legacy era.
 pub(crate) struct Session {
     pub(crate) version: Version,
-    /// Who the client is, but for the project, which follows its roots.
+    /// The client as a caller, but for the project, which follows its roots.
     pub(crate) caller: Caller,
     roots: Roots,
     questions: Questions,
@@ -156,7 +156,7 @@ impl Session {
         }
     }
 
-    /// Who asks, for the project worked on in the client's folders.
+    /// The caller, for the project worked on in the client's folders.
     fn caller(&self, server: &Server) -> Caller {
         let project = server.gateway.project_in(&self.roots.folders());
         Caller { project, ..self.caller.clone() }
@@ -232,8 +232,8 @@ impl Session {
 /// How many resources something may be done with at once.
 const LANES: usize = 32;
 
-/// Keeps in order what is done with one resource: it must not be let go of before it is held. What
-/// is done with others seldom waits for it.
+/// Keeps actions on one resource in order: it must not be let go of before it is held. Actions on
+/// others seldom wait for it.
 #[derive(Default)]
 struct Lanes([tokio::sync::Mutex<()>; LANES]);
 

@@ -1,5 +1,5 @@
-//! The answer to a client without a fit token: the challenge of RFC 6750 and the metadata of RFC
-//! 9728, from which it learns where to get one.
+//! The answer to a client without a fit token. It learns from the challenge of RFC 6750 and the
+//! metadata of RFC 9728 where to get one.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ impl SignedTokens {
         let mut parts = Vec::new();
         let mut add = |name: &str, value: &str| parts.push(format!("{name}=\"{}\"", quoted(value)));
         match why {
-            // Who brought no token made no error, says RFC 6750.
+            // A caller without a token made no error, says RFC 6750.
             NotTaken::Missing | NotTaken::NoKeys => {}
             NotTaken::Invalid(error) => {
                 add("error", "invalid_token");
@@ -34,7 +34,7 @@ impl SignedTokens {
         if parts.is_empty() { "Bearer".to_owned() } else { format!("Bearer {}", parts.join(", ")) }
     }
 
-    /// The metadata of the resource that we are; nothing where OAuth is not offered.
+    /// The metadata of the resource that we are; `None` where OAuth is not offered.
     pub(in crate::server) fn metadata(&self) -> Option<Value> {
         let resource = self.rules.resource.as_deref()?;
         let mut scopes = self.rules.required_scopes.clone();
@@ -53,7 +53,8 @@ impl SignedTokens {
         Some(document)
     }
 
-    /// Where the metadata lies: the well-known name goes before the path of the resource.
+    /// The address of the metadata: the well-known name goes before the path of the resource, e.g.
+    /// `https://a.example/.well-known/oauth-protected-resource/mcp`.
     fn metadata_url(&self) -> Option<String> {
         let url = reqwest::Url::parse(self.rules.resource.as_deref()?).ok()?;
         let origin = url.origin().ascii_serialization();
@@ -61,7 +62,7 @@ impl SignedTokens {
     }
 }
 
-/// Text inside the quotes of a header.
+/// Text inside the quotes of a header, without signs that end it, e.g. `"`.
 fn quoted(text: &str) -> String {
     text.chars()
         .filter(|c| c.is_ascii() && !c.is_ascii_control() && !matches!(c, '"' | '\\'))

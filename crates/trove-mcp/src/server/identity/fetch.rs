@@ -38,7 +38,8 @@ pub enum FetchError {
     },
 }
 
-/// Whether secrets may travel to that address: over TLS, or within this machine.
+/// Whether secrets may travel to that address: over TLS, or within this machine, e.g. to
+/// `http://127.0.0.1:8080`.
 pub fn is_safe_url(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else { return false };
     let has_user = !url.username().is_empty() || url.password().is_some();

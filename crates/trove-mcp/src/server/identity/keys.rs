@@ -1,8 +1,8 @@
 //! The keys of the issuer: fetched when first needed, kept for a while, fetched anew when a
 //! token names one that is not among them.
 //!
-//! Anybody can send a token with an invented key id, so looking again is rationed: one
-//! refetch a [`MISS_COOLDOWN`], however many such tokens come.
+//! A stranger can send tokens with invented key ids, so looking again is rationed: one refetch a
+//! [`MISS_COOLDOWN`], however many such tokens come.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -114,8 +114,8 @@ impl Keys {
         may
     }
 
-    /// Fetches the keys unless somebody else just did. Those with old keys in hand do not
-    /// wait for one another.
+    /// Fetches the keys unless another request just did. Those with old keys in hand do not wait
+    /// for one another.
     async fn refresh(&self, age: Option<Duration>) {
         let before = self.known().fetched;
         let _turn = match age {

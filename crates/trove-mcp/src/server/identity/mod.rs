@@ -1,4 +1,4 @@
-//! Who a client is, by the signed token it shows: the resource server of OAuth 2.1.
+//! Identifies a client by the signed token it shows: the resource server of OAuth 2.1.
 //!
 //! A token is taken only if our issuer signed it, for us, and it has not expired. Nothing
 //! of it is kept, logged or sent on; it becomes a principal and roles, and is forgotten.
@@ -32,7 +32,7 @@ pub const MAX_PRINCIPAL_BYTES: usize = 256;
 /// The issuer whose tokens are taken, and the roles that follow from them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenRules {
-    /// Who signs them.
+    /// The issuer that signs them.
     pub issuer: String,
     /// Where its keys are; unless given, its metadata says.
     pub jwks_url: Option<String>,
@@ -40,9 +40,10 @@ pub struct TokenRules {
     pub audience: String,
     /// The scopes every token needs.
     pub required_scopes: Vec<String>,
-    /// Which roles follow from a scope.
+    /// Which roles follow from a scope, e.g. `reader` from `docs:read`.
     pub scope_roles: BTreeMap<String, Vec<String>>,
-    /// The claim that lists roles, with dots between the names of nested ones.
+    /// The claim that lists roles, with dots between the names of nested ones, e.g.
+    /// `realm_access.roles`.
     pub roles_claim: Option<String>,
     /// How far clocks may differ.
     pub leeway: Duration,
@@ -56,7 +57,7 @@ pub struct SignedTokens {
     keys: Keys,
 }
 
-/// Who a token is about.
+/// The caller that a token is about.
 #[derive(Debug)]
 pub(super) struct Bearer {
     pub(super) principal: Arc<str>,

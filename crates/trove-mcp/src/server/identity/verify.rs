@@ -53,7 +53,7 @@ pub(super) struct SigningKey {
 }
 
 impl SigningKey {
-    /// Nothing for a key that is secret, or for another use.
+    /// `None` for a key that is secret, or for another use.
     pub(super) fn of(jwk: &Jwk) -> Option<SigningKey> {
         let is_for_signing = match &jwk.common.public_key_use {
             None | Some(PublicKeyUse::Signature) => true,
@@ -201,7 +201,8 @@ impl Claims {
         scopes
     }
 
-    /// The words of a claim: a list of strings, or one with spaces between.
+    /// The words of a claim: a list of strings, or one with spaces between, e.g.
+    /// `docs:read docs:write`.
     pub(super) fn words(&self, path: &str) -> Vec<String> {
         // A name with dots may also be one claim, as in `https://example.com/roles`.
         let found = self.0.get(path).or_else(|| {

@@ -2,7 +2,7 @@
 //!
 //! Behind a URL a server may be replaced by one of the other era while its port stays open. From
 //! then on it refuses every request for how it is put. A refusal that sounds like that is a
-//! suspicion and no more: the server is asked, now and then at most, before it is given up.
+//! suspicion and no more. The server is asked, now and then at most, before it is given up.
 
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -30,7 +30,7 @@ const MAX_ANSWER: Duration = Duration::from_secs(5);
 /// The id of what we ask by ourselves; requests of others are counted from 1.
 const OURS: u64 = 0;
 
-/// What is known of the era that a server speaks by now.
+/// Our knowledge of the era that a server speaks by now.
 #[derive(Default)]
 pub(super) struct Dialect {
     asked: Mutex<Option<Instant>>,
@@ -42,7 +42,7 @@ impl Dialect {
         self.has_changed.load(Ordering::Acquire)
     }
 
-    /// Whether the server may be asked now; whoever is told so asks.
+    /// Whether the server may be asked now. A caller who hears yes must ask.
     fn is_due(&self) -> bool {
         let mut asked = self.asked.lock();
         let is_due = asked.is_none_or(|asked| asked.elapsed() >= LEAST_PAUSE);
@@ -90,7 +90,7 @@ impl Shared {
     }
 }
 
-/// Whether the server was there and said no, for whatever reason of its own.
+/// Whether the server was there and said no, for a reason of its own.
 fn is_refusal(outcome: &Result<Json, LinkError>) -> bool {
     match outcome {
         Err(LinkError::Rpc(_)) => true,
@@ -99,7 +99,8 @@ fn is_refusal(outcome: &Result<Json, LinkError>) -> bool {
     }
 }
 
-/// Statuses that blame the request; not those that blame who asks, how often or how much.
+/// Statuses that blame the request; not those that blame the caller, or how often or how much it
+/// asks.
 fn is_complaint(status: u16) -> bool {
     (400..500).contains(&status) && !matches!(status, 401 | 403 | 407 | 408 | 413 | 429)
 }
@@ -119,7 +120,7 @@ fn is_about_dialect(method: &str, error: &LinkError) -> bool {
     }
 }
 
-/// What every server has that lists resources or tools at all.
+/// Whether every server has this method that lists resources or tools at all.
 fn is_basic(method: &str) -> bool {
     matches!(method, "resources/list" | "resources/read" | "tools/list" | "tools/call")
 }

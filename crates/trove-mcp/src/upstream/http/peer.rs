@@ -66,7 +66,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Begins to answer; whoever is answered by nothing is hung up on.
+    /// Begins to answer. If `answer` gives `None`, the client is hung up on.
     pub(crate) async fn start(
         answer: impl Fn(&Asked) -> Option<String> + Send + Sync + 'static,
     ) -> Peer {
@@ -105,7 +105,7 @@ impl Peer {
     }
 }
 
-/// A connection to whatever is there.
+/// A connection to the server at this address.
 pub(crate) async fn link_to(url: &str) -> HttpLink {
     let gateway = Gateway::new(trove_core::gateway::Parts::new("test")).await;
     let source = SourceId::new("one").expect("a valid id");

@@ -1,4 +1,4 @@
-//! What a status that is no success says.
+//! Reads a status that is no success, e.g. `401` or `404`.
 
 use bytes::Bytes;
 use reqwest::{StatusCode, Url, header::HeaderValue};
@@ -24,7 +24,7 @@ pub(super) fn is_expiry(status: StatusCode, body: &Bytes, id: u64) -> bool {
     status == StatusCode::NOT_FOUND || is_bad && speaks_of_it() && !is_answer()
 }
 
-/// What a status says, with what may be wrong where that is well known.
+/// The error for a status, with its likely cause where that is well known.
 pub(super) fn refusal(
     status: StatusCode,
     moved_to: Option<&HeaderValue>,
@@ -45,8 +45,8 @@ pub(super) fn refusal(
 /// The most characters that are told of an address.
 const MAX_ADDRESS: usize = 200;
 
-/// Where a server says that it is. The words are its own, and models read them: only an address
-/// is told, in quotes, without what a URL can carry besides.
+/// Where a server says that it is. The words are its own, and models read them. So only an address
+/// is told, in quotes, and without other parts of a URL, e.g. its query.
 fn elsewhere(place: &str) -> String {
     let address = match Url::parse(place) {
         Ok(url) => web_address(url),

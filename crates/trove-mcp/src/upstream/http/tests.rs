@@ -50,7 +50,7 @@ async fn an_answer_is_known_where_all_numbers_are_fractions() {
     link.request(call(4)).await.expect_err("it answers nobody");
 }
 
-/// A server of the new era, and one of the old one that remembers nobody.
+/// A server of the new era, and one of the old one that keeps no sessions.
 fn modern(asked: &Asked) -> Option<String> {
     if !asked.body.contains("io.modelcontextprotocol/protocolVersion") {
         return asked.error(400, -32602, "_meta is missing");
@@ -139,7 +139,7 @@ async fn progress_goes_to_whoever_asked_on_whatever_stream_it_comes() {
     };
     let (first, mut heard_by_first) = call(1);
     let (_second, mut heard_by_second) = call(2);
-    // On the stream of nobody, and on that of another.
+    // On the stream of no request, and on that of another.
     link.shared.take(progress(1), None, 100).await.expect("it goes on");
     link.shared.take(progress(2), Some(&first), 100).await.expect("it goes on");
     link.shared.take(progress(3), Some(&first), 100).await.expect("it goes on");

@@ -20,8 +20,8 @@ use crate::{
     wire,
 };
 
-/// A stream of what a server says unasked that ends sooner is opened later each time, up to so
-/// many doublings of a fifth of a second.
+/// A stream of unasked messages that ends sooner is opened later each time, up to so many doublings
+/// of a fifth of a second.
 const LONG_ENOUGH: Duration = Duration::from_secs(5);
 const MAX_PATIENCE: u32 = 6;
 

@@ -33,7 +33,7 @@ use crate::{
 };
 
 const KIB: u64 = 1024;
-/// A small budget, so that the tests are quick: what is tested is proportional to it.
+/// A small budget, so that the tests are quick: the tested amounts are proportional to it.
 const SMALL: Unasked = Unasked { bytes: 256 * KIB, bytes_per_second: 64 * KIB };
 /// The most that may be paid for beside the budget: one message, and the look after a pause.
 const SLACK: u64 = 64 * KIB;

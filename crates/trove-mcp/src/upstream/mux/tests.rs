@@ -23,7 +23,7 @@ fn read(id: u64, owner: u64) -> Call {
     }
 }
 
-/// What the server was asked: the id, and whose request it says it is.
+/// The request that the server got: its id, and the owner that it names.
 fn asked(frame: &Bytes) -> (u64, u64) {
     let Ok(Message::Request(request)) = wire::parse(frame) else { panic!("{frame:?}") };
     let owner = request.params.and_then(|params| params.get("owner"));
@@ -34,7 +34,7 @@ fn asked(frame: &Bytes) -> (u64, u64) {
 const ASKERS: u64 = 100;
 const REQUESTS: u64 = 1000;
 
-/// Answers each request in its own time, and much that nobody asked.
+/// Answers each request in its own time, and sends much that was not asked.
 async fn serve(mux: Arc<Mux>, mut out: mpsc::Receiver<Bytes>) {
     let mut held: Vec<(u64, u64)> = Vec::new();
     for turn in 0..ASKERS * REQUESTS {
@@ -99,7 +99,7 @@ async fn t02_a_thousand_connections_lost_in_the_middle_of_a_read_fail_it_once_ea
         mux.close();
         let lost = waiting.await.expect("no panic");
         assert!(matches!(lost, Err(LinkError::Lost)), "{lost:?}");
-        // Whoever asks is told that it may be repeated; nobody repeats it for him.
+        // The caller is told that it may be repeated. The connection does not repeat it.
         assert!(trove_core::SourceError::from(LinkError::Lost).is_retryable());
         assert!(out.try_recv().is_err(), "it was asked once");
         let late = mux.request(read(2, round)).await;

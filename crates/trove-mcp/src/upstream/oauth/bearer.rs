@@ -1,7 +1,7 @@
 //! The token that goes with each request to one server, renewed before it ends.
 //!
-//! Whoever finds it too old renews it; the others wait for that one renewal. A token that
-//! the server refuses is renewed once, and then a person must log in again.
+//! The first request that finds it too old renews it; the others wait for that one renewal. A token
+//! that the server refuses is renewed once, and then a person must log in again.
 
 use std::{sync::Arc, time::Duration};
 
@@ -53,7 +53,7 @@ impl Bearer {
         })
     }
 
-    /// The header to send, if somebody has logged in.
+    /// The header to send, if a person has logged in.
     pub(crate) async fn header(&self) -> Option<HeaderValue> {
         let grant = match self.held() {
             Some(grant) => grant,
@@ -107,7 +107,7 @@ impl Bearer {
         None
     }
 
-    /// Another grant than the one with this token: somebody else's new one, or our own.
+    /// Another grant than the one with this token: a new one of another process, or our own.
     async fn renew(&self, old: &str) -> Option<Grant> {
         let _turn = self.turn.lock().await;
         if let Some(grant) = self.held().filter(|grant| grant.access_token != old) {

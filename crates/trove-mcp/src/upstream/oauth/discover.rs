@@ -1,11 +1,11 @@
-//! Finds out who grants tokens for a server: RFC 9728, then RFC 8414.
+//! Finds the issuer of tokens for a server: RFC 9728, then RFC 8414.
 
 use reqwest::{Client, Url, header::WWW_AUTHENTICATE};
 
 use super::{OauthError, strings};
 use crate::server::identity::{METADATA_PATH, fetch, is_safe_url};
 
-/// Who grants tokens for a server, and where.
+/// The issuer of tokens for a server, and its addresses.
 pub(super) struct Found {
     pub(super) issuer: String,
     pub(super) authorization_endpoint: String,
@@ -46,7 +46,7 @@ pub(super) async fn discover(client: &Client, url: &str) -> Result<Found, OauthE
     })
 }
 
-/// What the server says to somebody without a token.
+/// The server's challenge to a client without a token, e.g. `Bearer resource_metadata="…"`.
 async fn challenge(client: &Client, url: &str) -> Option<String> {
     let body = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let post = client.post(url).header("Content-Type", "application/json");
@@ -57,8 +57,8 @@ async fn challenge(client: &Client, url: &str) -> Option<String> {
     all.first().map(|&header| header.to_owned())
 }
 
-/// The issuer that the server names, and the scopes it knows; without metadata, the server
-/// is its own issuer, as it was before there was any.
+/// The issuer that the server names, and the scopes it knows. Without metadata the server is its
+/// own issuer, as in older servers.
 async fn issuer(
     client: &Client,
     url: &str,
@@ -95,7 +95,7 @@ fn covers(resource: &str, asked: &Url) -> bool {
     resource.origin() == asked.origin() && rest.is_some_and(|r| r.is_empty() || r.starts_with('/'))
 }
 
-/// A quoted parameter of a challenge.
+/// A quoted parameter of a challenge, e.g. `scope="x y"`.
 fn parameter(header: &str, name: &str) -> Option<String> {
     let start = header.find(&format!("{name}=\""))? + name.len() + 2;
     let rest = header.get(start..)?;

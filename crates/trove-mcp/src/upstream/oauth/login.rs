@@ -15,14 +15,14 @@ use super::{
 };
 use crate::server::identity::fetch;
 
-/// What is wanted, and as whom.
+/// The login that is wanted: for which server, and as which client.
 pub struct Wish {
     /// The server, by its id.
     pub server: String,
     /// Its address.
     pub url: String,
-    /// Who we are to its issuer, if that was agreed before; an https address is one of a
-    /// client metadata document.
+    /// Our client id at its issuer, if one was agreed before; an https address is one of a client
+    /// metadata document.
     pub client_id: Option<String>,
     /// How we prove it.
     pub client_secret: Option<String>,
@@ -34,7 +34,7 @@ pub struct Wish {
 
 /// A login that waits for a person.
 pub struct Login {
-    /// What the person opens.
+    /// The address that the person opens.
     pub address: String,
     client: Client,
     found: Found,
@@ -127,7 +127,7 @@ impl Login {
     }
 }
 
-/// Makes us known to an issuer that takes anybody (RFC 7591).
+/// Makes us known to an issuer that takes every client (RFC 7591).
 async fn register(client: &Client, found: &Found, redirect: &str) -> Result<String, OauthError> {
     let Some(endpoint) = &found.registration_endpoint else {
         let what = "takes no clients by itself; register Trove there and write `oauth = { client_id = \"…\" }`";
@@ -149,7 +149,7 @@ async fn register(client: &Client, found: &Found, redirect: &str) -> Result<Stri
     answer["client_id"].as_str().map(str::to_owned).ok_or_else(why)
 }
 
-/// Something nobody can guess.
+/// A secret of 32 random bytes.
 fn secret() -> String {
     URL_SAFE_NO_PAD.encode(rand::random::<[u8; 32]>())
 }

@@ -26,28 +26,28 @@ pub enum OauthError {
     /// The server's metadata speaks of another.
     #[error("the server says that it is {found}, not {asked}; is the url right?")]
     OtherResource {
-        /// What the metadata says.
+        /// The address in the metadata.
         found: String,
-        /// What was asked.
+        /// The address that we asked.
         asked: String,
     },
     /// The issuer cannot do what must be done.
     #[error("{issuer} {what}")]
     Unsupported {
-        /// Who.
+        /// The issuer.
         issuer: String,
-        /// What it lacks.
+        /// The feature it lacks.
         what: &'static str,
     },
     /// The issuer said no.
     #[error("{issuer} refused: {why}")]
     Refused {
-        /// Who.
+        /// The issuer.
         issuer: String,
         /// In its own word for it.
         why: String,
     },
-    /// What came back is not the answer to what was asked.
+    /// The answer belongs to another login.
     #[error("the answer does not belong to this login; begin again")]
     Foreign,
     /// The tokens cannot be kept.

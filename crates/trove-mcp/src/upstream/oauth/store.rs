@@ -23,34 +23,34 @@ static FORM: Form = Form {
 /// How long another process may renew a token, or keep one.
 const MAX_LOCKED: Duration = Duration::from_secs(60);
 
-/// How often the file is looked at by who waits for a login.
+/// How often a task that waits for a login looks at the file.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What one server's issuer granted.
+/// The grant of one server's issuer.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grant {
     /// The server, by its id.
     pub server: String,
     /// Its address: the token goes nowhere else.
     pub resource: String,
-    /// Who granted it.
+    /// The issuer that granted it.
     pub issuer: String,
     /// Where it is renewed.
     pub token_endpoint: String,
-    /// Who we are to the issuer.
+    /// Our client id at the issuer.
     pub client_id: String,
     /// How we prove that, if we must.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_secret: Option<String>,
-    /// What is sent to the server.
+    /// The token that is sent to the server.
     pub access_token: String,
-    /// What gets the next one.
+    /// The token that gets the next one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
     /// When the access token ends, in seconds of Unix time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<u64>,
-    /// What it is good for.
+    /// The scopes that it covers, e.g. `files:read`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
@@ -61,7 +61,7 @@ impl Grant {
         hide_all(self.secrets(), text)
     }
 
-    /// What must not be told of it.
+    /// The secrets of the grant, which must be told to no one.
     pub(super) fn secrets(&self) -> impl Iterator<Item = &str> {
         let secrets =
             [Some(&self.access_token), self.refresh_token.as_ref(), self.client_secret.as_ref()];

@@ -1,4 +1,4 @@
-//! What the runs of Base64 and of hexadecimal digits in a text stand for.
+//! Decodes the runs of Base64 and of hexadecimal digits in a text, e.g. `c2VjcmV0` to `secret`.
 //!
 //! Secrets are sought encoded once; a program that encodes twice is found by decoding once first.
 
@@ -26,7 +26,8 @@ impl View {
         (!decoded.bytes.is_empty()).then_some(decoded)
     }
 
-    /// The runs of pairs of hexadecimal digits, decoded; `:` or `-` may stand between pairs.
+    /// The runs of pairs of hexadecimal digits, decoded. `:` or `-` may stand between pairs, e.g.
+    /// `73:65:63:72:65:74` for `secret`.
     pub(super) fn of_hex(&self) -> Option<View> {
         let mut decoded = View::empty();
         let mut at = 0;

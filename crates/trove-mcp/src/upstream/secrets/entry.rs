@@ -1,8 +1,8 @@
 //! The secrets that an entry of the configuration holds.
 //!
-//! Of a server's own variables, all is sought but the plain values: nobody can list all names of
-//! secrets. A value of several parts, such as a connection string, is taken apart, because servers
-//! quote parts of it.
+//! All of a server's own variables are sought except plain values, because no list of names of
+//! secrets is complete. A value of several parts, such as a connection string, is taken apart,
+//! because servers quote parts of it.
 
 use std::collections::BTreeSet;
 
@@ -96,7 +96,7 @@ fn of_named(name: &str, value: &str, depth: usize, found: &mut Found) {
     }
 }
 
-/// The parts of a value: of JSON, of a URL, or of `Server=db;Password=hunter2`.
+/// The parts of a value: of JSON, of a URL, or of a list such as `Server=db;Password=hunter2`.
 fn of_parts(value: &str, depth: usize, found: &mut Found) {
     if let Ok(json @ (Value::Object(_) | Value::Array(_))) = serde_json::from_str(value) {
         return of_json("", &json, depth, found);
@@ -133,7 +133,7 @@ fn of_json(name: &str, value: &Value, depth: usize, found: &mut Found) {
     }
 }
 
-/// What a URL tells of its caller.
+/// Secrets that a URL holds, e.g. its password.
 fn of_url(url: &str, found: &mut Found) {
     let Ok(url) = Url::parse(url) else { return };
     url.password().into_iter().for_each(|password| found.sure(password));
@@ -190,7 +190,7 @@ fn of_arg(arg: &str, found: &mut Found) {
     of_arg(value, found);
 }
 
-/// A secret value, and each word of it: `Bearer TOKEN` is quoted without its first word.
+/// A secret value, and each word of it, e.g. `TOKEN` of `Bearer TOKEN`, which servers quote alone.
 fn of_value(value: &str, found: &mut Found) {
     found.sure(value);
     let words = value.split_whitespace().filter(|word| !is_scheme(word));

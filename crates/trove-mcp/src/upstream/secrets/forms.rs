@@ -1,9 +1,9 @@
 //! Secrets in every form in which programs print them.
 //!
-//! A server may quote a secret as it is, escaped for JSON, for a URL or for a page, in hexadecimal
-//! digits, or in Base64 amid other bytes. So the text is unescaped step by step, each step is
-//! searched for the secret and its encoded forms, and what is found is masked where it stands.
-//! The work grows with the length of the text, not with the number of secrets.
+//! A server may quote a secret as it is, or escaped for JSON, a URL or a page. It may also write
+//! hexadecimal digits, or Base64 amid other bytes. So the text is unescaped step by step. Each step
+//! is searched for the secret and its encoded forms, and each find is masked where it stands. The
+//! work grows with the length of the text, not with the number of secrets.
 
 use std::{borrow::Cow, ops::Range};
 
@@ -29,7 +29,7 @@ const WINDOW_BYTES: usize = 64 * 1024;
 /// So much of a window is looked at again with the next: more than an escaped piece takes.
 const OVERLAP_BYTES: usize = 8 * 1024;
 
-/// What is sought for one or more secrets.
+/// The byte strings to seek for one or more secrets.
 #[derive(Debug, Default)]
 pub(super) struct Needles {
     automaton: Option<AhoCorasick>,
@@ -55,7 +55,7 @@ impl Needles {
         Needles { automaton, is_base64 }
     }
 
-    /// The text with three stars in the place of every secret.
+    /// The text with three stars in the place of every secret, e.g. `Bearer ***`.
     pub(super) fn hide<'a>(&self, text: &'a str) -> Cow<'a, str> {
         masked(text, self.places(text))
     }
@@ -180,7 +180,7 @@ impl Needles {
     }
 }
 
-/// The lines of a secret, long ones cut; what is too short to be told from a word is left out.
+/// The lines of a secret, long ones cut. Pieces too short to be told from a word are left out.
 fn pieces(secret: &str) -> impl Iterator<Item = &[u8]> {
     let lines = secret.lines().map(str::as_bytes);
     lines.flat_map(|line| line.chunks(PIECE_BYTES)).filter(|piece| piece.len() >= MIN_SECRET)
@@ -196,7 +196,7 @@ fn add_forms(piece: &[u8], all: &mut Vec<(Vec<u8>, bool)>) {
     let digits = trove_core::hex(piece);
     all.push((digits.to_uppercase().into_bytes(), false));
     all.push((digits.into_bytes(), false));
-    // What stands before it decides where among the letters its bits begin.
+    // The number of bytes before it decides where among the letters its bits begin.
     for before in 0..3 {
         let mut bytes = vec![0; before];
         bytes.extend_from_slice(piece);
@@ -236,7 +236,7 @@ fn ceiling(text: &str, at: usize) -> usize {
     (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
-/// What a text stands for, and where in the text each byte of that is written.
+/// The bytes that a text decodes to, and the place in the text of each of them.
 pub(super) struct View {
     pub(super) bytes: Vec<u8>,
     pub(super) places: Vec<Place>,
@@ -285,7 +285,7 @@ impl View {
         left
     }
 
-    /// One step back: what its escapes stand for. Nothing if it has none.
+    /// One step back: its escapes replaced by their meaning. `None` if it has none.
     fn unescaped(&self) -> Option<View> {
         let mut unescaped = View::empty();
         let mut rest = &self.bytes[..];
@@ -320,8 +320,8 @@ fn blank(text: &[u8]) -> usize {
     usize::from(text.first().is_some_and(u8::is_ascii_whitespace))
 }
 
-/// How many bytes at the beginning of a text are not seen: a control, a command to a terminal such
-/// as a colour, or a character without width.
+/// How many bytes at the beginning of a text are not seen, e.g. a control, a terminal's colour, or
+/// a character without width.
 fn unseen(text: &[u8]) -> usize {
     match text {
         [0x1b, b'[', rest @ ..] => {
@@ -346,7 +346,7 @@ enum Escaped {
     Char(char),
 }
 
-/// The escape that a text begins with: how long it is, and what it stands for.
+/// The escape that a text begins with: its length and its meaning, e.g. 3 and `/` for `%2F`.
 fn escape(text: &[u8]) -> Option<(usize, Escaped)> {
     match text.first()? {
         b'%' => Some((3, Escaped::Byte(byte_of(text.get(1..3)?)?))),
@@ -375,7 +375,7 @@ fn backslash(text: &[u8]) -> Option<(usize, Escaped)> {
     }
 }
 
-/// Two escapes that stand for one letter.
+/// Two escapes that stand for one letter, e.g. `\ud83d\ude00`.
 fn surrogates(text: &[u8], high: u32) -> Option<(usize, Escaped)> {
     let low = number(text.get(6..12)?.strip_prefix(b"\\u")?)?;
     let units = [u16::try_from(high).ok()?, u16::try_from(low).ok()?];

@@ -40,10 +40,10 @@ pub enum Piece<'a> {
     Variable(Variable<'a>),
 }
 
-/// What a reference means.
+/// The meaning of a reference, e.g. of `${env:HOME}`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Variable<'a> {
-    /// An environment variable, and what to take where it is unset or empty.
+    /// An environment variable, and its value where it is unset or empty, e.g. `${PORT:-80}`.
     Env {
         /// Its name.
         name: &'a str,
@@ -56,15 +56,15 @@ pub enum Variable<'a> {
     Workspace,
     /// The last part of the project's folder.
     WorkspaceName,
-    /// What stands between the parts of a path.
+    /// The separator between the parts of a path.
     Separator,
     /// The contents of a file.
     File(&'a str),
-    /// What a person answers to the question of this name.
+    /// A person's answer to the question of this name.
     Input(&'a str),
 }
 
-/// Cuts a text into literals and variables.
+/// Cuts a text into literals and variables, e.g. `Bearer ${env:TOKEN}` into two pieces.
 pub(super) fn split(text: &str, dialect: Dialect) -> Result<Vec<Piece<'_>>, ExpandError> {
     let mut pieces = Vec::new();
     let (mut literal, mut at) = (0, 0);
@@ -141,7 +141,7 @@ impl Dialect {
         }
     }
 
-    /// How the dialect's variables look, for whoever wrote something else.
+    /// Shows how the dialect's variables look, after something else was written.
     pub(super) fn lesson(self) -> &'static str {
         match self {
             Dialect::Trove => "write `${env:NAME}` or `${home}`, and `$$` for a dollar sign",
@@ -207,7 +207,7 @@ fn of_file(body: &str) -> Option<Variable<'_>> {
     (!path.is_empty()).then_some(Variable::File(path))
 }
 
-/// The name in `$NAME`, if that stands here.
+/// The name at the beginning of a text, e.g. `HOME` of `$HOME/bin`.
 fn bare_name(rest: &str) -> Option<&str> {
     let rest = rest.strip_prefix('$')?;
     let end = rest.find(|c: char| !is_name_char(c)).unwrap_or(rest.len());

@@ -6,8 +6,8 @@ mod narrow;
 
 pub(super) use narrow::{avx_vnni, avx2};
 
-/// Rows of floats from `first` on. Where fewer are left than a tile is high the last one
-/// stands in; what is computed for it again is not stored.
+/// Rows of floats from `first` on. Where fewer are left than a tile is high, the last one stands
+/// in. Its repeated results are not stored.
 #[inline(always)]
 fn floats_of<const COUNT: usize>(
     (left, stride): (&[f32], usize),

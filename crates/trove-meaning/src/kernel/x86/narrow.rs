@@ -1,7 +1,7 @@
 //! Registers of 256 bits, with and without the instruction for products of bytes.
 //!
-//! Both variants are one text: they differ in how four products of bytes are added to a
-//! sum, and in how many rows the sixteen registers leave room for.
+//! Both variants are one text. They differ in how four products of bytes are added to a sum, and in
+//! how many rows fit into sixteen registers.
 
 macro_rules! narrow {
     ($name:ident, $features:literal, $rows:literal, $offset:expr, $dot:item) => {
@@ -192,8 +192,8 @@ narrow!(
     "avx2,fma,popcnt",
     3,
     0,
-    // Two products of a byte and a magnitude fit sixteen bits only if both are signed, so
-    // the 128 comes off first and nothing is left in.
+    // Two products of a byte and a magnitude fit sixteen bits only if both are signed. So the 128
+    // comes off first.
     fn dot(sums: __m256i, stored: __m256i, signed: __m256i) -> __m256i {
         debug_assert_eq!(OFFSET, 128);
         let weights = _mm256_xor_si256(stored, _mm256_set1_epi8(i8::MIN));

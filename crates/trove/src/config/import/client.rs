@@ -124,8 +124,8 @@ impl fmt::Display for Client {
     }
 }
 
-/// Files and folders that only one client has. Antigravity lives inside Gemini's folder,
-/// so the innermost part of the path decides.
+/// Files and folders that only one client has, e.g. `.cursor`. Antigravity lives inside Gemini's
+/// folder, so the innermost part of the path decides.
 fn by_path(path: &Path) -> Option<Client> {
     let of_part = |part: &OsStr| match part.to_str()? {
         "claude_desktop_config.json" => Some(Client::ClaudeDesktop),
@@ -141,7 +141,7 @@ fn by_path(path: &Path) -> Option<Client> {
     path.iter().rev().find_map(of_part)
 }
 
-/// Keys and variables that only one client writes.
+/// Keys and variables that only one client writes, e.g. `httpUrl` of Gemini.
 fn by_mark(entry: &Node) -> Option<Client> {
     let has = |key| entry.get(key).is_some();
     let is_typed = |word| entry.get("type").and_then(Node::as_str) == Some(word);

@@ -1,7 +1,7 @@
 //! One server as a client writes it becomes an [`UpstreamConfig`].
 //!
-//! Clients differ in names for the same thing, so every name is understood in every
-//! file; only what one name means differently is asked of the [`Client`].
+//! Clients differ in names for the same thing, so every name is understood in every file. Only a
+//! name with two meanings is asked of the [`Client`].
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -367,7 +367,7 @@ impl Reader<'_> {
         nodes.iter().filter_map(|node| self.text(node)).collect()
     }
 
-    /// A value in the client's dialect; numbers and truths count as their text.
+    /// A value in the client's dialect. Numbers and truths count as their text, e.g. `true`.
     fn text(&mut self, node: &Node) -> Option<Text> {
         let written = match &node.value {
             Value::Text(text) => text.clone(),

@@ -1,7 +1,7 @@
 //! A client's file read to be imported: every server with its name and place.
 //!
-//! The same reading as for use, but variables need not be set and questions to a person
-//! may be asked: both are settled where the servers go.
+//! Reads as for use, but variables need not be set and questions to a person may be asked. Both are
+//! settled where the servers go.
 
 use std::path::Path;
 
@@ -19,11 +19,11 @@ use super::{
     recognise,
 };
 
-/// What a client's file holds.
+/// The contents of a client's file.
 pub(crate) struct ClientFile {
     pub(crate) client: Client,
     pub(crate) servers: Vec<ClientServer>,
-    /// What is wrong with entries; it costs only them.
+    /// The problems of entries; each costs only its entry.
     pub(crate) problems: Vec<Problem>,
 }
 

@@ -1,4 +1,4 @@
-//! What is refused, where, and with which words.
+//! Refused configurations, with the place and the words of each refusal.
 
 use serde_json::json;
 

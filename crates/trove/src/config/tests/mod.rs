@@ -27,7 +27,7 @@ impl EnvLookup for Env {
     }
 }
 
-/// What a `trove.toml` in the current folder gives.
+/// Loads a `trove.toml` from the current folder.
 fn load_toml(text: &str) -> Loaded {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("trove.toml"), text).unwrap();

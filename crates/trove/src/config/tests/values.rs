@@ -1,4 +1,4 @@
-//! What a sound configuration gives.
+//! The values of a sound configuration.
 
 use std::{net::SocketAddr, time::Duration};
 

@@ -45,7 +45,8 @@ fn node(value: &Spanned<DeValue<'_>>, lines: &Lines<'_>) -> Node {
     Node { at, value }
 }
 
-/// A number beyond 64 bits is kept as a fraction, which no key of ours accepts.
+/// A number beyond 64 bits, e.g. `99999999999999999999`, is kept as a fraction, which no key of
+/// ours accepts.
 fn integer(number: &DeInteger<'_>) -> Value {
     match i64::from_str_radix(number.as_str(), number.radix()) {
         Ok(number) => Value::Integer(number),

@@ -33,7 +33,7 @@ pub(super) fn html(text: &str, divider: char) -> String {
     out
 }
 
-/// The values, row by row; a value in quotes may hold dividers, line ends and `""`.
+/// The values, row by row. A value in quotes may hold dividers and line ends, e.g. `"a,b"`.
 fn rows(text: &str, divider: char) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     let mut row: Vec<String> = Vec::new();

@@ -1,4 +1,4 @@
-//! What `install` and `uninstall` do besides the entry itself.
+//! Effects of `install` and `uninstall` besides the entry itself.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What is refused, with the file left as it is and a word on what to do.
+//! Refused changes, with the file left as it is and a next step.
 
 use std::fs;
 
@@ -169,7 +169,7 @@ fn a_project_whose_servers_nobody_approved() {
     }
     let listed = home.run(&["install"]);
     assert!(listed.stdout.contains("cursor") && !listed.stdout.contains("://"), "{listed:?}");
-    // Whoever names the file vouches for it.
+    // A user who names the file vouches for it.
     let config = config.to_str().expect("a path in UTF-8");
     let vouched = home.run(&["install", "--client", "cursor", "--config", config]);
     assert_eq!(vouched.code, Some(0), "{vouched:?}");

@@ -1,9 +1,9 @@
 //! Ten tasks that need many resources at once, over real servers: with one program, and
 //! with a list and a read for each.
 //!
-//! `cargo xtask tasks` runs this and writes the result to docs/code-tasks.md. Both ways go
-//! through the tools of a client that knows only tools; *bytes* are all texts that reach the
-//! model and, of a program, also what the model has to write.
+//! `cargo xtask tasks` runs this and writes the result to docs/code-tasks.md. Both ways go through
+//! the tools of a client that knows only tools. *Bytes* are all texts that reach the model and, of
+//! a program, also its own text.
 
 use std::{fmt::Write as _, fs, path::Path};
 
@@ -131,7 +131,7 @@ fn titles_of(server: &'static str) -> Vec<&'static str> {
     titles
 }
 
-/// What a way to do a task costs.
+/// The cost of one way to do a task.
 struct Cost {
     rounds: usize,
     bytes: usize,
@@ -176,7 +176,7 @@ async fn one_by_one(client: &Client, server: &str) -> Cost {
     cost
 }
 
-/// What a model is shown of an answer.
+/// The text of an answer that a model is shown.
 fn text_of(answer: &Value) -> &str {
     answer["content"][0]["text"].as_str().expect("an answer has text")
 }

@@ -1,7 +1,7 @@
 //! Every fault the test kit can make, and what the doctor says of it.
 //!
-//! A row that says `well` is a fault Trove takes without harm to anybody, or one that shows
-//! only when something changes: the doctor must then raise no false alarm.
+//! A row that says `well` is a fault without harm, or one that shows only at a change. The doctor
+//! must then raise no false alarm.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use serde_json::Value;
 use super::{doctor, with_free_port};
 use crate::kit::toy::{Remote, config, toy};
 
-/// The fault, what else the toy is told, and what is found: how bad it is, a part of the
-/// message, a part of the fix.
+/// The fault, further options of the toy, and the finding: its level, a part of the message, a part
+/// of the fix.
 type Ailment = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 const ONE: &str = "--bare --resources 1";

@@ -1,5 +1,5 @@
-//! A machine on which nothing is set up: an empty home, Trove on the `PATH`, and launchers that
-//! start the servers the tests install in place of fetching them.
+//! A bare machine: an empty home, Trove on the `PATH`, and launchers. These start the servers that
+//! the tests install in place of fetching them.
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Write as _};

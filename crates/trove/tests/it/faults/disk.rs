@@ -1,5 +1,4 @@
-//! Disks that are full, read-only or damaged: what is in memory is served, and what could not
-//! be kept is said.
+//! Disks that are full, read-only or damaged: contents in memory are served, and losses are said.
 
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
@@ -157,7 +156,7 @@ async fn t59_a_full_disk_leaves_no_half_line_and_what_waited_is_written_later() 
     .await;
 }
 
-/// What docs/security.md says may be lost: what was recorded in the last moment.
+/// The loss that docs/security.md allows: the records of the last moment.
 const MAX_LOST: usize = 8192;
 
 #[tokio::test]
@@ -188,7 +187,7 @@ async fn t59_a_kill_loses_only_the_lines_of_the_last_moment() {
         let expected = if n < 200 { n % 20 } else { (n - 200) % 20 };
         assert_eq!(line["target"], format!("toy://item/{expected}"), "they are the first ones");
     }
-    // What follows stands behind whole lines.
+    // Later lines stand behind whole lines.
     let trove = Trove::start_in(&folder).await;
     trove.ready(&["one"]).await;
     trove.any_client().await.text("toy://item/7").await;
@@ -197,7 +196,7 @@ async fn t59_a_kill_loses_only_the_lines_of_the_last_moment() {
     assert!(text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{text}");
 }
 
-/// What `info://health` says once this store is in that state; and it names no file.
+/// The entry of `info://health` once this store is in that state; it names no file.
 async fn store(trove: &Trove, name: &str, state: &str) -> Value {
     let found = |health: &Value| {
         let stores = health["stores"].as_array().cloned().unwrap_or_default();

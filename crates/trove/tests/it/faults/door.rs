@@ -12,7 +12,7 @@ const LISTING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"resources/list","para
 const HEADED: &str = "Mcp-Method: resources/list\r\nMCP-Protocol-Version: 2026-07-28\r\n\
                       Content-Type: application/json\r\n";
 
-/// What the door says to these very bytes, up to the end of the connection.
+/// The door's answer to these very bytes, up to the end of the connection.
 async fn raw(trove: &Trove, request: &str) -> String {
     let mut stream = connect(trove).await;
     let _ = stream.write_all(request.as_bytes()).await;
@@ -158,8 +158,7 @@ async fn t38_heads_that_are_too_large_or_ambiguous_are_refused() {
         let code = status(&raw(&trove, &format!("{line}\r\nHost: localhost\r\n\r\n")).await);
         assert!((400..500).contains(&code) || code == 0, "{line:?}: {code}");
     }
-    // Two lengths, or a length and chunks, in either order: whatever is read, no second
-    // request is.
+    // Two lengths, or a length and chunks, in either order: the door reads no second request.
     let hidden = "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
     for lengths in [
         "Content-Length: 4\r\nContent-Length: 5\r\n",

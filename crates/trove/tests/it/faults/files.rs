@@ -44,7 +44,7 @@ fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).expect("a pipe can be made");
 }
 
-/// What stands in the way of a file, made at a path.
+/// Obstacles in the place of a file, made at a path.
 type Obstacle = (&'static str, fn(&Path));
 const OBSTACLES: [Obstacle; 3] = [
     ("a pipe", pipe),

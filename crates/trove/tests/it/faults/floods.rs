@@ -1,4 +1,4 @@
-//! Servers that send without end what nobody asked for.
+//! Servers that send unasked messages without end.
 
 use std::fs;
 

@@ -42,7 +42,7 @@ async fn t37_many_clients_of_many_servers_each_get_their_own_answers() {
     assert_eq!(health["status"], "ok", "{health}");
 }
 
-/// Those who come all at once, each with a connection of its own, to so many servers.
+/// Clients that come all at once, each with a connection of its own, to so many servers.
 const CROWD: usize = 1000;
 const CROWDED: usize = 50;
 /// Of each server.
@@ -54,7 +54,7 @@ fn ask_for_descriptors() {
     setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most }).expect("ours to raise");
 }
 
-/// What a client of this name reads, natively or by the tool.
+/// The text that a client of this name reads, natively or by the tool.
 async fn read(http: &Client, url: &str, (name, uri): (usize, &str), by_tool: bool) -> String {
     let (method, repeated, mut params) = match by_tool {
         true => {

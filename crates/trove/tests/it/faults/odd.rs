@@ -32,7 +32,7 @@ async fn t03_a_server_that_crashes_again_and_again_is_tried_rarely_and_said_to_b
 async fn t03_a_server_that_is_tried_rarely_takes_next_to_no_processor_time() {
     let trove = Trove::start(&config(&[toy("crashing", "--fault crash:init")])).await;
     trove.source("crashing", |source| source["state"] == "circuit-open").await;
-    // What was asked and listed until now is still being put in order.
+    // Earlier questions and listings are still being put in order.
     until("the start to be over", async || {
         let before = processor_time(trove.pid());
         tokio::time::sleep(SETTLED).await;
@@ -75,7 +75,7 @@ async fn t06_nothing_is_ever_decompressed() {
     let packed = Remote::http("packed", "--fault gzip").await;
     let trove = Trove::with(&[packed.toy()]).await;
     let client = trove.any_client().await;
-    // It says gzip and is not: whoever unpacked it would fail.
+    // It says gzip and is not: a client that unpacked it would fail.
     let text = client.text("toy://headers").await;
     assert!(text.starts_with("packed|toy://headers|"), "{text}");
     assert!(!text.to_lowercase().contains("accept-encoding"), "{text}");
@@ -153,7 +153,7 @@ async fn t08_odd_json_is_read_or_refused_and_never_mixed_up() {
             let is_refused = heard.json["error"]["data"]["source"] == id;
             assert!(is_served != is_refused, "{uri}: {}", heard.text);
             assert_eq!(is_served, way < 4, "{uri}: {}", heard.text);
-            // Nobody waits for an answer that has come, such as it was.
+            // An answer that has come ends the wait, such as it was.
             assert!(way < 9 || !heard.text.contains("no answer within"), "{uri}: {}", heard.text);
         }
         assert!(client.text(&format!("{id}://pid")).await.starts_with(id));

@@ -1,4 +1,4 @@
-//! What Trove never reaches, never passes on and never tells.
+//! Addresses that Trove never reaches, and texts it never passes on or tells.
 
 use std::ffi::OsStr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::kit::client::Kind;
 use crate::kit::toy::{Remote, config, toy, whole};
 use crate::kit::{Folder, Trove, until};
 
-/// Somebody nobody should call, who counts who does.
+/// A server that should never be called, which counts its callers.
 struct Canary {
     port: u16,
     calls: Arc<AtomicUsize>,
@@ -114,7 +114,7 @@ async fn t25_nothing_leaves_but_to_configured_servers() {
     }
     client.text("toy://item/1").await;
     assert_eq!(sent(&trove), 0, "nobody was called, and no name was looked up");
-    // What is configured is called, and that is counted.
+    // A configured address is called, and that is counted.
     let far = alone("[servers.far]\nurl = \"http://169.254.169.254/mcp\"").await;
     until("the configured one to be called", async || sent(&far) > 0).await;
 }
@@ -191,7 +191,7 @@ async fn t32_no_secret_shows_anywhere() {
     let client = trove.client(Kind::STDIO_LEGACY).await;
     let mut shown = String::new();
     for uri in client.uris().await {
-        // Toys tell their own environment and headers to whoever asks them.
+        // Toys tell their own environment and headers to every caller.
         if !uri.ends_with("://headers") {
             shown.push_str(&format!("{:?}", client.read(&uri).await));
         }

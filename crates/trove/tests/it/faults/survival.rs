@@ -1,4 +1,4 @@
-//! Slow, wrong, gone and hostile servers: they cost themselves, and nobody else.
+//! Slow, wrong, gone and hostile servers: they harm themselves alone.
 
 use std::time::Duration;
 
@@ -46,7 +46,7 @@ async fn t01_a_healthy_server_answers_at_once_beside_all_that_do_not() {
     })
     .await;
     assert!(client.text("healthy://item/2").await.starts_with("healthy|healthy://item/2|"));
-    // Nobody has waited for those who make others wait.
+    // The servers that make others wait were not waited for.
     for id in ["late", "silent"] {
         let source = trove.source(id, |_| true).await;
         assert_eq!((&source["state"], &source["failures"]), (&json!("connecting"), &json!(0)));

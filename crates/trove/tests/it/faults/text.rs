@@ -1,4 +1,4 @@
-//! What the words of a server can do: nothing but be read.
+//! The words of a server can do nothing but be read.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ fn assert_tame(text: &str, what: &str) {
     assert_eq!(acting, None, "{what}: {text:?}");
 }
 
-/// All text blocks of a tool's result: what a model reads.
+/// All text blocks of a tool's result, as a model reads them.
 fn blocks(result: &Value) -> String {
     let content = result["content"].as_array().expect("a result has content");
     content.iter().filter_map(|block| block["text"].as_str()).collect()

@@ -1,4 +1,4 @@
-//! Questions nobody should ask: each is answered or refused with a reason.
+//! Absurd questions: each is answered or refused with a reason.
 
 use serde_json::{Value, json};
 

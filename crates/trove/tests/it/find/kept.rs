@@ -1,4 +1,4 @@
-//! What is indexed outlives the program, however it ends.
+//! The index outlives the program, however it ends.
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -25,7 +25,7 @@ async fn contents_are_found_after_a_restart_without_being_read_again() {
     assert_eq!(uris(&answer).len(), 3, "{answer}");
     trove.signal(Signal::TERM);
     trove.ended().await;
-    // Whatever it knows now it knows from before: its server does not come up again.
+    // All it knows now it knows from before: its server does not come up again.
     folder.write(&gone());
     let trove = Trove::start_in(&folder).await;
     let client = trove.any_client().await;
@@ -86,11 +86,11 @@ async fn a_kill_while_indexing_costs_only_what_was_not_committed() {
         let answer = found(client, "search_resources", asked.clone()).await;
         answer["totalFound"].as_u64().unwrap_or_default()
     };
-    // What is found has been committed.
+    // Found texts have been committed.
     until("some contents to be found", async || count(&client).await > 100).await;
     trove.signal(Signal::KILL);
     trove.ended().await;
-    // Whatever it finds now it knows from before.
+    // All it finds now it knows from before.
     folder.write(&gone());
     let mut trove = Trove::start_in(&folder).await;
     let client = trove.any_client().await;

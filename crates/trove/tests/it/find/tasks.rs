@@ -1,13 +1,13 @@
-//! Ten everyday tasks over five real servers: is the right resource among the first three,
-//! and how many calls does it take, against listing and reading?
+//! Ten everyday tasks over five real servers. Is the right resource among the first three? How many
+//! calls does it take, against listing and reading?
 //!
 //! `cargo xtask tasks` runs this and writes the result to docs/tasks.md.
 //!
-//! Without search a model lists each server (one call each) and then reads whatever its name
-//! makes likely, the likeliest first, until it has the answer. With search it asks once,
-//! with previews, once more without a threshold if that did not give it, and reads in the
-//! order of the results. Both are counted to the read of the right resource; where search
-//! does not give it, the calls of the other way are added.
+//! Without search a model lists each server, one call each. It then reads the resources with likely
+//! names, the likeliest first, until it has the answer. With search it asks once, with previews. If
+//! that does not give the answer, it asks once more without a threshold. It reads in the order of
+//! the results. Both are counted to the read of the right resource; where search does not give it,
+//! the calls of the other way are added.
 
 use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
 
@@ -127,7 +127,7 @@ fn questions() -> Vec<(&'static str, &'static str)> {
     questions
 }
 
-/// What a list tells of every resource of the servers: its name and description.
+/// The list's words for every resource of the servers: its name and description.
 async fn names(client: &Client) -> BTreeMap<String, String> {
     let listed = client.list("resources/list", "resources").await;
     let text = |entry: &Value, key: &str| entry[key].as_str().unwrap_or_default().to_owned();
@@ -152,8 +152,8 @@ async fn ask(
     let mut searches = 1;
     let mut place = place_of(client, &asked, right).await;
     if place.is_none() {
-        // What the answer advises where nothing is relevant enough, and a model does where
-        // what it got is not what it wants.
+        // The answer advises this where nothing is relevant enough. A model also does it where the
+        // answer does not help.
         asked["relevanceThreshold"] = json!(0);
         searches += 1;
         place = place_of(client, &asked, right).await;

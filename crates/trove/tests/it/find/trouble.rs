@@ -42,12 +42,12 @@ async fn a_dead_a_slow_and_a_huge_server_cost_the_others_nothing() {
     assert_eq!(answer["errors"], Value::Null, "of the servers that were asked for");
 }
 
-/// What is answered once a server is connected and its list asked for.
+/// The answer once a server is connected and its list asked for.
 async fn when_listed(client: &Client, server: &str, asked: Value) -> Value {
     let answer = RefCell::new(Value::Null);
     until("its list to be asked for", async || {
         let now = found(client, "search_resources", asked.clone()).await;
-        // Named from the first answer on, whatever it is that keeps it.
+        // Named from the first answer on, for any reason that keeps it.
         let is_listed = why(&now, server).expect("it is named") == "its list is still being read";
         answer.replace(now);
         is_listed
@@ -56,7 +56,7 @@ async fn when_listed(client: &Client, server: &str, asked: Value) -> Value {
     answer.into_inner()
 }
 
-/// What an answer says is wrong with a server.
+/// The error of a server in an answer.
 fn why<'a>(answer: &'a Value, server: &str) -> Option<&'a str> {
     let mut errors = answer["errors"].as_array()?.iter();
     errors.find(|error| error["server"] == server)?["error"].as_str()
@@ -88,7 +88,7 @@ async fn contents_that_cannot_be_read_are_said_to_be_missing() {
     let asked = json!({ "searchTerms": ["item"], "servers": ["bad"] });
     until("them to be given up", async || {
         let answer = found(&client, "search_resources", asked.clone()).await;
-        // What they are called is still found.
+        // Their names are still found.
         answer["success"] == true
             && answer["coverage"]["skipped"]["unreadable"] == 4
             && answer["totalFound"] == 4

@@ -49,9 +49,9 @@ pub(crate) struct Client {
     pub(crate) transcript: Arc<Transcript>,
     way: Way,
     version: String,
-    /// What it calls itself.
+    /// Its own name.
     name: String,
-    /// What it can be asked for.
+    /// The requests it can answer.
     capabilities: Value,
     /// Up to where notifications have been waited for.
     heard: Mutex<usize>,
@@ -327,8 +327,8 @@ impl Client {
         all.iter().map(|entry| entry["uri"].as_str().unwrap_or_default().to_owned()).collect()
     }
 
-    /// Begins to hear of list changes and of these resources, in the way of the era. What
-    /// is returned must be kept for as long.
+    /// Begins to hear of list changes and of these resources, in the way of the era. The call must
+    /// be kept for as long.
     pub(crate) async fn follow(&self, uris: &[&str]) -> Option<Call> {
         if self.kind.era == Era::Modern {
             let filter = json!({

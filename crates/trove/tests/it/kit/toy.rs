@@ -50,7 +50,7 @@ impl Toy {
         self
     }
 
-    /// The same started with these arguments too, blanks and all.
+    /// Starts it with these arguments too, blanks and all.
     pub(crate) fn with_args(mut self, more: &[&str]) -> Toy {
         if let Reach::Stdio(args) = &mut self.reach {
             // The last of a repeated option would be refused.
@@ -62,7 +62,7 @@ impl Toy {
         self
     }
 
-    /// The same behind a URL.
+    /// Puts it behind a URL.
     pub(crate) fn with_url(mut self, url: &str) -> Toy {
         self.reach = Reach::Url(url.to_owned());
         self
@@ -77,7 +77,7 @@ impl Toy {
             }
             Reach::Url(url) => format!("url = {url:?}"),
         };
-        // Nobody reads in the background while a test counts what is read.
+        // The indexer reads nothing while a test counts reads.
         let index = if self.settings.contains("index = ") { "" } else { "index = \"metadata\"" };
         format!("[servers.{}]\n{reach}\n{}{index}\n", self.id, self.settings)
     }
@@ -168,7 +168,7 @@ impl Remote {
         self.toy_at(self.address)
     }
 
-    /// The same reached at another address, as through a proxy.
+    /// The toy reached at another address, as through a proxy.
     pub(crate) fn toy_at(&self, address: SocketAddr) -> Toy {
         let path = if self.flag == "--sse" { "sse" } else { "mcp" };
         let reach = Reach::Url(format!("http://{address}/{path}"));
@@ -182,7 +182,7 @@ impl Drop for Remote {
     }
 }
 
-/// A toy on stdio with no gateway before it, and its client: what Trove is measured by.
+/// A toy on stdio with no gateway before it, and its client, to compare Trove with.
 pub(crate) struct Straight {
     pub(crate) client: Client,
     _child: Child,
@@ -207,7 +207,7 @@ impl Straight {
     }
 }
 
-/// What stands after `NAME|URI|` in a toy's text.
+/// The part after `NAME|URI|` in a toy's text.
 pub(crate) fn body(text: &str) -> &str {
     text.splitn(3, '|').nth(2).expect("a toy's text has three parts")
 }

@@ -48,7 +48,7 @@ impl Transcript {
         self.count.send_replace(all.len());
     }
 
-    /// How much has been heard; what comes next has this index.
+    /// How much has been heard; the next message has this index.
     pub(crate) fn len(&self) -> usize {
         self.all.lock().unwrap_or_else(PoisonError::into_inner).len()
     }

@@ -38,7 +38,7 @@ pub(super) fn posted(http: &reqwest::Client, url: &str, session: Option<&str>) -
     }
 }
 
-/// What a header cannot carry travels as base64.
+/// A name that a header cannot carry travels as base64.
 pub(super) fn header_text(name: &str) -> String {
     if name.bytes().all(|b| (0x20..0x7f).contains(&b)) {
         return name.to_owned();
@@ -46,8 +46,8 @@ pub(super) fn header_text(name: &str) -> String {
     format!("=?base64?{}?=", base64::engine::general_purpose::STANDARD.encode(name))
 }
 
-/// Writes down every message of a response. Where there is none, an error in its place
-/// tells whoever waits for the answer.
+/// Writes down every message of a response. Where there is none, an error in its place tells the
+/// test that waits for the answer.
 pub(super) async fn hear_all(
     request: RequestBuilder,
     id: Option<u64>,

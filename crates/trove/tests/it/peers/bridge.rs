@@ -1,4 +1,4 @@
-//! What real servers hold, through `get_resource`: the same as natively.
+//! The contents of real servers through `get_resource`, as they are natively.
 
 use serde_json::json;
 

@@ -13,9 +13,9 @@ use super::servers::{SERVER_ID, Server};
 /// under qualified names.
 const OWN_SCHEMES: [&str; 5] = ["info", "config", "auth", "guide", "skill"];
 
-/// What server-everything writes before the time of day.
+/// The words of server-everything before the time of day.
 const CLOCK: &str = " created at ";
-/// How much of the same text in base64 comes before the time of day.
+/// How much of that text in base64 comes before the time of day.
 const BLOB_BEFORE_CLOCK: usize = 48;
 
 /// The name under which Trove offers an upstream's URI or template.
@@ -82,7 +82,7 @@ fn reads(reads: &Value, name: impl Fn(&str) -> String, is_fickle: bool) -> BTree
     reads.iter().map(one).collect()
 }
 
-/// What counts of one read: of contents everything, of an error its number.
+/// The outcome of one read: of contents everything, of an error its number.
 fn outcome(uri: &str, result: &Value, name: &impl Fn(&str) -> String, is_fickle: bool) -> Value {
     let Some(contents) = result["contents"].as_array() else {
         return Value::from(error_number(&result["error"]["code"]));

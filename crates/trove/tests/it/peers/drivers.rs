@@ -28,11 +28,11 @@ pub(crate) enum Client {
 pub(crate) enum Era {
     Legacy,
     Modern,
-    /// What the client finds.
+    /// The era that the client finds.
     Auto,
 }
 
-/// What a client connects to.
+/// The server that a client connects to.
 #[derive(Clone, Debug)]
 pub(crate) struct Target {
     /// Last on the command line, as everything after `--stdio` belongs to the server.
@@ -41,7 +41,7 @@ pub(crate) struct Target {
     variables: Vec<(String, String)>,
 }
 
-/// What must be listed before a survey begins; a gateway answers before its upstreams do.
+/// An entry that must be listed before a survey begins; a gateway answers before its upstreams.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Until {
     Resource(&'static str),
@@ -68,7 +68,7 @@ impl Target {
         Self { arguments, waits: Vec::new(), variables: Vec::new() }
     }
 
-    /// The same target, not surveyed before something is listed there.
+    /// Lets the survey wait until something is listed there.
     pub(crate) fn once(mut self, until: Until) -> Self {
         let (flag, name) = match until {
             Until::Resource(uri) => ("--until-listed", uri),
@@ -78,7 +78,7 @@ impl Target {
         self
     }
 
-    /// The same target, for a client that works in a folder and says so when asked.
+    /// Lets the client work in a folder and say so when asked.
     pub(crate) fn for_work_in(mut self, folder: &Path) -> Self {
         self.waits.extend(["--root".to_owned(), format!("file://{}", folder.display())]);
         self

@@ -1,7 +1,7 @@
 //! Starts programs and makes sure they are gone afterwards.
 //!
-//! Every program gets a process group of its own, which is ended whole when its owner
-//! is dropped: a client that is killed must not leave its server behind.
+//! Every program gets a process group of its own, which is ended whole when its owner is dropped. A
+//! client that is killed must not leave its server behind.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -68,8 +68,8 @@ impl Drop for Process {
     }
 }
 
-/// Runs a program to its end within the limit and gives back what it printed. Whatever
-/// else happens is a failure of the test, with the end of its stderr.
+/// Runs a program to its end within the limit and gives back its output. Any other end fails the
+/// test, and shows the end of its stderr.
 #[track_caller]
 pub(crate) fn printed_by(command: &mut Command, limit: Duration) -> Printed {
     let complaints = tempfile::NamedTempFile::new().expect("a temporary file can be made");
@@ -90,7 +90,7 @@ pub(crate) fn printed_by(command: &mut Command, limit: Duration) -> Printed {
     Printed { stdout, stderr: tail(complaints.path()), succeeded }
 }
 
-/// What a program printed, and whether it was content.
+/// The output of a program, and whether it was content.
 pub(crate) struct Printed {
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -151,7 +151,7 @@ pub(crate) fn sibling_program(name: &str) -> PathBuf {
 
 fn wait_for_ready_line(stderr: BufReader<impl std::io::Read + Send + 'static>) {
     let (sender, receiver) = mpsc::channel();
-    // The thread outlives the wait: a pipe nobody reads would stop the program.
+    // The thread outlives the wait: a full pipe would stop the program.
     std::thread::spawn(move || {
         for line in stderr.lines().map_while(Result::ok) {
             let _ = sender.send(line);

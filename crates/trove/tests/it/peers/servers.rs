@@ -16,11 +16,11 @@ pub(crate) const SERVER_ID: &str = "peer";
 const EVERYTHING: &str = "server-everything/dist/index.js";
 const FASTMCP_HOME: &str = "peer://text/plain";
 
-/// A server under test, with whatever it needs on disk.
+/// A server under test, with all that it needs on disk.
 pub(crate) struct Server {
     reach: Reach,
     until: Until,
-    /// Read beside everything listed: what templates make, and what is not there.
+    /// Read beside everything listed: URIs of templates, and absent ones.
     reads: &'static [&'static str],
     pub(crate) least_resources: usize,
     /// Whether two reads of one resource need not be equal.
@@ -200,7 +200,7 @@ impl Server {
         }
     }
 
-    /// What Trove must list before the server counts as connected.
+    /// The entry that Trove must list before the server counts as connected.
     pub(crate) fn until(&self) -> Until {
         self.until
     }
@@ -215,7 +215,7 @@ impl Server {
 
     /// Trove's configuration with this server alone, its tools included.
     pub(crate) fn trove_toml(&self) -> String {
-        // What is compared is what the server itself has.
+        // Only the server's own resources are compared.
         let mut lines = vec![format!("[servers.{SERVER_ID}]"), "recipe = \"off\"".to_owned()];
         match &self.reach {
             Reach::Stdio { argv, variables } => {

@@ -1,4 +1,4 @@
-//! What costs an entry, and what costs the file.
+//! Faults that cost an entry, and faults that cost the file.
 
 use super::{check, load_text};
 

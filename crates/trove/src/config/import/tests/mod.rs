@@ -13,9 +13,8 @@ use super::super::{
 mod bad;
 mod shapes;
 
-/// What a client's file gives: whose it is, its servers with everything expanded, and
-/// the problems. `DIR` is the folder where Trove was started; beside the file lies a
-/// `token`.
+/// Checks what a client's file gives: the client, its servers with everything expanded, and the
+/// problems. `DIR` is the folder where Trove was started; beside the file lies a `token`.
 #[track_caller]
 fn check(path: &str, text: &str, expect: &str) {
     let (folder, loaded) = load_text(path, &dedent(text));
