@@ -117,8 +117,9 @@ async fn an_answer_of_which_all_is_closed_is_absent() {
     source.give("docs://a", format!(r#"{{"contents":[{part}]}}"#));
     let error = error_of(&gateway, &somebody(&[]), "docs://a").await;
     assert!(matches!(error, AskError::NotFound { .. }), "{error}");
-    let read = gateway.gateway.read(&somebody(&["admin"]), &"docs://a".into(), Ask::default());
-    assert!(read.await.expect("a read").reply.body.as_str().contains("of admin"));
+    let (admin, uri) = (somebody(&["admin"]), "docs://a".into());
+    let reading = gateway.gateway.read(&admin, &uri, Ask::default()).await.expect("a read");
+    assert!(reading.reply.body.as_str().contains("of admin"));
 }
 
 #[tokio::test]
