@@ -1,6 +1,6 @@
 //! One worker, as the gateway sees it: nothing it says is believed further than it must be.
 
-use std::{io, os::unix::process::ExitStatusExt as _, path::Path, process::Stdio, time::Duration};
+use std::{io, path::Path, process::Stdio, time::Duration};
 
 use parking_lot::Mutex;
 use serde_json::{Map, Value};
@@ -13,6 +13,7 @@ use trove_core::programs::{Answer, Complaint, Fault, Given, Host, Raised, Ran};
 
 use crate::{
     allocator::OUT_OF_MEMORY,
+    clock::OUT_OF_TIME,
     hints::hint,
     policy::RULES,
     wire::{Failed, FromWorker, Gift, Locks, MAX_MESSAGE, ToWorker, framed, json_len},
@@ -197,10 +198,10 @@ impl Worker {
         if status.code() == Some(OUT_OF_MEMORY) {
             return Fault::OutOfMemory { megabytes: (RULES.memory_bytes / 1024 / 1024) as u64 };
         }
-        match status.signal() {
-            Some(libc::SIGXCPU) => Fault::OutOfTime { seconds: RULES.compute_seconds, calls },
-            _ => broke(&status.to_string()),
+        if status.code() == Some(OUT_OF_TIME) {
+            return Fault::OutOfTime { seconds: RULES.compute_seconds, calls };
         }
+        broke(&status.to_string())
     }
 }
 

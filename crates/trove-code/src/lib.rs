@@ -7,6 +7,7 @@
 
 mod allocator;
 mod check;
+mod clock;
 mod confine;
 mod conversation;
 mod hints;

@@ -14,8 +14,9 @@ use time::OffsetDateTime;
 use trove_core::programs::{FUNCTIONS, Function};
 
 use crate::{
+    clock,
     interpreter::{Ended, Interpreter, World},
-    policy::{MAX_ARGUMENTS, MAX_DEPTH, RULES},
+    policy::{MAX_ARGUMENTS, MAX_DEPTH, MAX_TIME, RULES},
     values::{from_json, to_json},
     wire::{Failed, Gift, ToWorker},
 };
@@ -53,7 +54,7 @@ fn run(
         .iter()
         .map(|function| MontyObject::Function { name: function.name.to_owned(), docstring: None });
     let limits = ResourceLimits::default()
-        .max_duration(std::time::Duration::from_secs(RULES.compute_seconds))
+        .max_duration(MAX_TIME)
         .max_memory(RULES.memory_bytes)
         .max_recursion_depth(MAX_DEPTH);
     let tracker = ResourceTracker::new(limits);
@@ -199,19 +200,34 @@ fn outside(call: &OsFunctionCall) -> ExtFunctionResult {
     }
 }
 
+/// The name of an exception, and its words.
+fn why(error: &MontyException) -> (String, String) {
+    let kind = error.exc_type();
+    if clock::is_over() && kind == ExcType::MemoryError {
+        let message = format!("the program computed for more than {} s", RULES.compute_seconds);
+        return (ExcType::TimeoutError.to_string(), message);
+    }
+    let said = error.message().unwrap_or_default();
+    if kind == ExcType::TimeoutError && said.starts_with("time limit exceeded") {
+        return (kind.to_string(), format!("the program took more than {} s", RULES.seconds));
+    }
+    (kind.to_string(), said.to_owned())
+}
+
 fn told(error: &MontyException, printed: Printed) -> Failed {
-    let message = match (error.exc_type(), error.message().unwrap_or_default()) {
-        (ExcType::TimeoutError, said) if said.starts_with("time limit exceeded") => {
-            format!("the program computed for more than {} s", RULES.compute_seconds)
-        }
-        (_, said) => said.to_owned(),
-    };
+    let (kind, message) = why(error);
+    // Without a line it would say the same again.
+    let mut traceback = String::new();
+    if let Some((way, _)) = error.to_string().rsplit_once('\n')
+        && !error.traceback().is_empty()
+    {
+        traceback = format!("{way}\n{kind}: {message}");
+    }
     Failed {
-        kind: error.exc_type().to_string(),
+        kind,
         message,
         line: error.traceback().last().map(|frame| frame.start.line),
-        // Without a line it would say the same again.
-        traceback: if error.traceback().is_empty() { String::new() } else { error.to_string() },
+        traceback,
         printed: printed.text,
         is_cut: printed.is_cut,
     }

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::{
-    allocator, confine,
+    allocator, clock, confine,
     interpreter::{Ended, Interpreter as _, World},
     monty::Monty,
     policy::RULES,
@@ -23,7 +23,7 @@ const MAX_WAY: usize = 4096;
 /// Locks this process in, runs the one program it is given, and ends. For a process that
 /// was started for nothing else, with pipes for stdin and stdout.
 pub fn work() -> ExitCode {
-    let locks = match confine::lock_in() {
+    let locks = match clock::stop_when_over().and_then(|()| confine::lock_in()) {
         Ok(locks) => locks,
         // Unlocked it must not run anything.
         Err(error) => {

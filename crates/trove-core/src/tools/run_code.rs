@@ -109,11 +109,11 @@ fn failure(fault: Fault) -> Failure {
         }
         Fault::OutOfTime { .. } => {
             let action = "Read or compute less at a time; define no function inside another.";
-            Failure::new(Class::CodeError, message, action)
+            Failure::new(Class::CodeError, message, action).with("exception", "TimeoutError")
         }
         Fault::OutOfMemory { .. } => {
             let action = "Keep less at a time; read parts with offset and limit.";
-            Failure::new(Class::CodeError, message, action)
+            Failure::new(Class::CodeError, message, action).with("exception", "MemoryError")
         }
         Fault::TooMuch { printed: text, is_cut, .. } => {
             let action = "Return what matters of it, or a count.";

@@ -3,13 +3,13 @@
 
 mod tasks;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::kit::client::{Client, Kind};
 use crate::kit::toy::{Toy, config, toy};
-use crate::kit::{Folder, Trove, until, within};
+use crate::kit::{Folder, LIMIT, Trove, until, within};
 
 const ENABLED: &str = "[code]\nenabled = true\n";
 
@@ -355,7 +355,7 @@ async fn t43_a_worker_that_is_killed_takes_only_its_program_with_it() {
         kill(busy().expect("it runs"));
         client.answer(calls).await.expect("a result")
     };
-    let answer = within(Duration::from_secs(30), "the answer", during).await;
+    let answer = within(LIMIT, "the answer", during).await;
     assert_eq!(answer["structuredContent"]["error"], "CodeError", "{answer}");
     assert_eq!(result(&client, "2").await, 2);
 }

@@ -3,20 +3,15 @@
 //! Each answer through Trove is compared with the answer of the same server asked
 //! directly. Only what belongs to an era is added or taken away on the way.
 
-use std::time::Duration;
-
 use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::kit::client::{Client, Era, Kind};
 use crate::kit::toy::{Remote, Straight, whole};
 use crate::kit::wire::{elements, member};
-use crate::kit::{Trove, within};
+use crate::kit::{LIMIT, Trove, within};
 
 const UPSTREAMS: [(Era, &str); 2] = [(Era::Legacy, "--era legacy"), (Era::Modern, "--era modern")];
-
-/// A message over the limit is given up at once, not when a timeout ends.
-const AT_ONCE: Duration = Duration::from_secs(20);
 
 /// The entry of one resource in the list, as it is spelled there.
 async fn entry(client: &Client, uri: &str) -> String {
@@ -192,11 +187,13 @@ async fn t05_a_message_over_the_limit_is_refused_at_once_and_the_server_goes_on(
     for id in ["stdio", "http", "sse"] {
         for _ in 0..2 {
             let uri = format!("{id}+toy://pid");
-            let answer = within(AT_ONCE, "the refusal", client.read(&uri)).await;
+            let answer = within(LIMIT, "the refusal", client.read(&uri)).await;
             let error = answer.expect_err("the message is too large");
             assert_eq!((&error["code"], &error["data"]["source"]), (&json!(-32603), &json!(id)));
             // The older transport may lose its one stream with the message.
             assert!(id == "sse" || error["data"]["retryable"] == false, "{id}: {error}");
+            let message = error["message"].as_str().expect("words");
+            assert!(id == "sse" || message.contains("larger than the limit"), "{id}: {error}");
             let echoed = client.call(&format!("{id}_echo"), json!({ "text": "still here" })).await;
             assert_eq!(echoed["content"][0]["text"], "still here", "{id}");
         }

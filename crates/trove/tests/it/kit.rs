@@ -22,7 +22,7 @@ use client::{Client, Kind, Pipe};
 use transcript::Transcript;
 
 /// How long anything may take that a test waits for. The machine may be busy.
-pub(crate) const LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const LIMIT: Duration = Duration::from_secs(240);
 /// How often something is looked at that announces nothing by itself.
 pub(crate) const LOOK_INTERVAL: Duration = Duration::from_millis(20);
 

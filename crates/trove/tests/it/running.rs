@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::kit::toy::{config, toy};
-use crate::kit::{Folder, Trove, until, within};
+use crate::kit::{Folder, LIMIT, Trove, until, within};
 
 const UNREACHABLE: Option<i32> = Some(4);
 
@@ -96,7 +96,7 @@ async fn one_that_hangs_is_not_waited_for() {
     until("it answers", async || folder.run(&["logs"]).await.code == Some(0)).await;
     trove.signal(rustix::process::Signal::STOP);
     let reading = folder.run(&["read", "toy://counter"]);
-    let ran = within(std::time::Duration::from_secs(60), "the answer", reading).await;
+    let ran = within(LIMIT, "the answer", reading).await;
     assert_eq!((ran.code, ran.text()), (Some(0), "one|toy://counter|0"), "{ran:?}");
     assert!(ran.stderr.contains("does not answer"), "{ran:?}");
 }

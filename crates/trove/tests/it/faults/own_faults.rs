@@ -1,7 +1,6 @@
 //! Faults of our own: a panic is one failed request, and an end is orderly.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
@@ -14,7 +13,7 @@ use trove_testkit::{fake_source::FakeSource, gateway_box::GatewayBox};
 
 use crate::kit::client::Kind;
 use crate::kit::toy::toy;
-use crate::kit::{Trove, within};
+use crate::kit::{LIMIT, Trove, within};
 
 fn read(id: u64, uri: &str) -> String {
     let params = json!({ "uri": uri, "_meta": {
@@ -43,7 +42,7 @@ async fn t47_a_panic_on_stdio_is_one_error_and_the_next_request_is_answered() {
     let mut lines = BufReader::new(from).lines();
     for (id, uri) in [(1, "doc:boom"), (2, "doc:1"), (3, "doc:boom"), (4, "doc:1")] {
         to.write_all(format!("{}\n", read(id, uri)).as_bytes()).await.expect("it reads");
-        let line = within(Duration::from_secs(20), "an answer", lines.next_line()).await;
+        let line = within(LIMIT, "an answer", lines.next_line()).await;
         let answer: Value =
             serde_json::from_str(&line.expect("a line").expect("a line")).expect("JSON");
         check(&answer, id, uri);
@@ -108,5 +107,5 @@ async fn what_takes_too_long_does_not_keep_trove_from_ending() {
     let _call = client.send("resources/read", &params, None).await;
     client.text("toy://pid").await;
     trove.signal(Signal::TERM);
-    assert!(within(Duration::from_secs(30), "the end", trove.ended()).await.success());
+    assert!(within(LIMIT, "the end", trove.ended()).await.success());
 }

@@ -1,18 +1,11 @@
 //! Slow, wrong, gone and hostile servers: they harm themselves alone.
 
-use std::time::Duration;
-
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::kit::client::Kind;
 use crate::kit::toy::{Toy, body, config, count, toy, whole};
-use crate::kit::{Folder, Trove, is_ready, until, within};
-
-/// Well before the read itself would be given up.
-const FAST: Duration = Duration::from_secs(15);
-/// How soon nothing of a dead gateway may be left, on a machine with other work to do.
-const CLEARED: Duration = Duration::from_secs(20);
+use crate::kit::{Folder, LIMIT, Trove, is_ready, until, within};
 
 /// One server for each way of misbehaving, named after it.
 fn troublemakers() -> Vec<Toy> {
@@ -147,8 +140,11 @@ async fn t02_a_read_that_loses_its_server_fails_fast_and_the_next_one_works() {
         let count_reads = async || count(&client.text("toy://requests").await, "resources/read");
         until("the read to reach the server", async || count_reads().await >= 3).await;
         kill_process(pid, Signal::KILL).expect("the server can be killed");
-        let error = within(FAST, "the error", client.answer(call)).await;
+        let error = within(LIMIT, "the error", client.answer(call)).await;
         let error = error.expect_err("the server is gone");
+        // It was not waited for until the read would be given up.
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains("the connection was lost"), "{message}");
         assert_eq!(
             error["data"],
             json!({ "source": "one", "retryable": true, "uri": "toy://slow/60000" }),
@@ -286,7 +282,7 @@ impl Marked {
 
     async fn assert_gone(&self) {
         let gone = until("them to be gone", async || self.processes().is_empty());
-        within(CLEARED, "all processes of the gateway to be gone", gone).await;
+        within(LIMIT, "all processes of the gateway to be gone", gone).await;
     }
 }
 
