@@ -9,10 +9,9 @@ MODERN = MODE in ("ends-listening", "listens-badly", "one-stream", "one-place", 
 PAGES = 4 if MODE == "counts-pages" else 2
 CHANGING = ("comes-late-and-mute", "says-nothing", "leaves-one-unanswered")
 MUTE = MODE == "comes-late-and-mute"
-BROKEN = (1, 3)
 LONG = 10**6
 TOKEN = os.environ.get("API_TOKEN", "none")
-calls = lists = reads = listens = 0
+calls = reads = listens = 0
 stream = None
 refusals = {"refuses-once": 1, "refuses-slowly": 10**6}.get(MODE, 0)
 
@@ -76,7 +75,7 @@ def subscribe():
 
 
 def answer(asked, method, params):
-    global calls, lists, reads
+    global calls, reads
     if method == "server/discover" and MODERN:
         return {"supportedVersions": ["2026-07-28"], "capabilities": {"resources": {"subscribe": True}}}
     if method == "initialize":
@@ -89,8 +88,7 @@ def answer(asked, method, params):
         page = params.get("cursor", 0)
         more = {"nextCursor": page + 1} if page + 1 < PAGES else {}
         if MODE == "breaks-off":
-            lists += page == 0
-            if page == 1 and lists in BROKEN:
+            if page == 1 and not os.path.exists("whole"):
                 return None
         if MODE == "tells-secrets":
             told = {"name": f"odd {TOKEN}", "description": f"by {TOKEN}"}
