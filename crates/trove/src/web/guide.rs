@@ -150,7 +150,9 @@ async fn written(
 }
 
 /// What our own page sent: only it can send this type, a form elsewhere cannot.
-async fn given<T: DeserializeOwned>(request: Request) -> Result<T, axum::response::Response> {
+pub(super) async fn given<T: DeserializeOwned>(
+    request: Request,
+) -> Result<T, axum::response::Response> {
     let is_json = request
         .headers()
         .get(header::CONTENT_TYPE)
