@@ -73,6 +73,7 @@ export async function startTrove(servers, settings = '', flags = [], files = {},
     },
     stop() {
       child.removeAllListeners('exit');
+      if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
       child.kill('SIGTERM');
       return new Promise((done) => child.on('exit', () => { rmSync(folder, { recursive: true, force: true }); done(); }));
     },

@@ -2,7 +2,7 @@
 // keys, reads what is there, sees how it does, and changes the servers.
 
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 
 import { frame, isSound, openPage, ready, startBrowser, startTrove } from './kit.mjs';
@@ -19,8 +19,16 @@ before(async () => {
 
 after(async () => {
   await browser?.close();
-  await trove?.stop();
+  await Promise.all([trove, ...others].map((one) => one?.stop()));
 });
+
+/** A Trove of a test's own, which ends with the tests at the latest. */
+const others = [];
+async function start(...how) {
+  const own = await startTrove(...how);
+  others.push(own);
+  return own;
+}
 
 const open = (options) => openPage(browser, trove, options);
 const uri = (value, more = '') => `resource?uri=${encodeURIComponent(value)}${more}`;
@@ -61,6 +69,33 @@ test('what was written and not saved is still there, whichever way one left', as
   await page.context().close();
 });
 
+test('a document is renamed and deleted, and what another writes meanwhile is told and merged', async () => {
+  const page = await open();
+  await page.view('guide?category=lang&path=go.md');
+  await page.waitForSelector('.desk textarea');
+  await page.click('.desk button:has-text("Rename")');
+  await page.fill('.desk #doc-path', 'golang.md');
+  await page.click('button:has-text("Rename it")');
+  await page.waitForFunction(() => location.hash.includes('path=golang.md'));
+  await page.waitForSelector('.picks button:has-text("golang.md")');
+  assert.equal(readFileSync(`${trove.folder}/guide/lang/golang.md`, 'utf8'), '# Go\n');
+  assert.equal(await page.locator('.picks button:has-text("go.md")').count(), 0);
+
+  await page.fill('.desk textarea', '# Go\n\nMine, at the end.\n');
+  writeFileSync(`${trove.folder}/guide/lang/golang.md`, '# Go, by another\n');
+  await page.click('.desk button:has-text("Put both together")');
+  assert.equal(await page.inputValue('.desk textarea'), '# Go, by another\n\nMine, at the end.\n');
+  await isSound(page);
+  await page.click('.desk button[type=submit]');
+  await page.waitForFunction(() => document.querySelector('.desk [role=status]').textContent === 'Saved');
+
+  await page.click('.desk button:has-text("Delete")');
+  await page.click('button:has-text("Delete it")');
+  await page.waitForSelector('.side2 .empty:has-text("Choose a document")');
+  assert.equal(existsSync(`${trove.folder}/guide/lang/golang.md`), false);
+  await page.context().close();
+});
+
 test('looking at what a client would get is not a read of that client', async () => {
   const page = await open();
   const name = 'docs://tables/revenue.csv';
@@ -77,9 +112,9 @@ test('looking at what a client would get is not a read of that client', async ()
 test('Home, Health and the corner say the same of the servers', async () => {
   const page = await open();
   await page.waitForSelector('.card');
+  await page.waitForSelector('#pulse:has-text("2 of 3 servers")');
   const well = await page.locator('.card:has-text("stdio") .state.good').count();
   assert.equal(well, 2);
-  assert.equal(await page.innerText('#pulse'), '2 of 3 servers');
   const resources = /([\d,]+) resources/.exec(await page.innerText('.lead'))[1];
   // Of a server that never answered nothing was kept.
   assert.ok(!(await page.locator('.card', { hasText: 'broken' }).innerText()).includes('listed before'));
@@ -119,7 +154,7 @@ test('a slow read says how long it takes already, and can be stopped', async () 
 });
 
 test('a broken configuration and a stopped Trove are told above every view', async () => {
-  const own = await startTrove({ wiki: ['--plain', '--many', '3'] });
+  const own = await start({ wiki: ['--plain', '--many', '3'] });
   await own.until(ready('wiki'));
   const page = await openPage(browser, own, { expect: /ERR_CONNECTION|ERR_INCOMPLETE|ERR_EMPTY/ });
   await page.view('browse');
@@ -138,7 +173,7 @@ test('a broken configuration and a stopped Trove are told above every view', asy
 });
 
 test('where an issuer decides who gets in the page says that it is not for anybody, and what to do', async () => {
-  const own = await startTrove({}, '[http]\nauth = "jwt"\n\n[auth]\nissuer = "https://id.example"\njwks_url = "https://id.example/keys"\n');
+  const own = await start({}, '[http]\nauth = "jwt"\n\n[auth]\nissuer = "https://id.example"\njwks_url = "https://id.example/keys"\n');
   const page = await openPage(browser, own, { enter: false, expect: /403/ });
   await page.goto(`${own.origin}/`);
   await page.waitForSelector('.door:has-text("shows no page")');
@@ -298,7 +333,7 @@ test('the map has an area for each server and type, as large as what is there', 
 // --- acting
 
 test('a server is added, restarted and removed, each change shown before it is made', async () => {
-  const own = await startTrove({ wiki: ['--plain', '--many', '3'] });
+  const own = await start({ wiki: ['--plain', '--many', '3'] });
   await own.until(ready('wiki'));
   const page = await openPage(browser, own, { expect: /409/ });
   const server = new URL('./server.mjs', import.meta.url).pathname;
@@ -341,9 +376,32 @@ test('a server is added, restarted and removed, each change shown before it is m
   await own.stop();
 });
 
+test('a folder is served from the page, and no line of the configuration but the new ones is shown', async () => {
+  const own = await start({ wiki: ['--plain', '--many', '3', '--api-key', 'canary-91c'] }, '', [], { 'notes/a.md': '# A note\n' });
+  await own.until(ready('wiki'));
+  const page = await openPage(browser, own);
+  const told = [];
+  page.on('response', async (answer) => { if (answer.url().includes('/api/')) told.push(await answer.text().catch(() => '')); });
+  await page.click('button:has-text("Add a server")');
+  await page.fill('#new-name', 'notes');
+  await page.fill('#new-reach', `${own.folder}/notes/`);
+  await page.click('.acting button[type=submit]');
+  await page.waitForSelector('.diff .come:has-text("[folders.notes]")');
+  await page.click('button:has-text("Add it")');
+  await page.waitForSelector('.acting p:has-text("It has 2 resources")');
+  await page.click('.acting button:has-text("Close")');
+  const card = page.locator('.card', { has: page.getByRole('link', { name: 'wiki', exact: true }) });
+  await card.locator('.more summary').click();
+  await card.getByRole('button', { name: 'Remove' }).click();
+  await page.waitForSelector('.diff .go:has-text("[servers.wiki]")');
+  assert.ok(!told.join().includes('canary-91c') && !(await page.content()).includes('canary-91c'));
+  await page.context().close();
+  await own.stop();
+});
+
 test('a server that nobody approved shows what it would run, and runs when one lets it', async () => {
   // Found where Trove was started, not named: so it waits.
-  const own = await startTrove({ wiki: ['--plain', '--many', '3'] }, '', [], {}, { isFound: true });
+  const own = await start({ wiki: ['--plain', '--many', '3'] }, '', [], {}, { isFound: true });
   const page = await openPage(browser, own);
   await page.click('.card button:has-text("See what it runs")');
   await page.waitForSelector('.acting dd:has-text("server.mjs")');
@@ -355,7 +413,7 @@ test('a server that nobody approved shows what it would run, and runs when one l
 });
 
 test('without a token nobody changes a server', async () => {
-  const own = await startTrove({}, '', ['--no-auth']);
+  const own = await start({}, '', ['--no-auth']);
   const answer = await fetch(`${own.origin}/api/servers/add`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ name: 'x', command: ['true'] }) });
   assert.equal(answer.status, 403);
   assert.equal(readFileSync(`${own.folder}/trove.toml`, 'utf8').includes('servers.x'), false);

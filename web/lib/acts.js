@@ -30,11 +30,18 @@ async function tried(fault, button, work) {
   button.disabled = false;
 }
 
-/** A change of the configuration as lines that go and lines that come. */
-function change(diff) {
-  const lines = diff.split('\n').filter((line) => line && !line.startsWith('---') && !line.startsWith('+++'));
-  const shade = (line) => ({ '+': 'come', '-': 'go' })[line[0]] ?? '';
-  return h('pre.box.diff', { tabIndex: 0, 'aria-label': 'The change' }, lines.map((line) => h('span', { class: shade(line) }, `${line}\n`)));
+/** Lines of the configuration that come (`+`) or go (`-`). */
+function change(lines) {
+  const shade = (line) => (line.startsWith('+') ? 'come' : 'go');
+  return h('pre.box.diff', { tabIndex: 0, role: 'group', 'aria-label': 'The change' }, lines.filter(Boolean).map((line) => h('span', { class: shade(line) }, `${visible(line)}\n`)));
+}
+
+/** The entry of a server as it stands in the configuration, secrets masked. */
+async function entryOf(id) {
+  const { settings } = await ask('settings');
+  const entry = settings?.config?.servers?.[id] ?? {};
+  const line = (key) => (entry[key] === undefined ? null : `- ${key} = ${JSON.stringify(entry[key])}`);
+  return [`- [servers.${id}]`, ...['url', 'command', 'args', 'env', 'headers', 'recipe'].map(line)];
 }
 
 /** Stops a server and starts it anew. */
@@ -62,8 +69,8 @@ export function remove(id) {
     } }, fault, h('div.line', null, go, cancel(close)));
     fill(body, form);
     await tried(fault, go, async () => {
-      const { diff } = await send('servers/remove', { id, dry_run: true });
-      form.prepend(h('p', null, 'It is stopped, and these lines leave the configuration. A copy of the file as it was is kept beside it.'), change(diff));
+      await send('servers/remove', { id, dry_run: true });
+      form.prepend(h('p', null, 'It is stopped, and its entry leaves the configuration. A copy of the file as it was is kept beside it.'), change(await entryOf(id)));
     });
     go.focus();
   });
@@ -96,7 +103,7 @@ export function approve(id) {
 
 function run(one, file) {
   const rows = [
-    ['runs', [one.command, ...(one.args ?? [])].map(quoted).join(' ')], ['program', one.program ?? 'not found'], ['in', one.cwd],
+    ['serves', one.folder], ['runs', one.command ? [one.command, ...(one.args ?? [])].map(quoted).join(' ') : null], ['program', one.command ? one.program ?? 'not found' : null], ['in', one.cwd],
     ['variables', one.env?.join(', ')], ['file', file], ...(one.differences ?? []).map((text) => ['changed', text]),
   ];
   return h('dl.pairs', null, rows.filter(([, value]) => value).map(([name, value]) => [h('dt', null, name), h('dd.mono', null, visible(value))]));
@@ -137,7 +144,7 @@ export function add() {
       return { input, node: h('div.field', null, h('label', { htmlFor: id }, label), input) };
     };
     const name = field('new-name', 'Name', { type: 'text', required: true, placeholder: 'docs' });
-    const reach = field('new-reach', 'Command or URL', { type: 'text', required: true, placeholder: 'npx -y @modelcontextprotocol/server-filesystem .   or   https://…/mcp' });
+    const reach = field('new-reach', 'Command, URL or folder', { type: 'text', required: true, placeholder: 'npx -y some-server   or   https://…/mcp   or   /a/folder/' });
     const more = field('new-more', 'Variables, or headers of a URL', { rows: 2, placeholder: 'TOKEN=${MY_TOKEN}   or   Authorization: Bearer ${MY_TOKEN}, one a line' });
     const fault = h('p.fault', { role: 'alert' });
     const look = h('button', { type: 'submit' }, 'Show the change');
@@ -148,6 +155,8 @@ export function add() {
 
     function wanted() {
       const isUrl = /^https?:\/\//.test(reach.input.value.trim());
+      const folder = reach.input.value.trim();
+      if (/^\/.*\/$/.test(folder)) return { name: name.input.value.trim(), folder };
       const lines = more.input.value.split('\n').map((line) => line.trim()).filter(Boolean);
       const command = isUrl ? [] : words(reach.input.value);
       if (command === null) throw new Error('a quote of the command does not end');
@@ -168,7 +177,7 @@ export function add() {
             await send('servers/add', entry);
             await outcome(body, close, entry.name);
           });
-        } }, h('p', null, 'This is what is written, and started at once:'), change(diff), wrong, h('div.line', null, go, h('button', { type: 'button', onclick: () => fill(body, form) }, 'Back'), cancel(close)));
+        } }, h('p', null, 'This is what is written, and started at once:'), change(diff.split('\n')), wrong, h('div.line', null, go, h('button', { type: 'button', onclick: () => fill(body, form) }, 'Back'), cancel(close)));
         fill(body, sure);
         go.focus();
       });

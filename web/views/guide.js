@@ -3,6 +3,7 @@
 
 import { ask, send } from '../lib/api.js';
 import { fill, h, later, say } from '../lib/dom.js';
+import { merge } from '../lib/merge.js';
 import { here, keep, resource } from '../lib/router.js';
 import { sorry } from '../lib/sorry.js';
 import { ago, many, visible } from '../lib/text.js';
@@ -33,21 +34,22 @@ export async function show({ signal }) {
   const names = h('div.shelves');
   const side = h('div.side2');
   let guide = await ask('guide', {}, signal);
+  let open = null;
 
   function draw() {
     const now = here().params;
     const wanted = [now.get('category'), now.get('path')];
     const is = (category, path) => wanted[0] === category && wanted[1] === path;
-    const open = (category, path) => { keep({ category, path }); edit(); draw(); };
+    const go = (category, path) => { keep({ category, path }); edit(); draw(); };
     const unsaved = (category, path) => (draftOf(category, path) ? h('span.tag.fair', null, 'not saved') : null);
     fill(names,
       guide.categories.map((category) => h('section', null,
         h('h2', null, visible(category.name), h('span.soft', null, many(category.total, 'document'))),
         category.description ? h('p.soft', null, visible(category.description)) : null,
         h('ul.picks', { 'aria-label': `Documents of ${visible(category.name)}` },
-          category.documents.map((one) => h('li', null, h('button', { type: 'button', 'aria-current': is(category.name, one.path) ? 'true' : undefined, onclick: () => open(category.name, one.path) },
+          category.documents.map((one) => h('li', null, h('button', { type: 'button', 'aria-current': is(category.name, one.path) ? 'true' : undefined, onclick: () => go(category.name, one.path) },
             h('b', null, visible(one.title ?? one.path), ' ', unsaved(category.name, one.path)), h('span.mono.soft', null, visible(one.path))))),
-          h('li', null, h('button.plain', { type: 'button', onclick: () => open(category.name, '') }, 'New document', ' ', unsaved(category.name, '')))))),
+          h('li', null, h('button.plain', { type: 'button', onclick: () => go(category.name, '') }, 'New document', ' ', unsaved(category.name, '')))))),
       guide.collections.length ? h('section', null, h('h2', null, 'Collections'), h('ul.bare', null, guide.collections.map((one) => h('li', null,
         h('a', { href: resource(`guide://collection/${encodeURIComponent(one.name)}`) }, visible(one.name)), ' ', h('span.soft', null, visible(one.description ?? one.members.join(', '))),
         one.problem ? h('p.note', null, visible(one.problem)) : null)))) : null);
@@ -56,15 +58,17 @@ export async function show({ signal }) {
   async function edit() {
     const now = here().params;
     const [category, path] = [now.get('category'), now.get('path')];
+    open = null;
     if (!category) {
       fill(side, h('div.empty', null, h('h2', null, 'Choose a document'), h('p', null, 'It is shown as it was written, with what becomes of it beside. What you save is served at once.')));
       return;
     }
     try {
       const found = path ? await ask('guide/source', { category, path }, signal) : { text: null };
-      desk(side, category, path ?? '', found, signal, draw, async (saved) => {
+      open = desk(side, category, path ?? '', found, signal, draw, async (saved) => {
         guide = await ask('guide', {}, signal);
-        keep({ category, path: saved });
+        keep({ category: saved ? category : '', path: saved });
+        if (!saved) edit();
         draw();
       });
     } catch (error) {
@@ -82,11 +86,11 @@ export async function show({ signal }) {
     update() { edit(); draw(); return true; },
     // What is being written stays as it is.
     holds: () => Boolean(side.querySelector('.desk')),
-    async hear(name, data) { if (name === 'lists' && data.resources) { guide = await ask('guide', {}, signal); draw(); } },
+    async hear(name, data) { if (name === 'lists' && data.resources) { guide = await ask('guide', {}, signal); draw(); open?.meet(); } },
   };
 }
 
-/** The document as text and as it will look. */
+/** The document as text and as it will look. Gives a way to see whether somebody else changed it. */
 function desk(side, category, path, { document: known, text }, signal, marked, saved) {
   const draft = draftOf(category, path);
   // A draft is saved upon the text it was begun with, so that a change of another is noticed.
@@ -126,10 +130,12 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
     changed();
     discard.hidden = true;
   }
+  let saving = false;
   async function store(event) {
     event.preventDefault();
     if (save.disabled) return;
     save.disabled = true;
+    saving = true;
     fill(status, 'Saving');
     const sent = area.value;
     try {
@@ -141,6 +147,7 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
       // What was typed while it was being saved is a draft again.
       path = answer.value?.path ?? name.value;
       name.readOnly = true;
+      more.hidden = false;
       name.value = answer.value?.path ?? name.value;
       fill(status, 'Saved');
       say('Saved');
@@ -150,8 +157,64 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
       save.disabled = false;
       fill(status, h('span.bad', null, visible(error.message)));
       if (error.status === 409 && before !== null) clash(await ask('guide/source', { category, path }, signal).catch(() => ({})));
+    } finally {
+      saving = false;
     }
   }
+  /** Tells while one is still typing that somebody else saved. */
+  async function meet() {
+    if (saving || before === null) return;
+    const { text: theirs } = await ask('guide/source', { category, path }, signal).catch(() => ({}));
+    if (theirs === undefined || theirs === null || theirs === before || saving) return;
+    if (is()) return clash({ text: theirs });
+    before = theirs;
+    text = theirs;
+    area.value = theirs;
+    look();
+    fill(status, 'Changed by somebody else just now');
+  }
+  async function rename() {
+    const to = name.value.trim();
+    const { path: now } = (await send('guide/rename', { category, path, to }, signal)).value ?? {};
+    dropDraft(category, path);
+    path = now ?? to;
+    say('Renamed');
+    await saved(path);
+  }
+  async function remove() {
+    await send('guide/remove', { category, path }, signal);
+    dropDraft(category, path);
+    say('Deleted');
+    await saved('');
+  }
+  /** Asks in place before something is done that cannot be undone, or takes a name. */
+  function sure(question, yes, work) {
+    const stop = () => {
+      name.readOnly = true;
+      name.value = path;
+      fill(other);
+    };
+    const go = h('button', { type: 'button', async onclick() {
+      go.disabled = true;
+      try {
+        fill(status);
+        await work();
+        stop();
+      } catch (error) {
+        fill(status, h('span.bad', null, visible(error.message)));
+        go.disabled = false;
+      }
+    } }, yes);
+    fill(other, h('div.note.line', null, h('span', null, question), h('span.fill'), go, h('button', { type: 'button', onclick: stop }, 'Cancel')));
+  }
+  const more = h('span.line', { hidden: before === null },
+    h('button.quiet', { type: 'button', onclick() {
+      if (is()) return fill(status, h('span.bad', null, 'Save it first, or discard the change'));
+      name.readOnly = false;
+      name.select();
+      sure('Write its new name above. Its address changes with it.', 'Rename it', rename);
+    } }, 'Rename'),
+    h('button.quiet', { type: 'button', onclick: () => sure('Delete it for good? Nobody keeps a copy.', 'Delete it', remove) }, 'Delete'));
   /** Somebody else changed it meanwhile: their text, and a choice. */
   function clash({ text: theirs }) {
     if (theirs === undefined || theirs === null) return;
@@ -166,20 +229,31 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
       fill(other);
       forget();
     };
+    const both = before === null ? null : merge(before, area.value, theirs);
+    const put = () => {
+      area.value = both.text;
+      before = theirs;
+      text = theirs;
+      fill(other);
+      changed();
+      if (both.clashes) fill(status, h('span.bad', null, `${many(both.clashes, 'place')} changed by both: look for <<<<<<<`));
+      area.focus();
+    };
     fill(other, h('div.note', null,
       h('p', null, 'It was changed by somebody else after you began. Yours is on the left below; this is theirs:'),
       h('pre.box', { tabIndex: 0 }, theirs),
-      h('div.line', null, h('button', { type: 'button', onclick: mine }, 'Save mine instead'), h('button', { type: 'button', onclick: take }, 'Take theirs'))));
+      h('div.line', null, both ? h('button', { type: 'button', onclick: put }, 'Put both together') : null, h('button', { type: 'button', onclick: mine }, 'Save mine instead'), h('button', { type: 'button', onclick: take }, 'Take theirs'))));
   }
   fill(side, h('form.desk', { onsubmit: store, onkeydown(event) { if ((event.ctrlKey || event.metaKey) && event.key === 's') store(event); } },
     h('div.tools', null,
       h('label', { htmlFor: 'doc-path' }, visible(category), ' /'), name, h('span.fill'), status,
-      discard, known ? h('a.quiet', { href: resource(known.uri) }, 'As clients get it') : null, save),
+      discard, more, known ? h('a.quiet', { href: resource(known.uri) }, 'As clients get it') : null, save),
     other,
     h('div.halves', null, h('label.unseen', { htmlFor: 'doc-text' }, 'Text'), area, frame)));
   if (draft) said();
   if (draft && draft.before !== null && draft.before !== text) clash({ text });
   look();
+  return { meet };
 }
 
 function empty() {

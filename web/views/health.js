@@ -46,6 +46,8 @@ export async function show({ params, signal }) {
   };
 }
 
+// How often values are taken, in seconds.
+const EVERY = 5;
 const MOST_SEEN = 120;
 
 function note(series, value) {
@@ -104,7 +106,7 @@ function plots(latency) {
   const most = Math.max(...all.flatMap(([, values]) => values), 1);
   return h('section', null, h('h2', null, 'How long answers take'), h('div.plots', null, all.map(([id, values]) => {
     const last = millis(values.at(-1));
-    return plot(h('a', { href: to('browse', { server: id }) }, visible(id)), last, `${id}: last ${last}, at most ${millis(Math.max(...values))}`, values, most);
+    return plot(h('a', { href: to('browse', { server: id }) }, visible(id)), last, `${id}: last ${last}, at most ${millis(Math.max(...values))}`, values, most, { shown: millis });
   })));
 }
 
@@ -116,23 +118,38 @@ function kept(index, read, seen) {
   const hits = share(read) === null ? '–' : `${Math.round(100 * share(read))} %`;
   return h('section', null, h('h2', null, 'Index and cache'), h('p.soft', null, `The index is ${INDEX[index.state] ?? index.state}.${index.vectors_missing ? ` ${count(index.vectors_missing)} of it cannot be found by meaning yet.` : ''}`), h('div.plots', null,
     plot('contents indexed', part, `${part} contents indexed`, seen.indexed, index.indexable),
-    plot('from the cache', hits, `${hits} from the cache`, seen.hits, 100),
+    plot('from the cache', hits, `${hits} from the cache`, seen.hits, 100, { shown: (one) => `${Math.round(one)} %` }),
     h('dl.facts', null, [['resources it knows', count(sum(read.trove_index_entries))], ['vectors', count(sum(read.trove_index_vectors))], ['takes', bytes(sum(read.trove_index_bytes))]]
       .map(([what, value]) => [h('dt', null, what), h('dd', null, value)]))));
 }
 
-function plot(caption, value, label, series, top) {
+/** A curve of values that came `every` so many seconds, with its scale; the value under the pointer is told. */
+function plot(caption, value, label, series, top, { every = EVERY, shown = count } = {}) {
   const most = Math.max(top, 1e-9);
   // One value alone is a level line.
   const values = series.length === 1 ? [series[0], series[0]] : series;
   const [width, height] = [260, 64];
   const x = (n) => (values.length > 1 ? (n / (values.length - 1)) * width : width);
-  const y = (value) => height - 1 - (value / most) * (height - 6);
-  const line = values.map((value, n) => `${x(n).toFixed(1)},${y(value).toFixed(1)}`);
-  return h('figure.plot', null, h('figcaption', null, caption, h('b', null, value)),
-    svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
-      svg('line', { x1: 0, x2: width, y1: height - 1, y2: height - 1, class: 'axis' }),
-      svg('polygon', { points: `0,${height - 1} ${line.join(' ')} ${x(values.length - 1).toFixed(1)},${height - 1}`, class: 'area' }), svg('polyline', { points: line.join(' ') })));
+  const y = (one) => height - 1 - (one / most) * (height - 6);
+  const line = values.map((one, n) => `${x(n).toFixed(1)},${y(one).toFixed(1)}`);
+  const said = h('b', null, value);
+  const cursor = svg('line', { y1: 0, y2: height, x1: -1, x2: -1, class: 'cursor' });
+  const drawing = svg('svg', { viewBox: `0 0 ${width} ${height}`, preserveAspectRatio: 'none', role: 'img', 'aria-label': label },
+    svg('line', { x1: 0, x2: width, y1: height - 1, y2: height - 1, class: 'axis' }), svg('line', { x1: 0, x2: width, y1: y(most), y2: y(most), class: 'axis' }),
+    svg('polygon', { points: `0,${height - 1} ${line.join(' ')} ${x(values.length - 1).toFixed(1)},${height - 1}`, class: 'area' }), svg('polyline', { points: line.join(' ') }), cursor);
+  const ago = (n) => span((series.length - 1 - n) * every, ' ago');
+  drawing.addEventListener('pointermove', (event) => {
+    const box = drawing.getBoundingClientRect();
+    const n = Math.max(0, Math.min(values.length - 1, Math.round(((event.clientX - box.left) / box.width) * (values.length - 1))));
+    for (const end of ['x1', 'x2']) cursor.setAttribute(end, x(n));
+    fill(said, `${shown(values[n])}, ${ago(Math.min(n, series.length - 1))}`);
+  });
+  drawing.addEventListener('pointerleave', () => {
+    for (const end of ['x1', 'x2']) cursor.setAttribute(end, -1);
+    fill(said, value);
+  });
+  return h('figure.plot', null, h('figcaption', null, caption, said), drawing,
+    h('div.scale', null, h('span', null, series.length > 1 ? ago(0) : ''), h('span', null, `0 to ${shown(most)}`), h('span', null, 'now')));
 }
 
 function bars(title, values, none) {

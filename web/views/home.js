@@ -31,9 +31,11 @@ const acts = ({ id }) => [{ title: `Restart ${id}`, act: () => restart(id) }, { 
 /** What can be done to a server. */
 function menu(source, waiting) {
   const all = [
-    waiting.includes(source.id) ? ['Let it run …', () => approve(source.id)] : ['Restart', () => restart(source.id)],
+    waiting.includes(source.id) ? ['Let it run …', () => approve(source.id)] : null,
+    // Behind a folder there is no program.
+    waiting.includes(source.id) || source.transport === 'folder' ? null : ['Restart', () => restart(source.id)],
     ['Remove …', () => remove(source.id)],
-  ];
+  ].filter(Boolean);
   const box = h('details.more', { onkeydown(event) { if (event.key === 'Escape') { box.open = false; box.firstChild.focus(); } } },
     h('summary', { 'aria-label': `What to do with ${source.id}` }, '⋯'),
     h('div.choices', null, all.map(([words, act]) => h('button.plain', { type: 'button', onclick() { box.open = false; act(); } }, words))));
@@ -90,7 +92,7 @@ function trouble(source, { waiting, words }) {
   const mend = isWaiting
     ? ['Nothing of it was started yet. ', h('button.quiet', { type: 'button', onclick: () => approve(source.id) }, 'See what it runs')]
     : isWell(source) ? ['It answers again.']
-      : ['Trove goes on trying. ', h('a', { href: to('health', { server: source.id }) }, 'Read its log'), ', or run ', h('code', null, 'trove doctor'), '.'];
+      : ['Trove goes on trying. ', h('a', { href: to('health', { server: source.id }) }, 'Read its log'), ', or run ', h('code', null, visible(source.remedy ?? 'trove doctor')), ' ', copier('Copy', source.remedy ?? 'trove doctor')];
   return h(`div.trouble${isWell(source) || isWaiting ? '.past' : ''}`, null, h('p', null, visible(source.last_error)),
     words[source.id] ? h('p.mono.said', { title: 'the last line it wrote to its stderr' }, visible(words[source.id])) : null, h('p.soft', null, mend));
 }
@@ -111,7 +113,7 @@ function empty() {
     h('h2', null, 'No servers yet'),
     h('p', null, 'Trove gathers the resources of the MCP servers you use. Take over those of your editor:'),
     h('div.line', null, h('pre', null, 'trove import'), copier('Copy', 'trove import')),
-    h('p', null, 'or put one into ', h('code', null, 'trove.toml'), '; the change is taken over at once:'),
+    h('p', null, h('button', { type: 'button', onclick: add }, 'Add one here'), ', or put one into ', h('code', null, 'trove.toml'), '; the change is taken over at once:'),
     h('div.line', null, h('pre', null, EXAMPLE), copier('Copy', EXAMPLE)),
     h('p', null, 'Until then there is what Trove says about itself: ', h('a', { href: to('resource', { uri: 'info://health' }) }, 'info://health'), ', ',
       h('a', { href: to('resource', { uri: 'config://server' }) }, 'config://server'), '.'));

@@ -214,10 +214,9 @@ impl App {
             gateway.board().name_configuration(file);
         }
         guide.follow(&gateway, &stop, &mut doors);
-        let eras = Eras::in_folder(&state);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
-        let upstreams = Upstreams::new(&gateway, scope, eras, guardian());
+        let upstreams = Upstreams::new(&gateway, scope, Eras::in_folder(&state), guardian());
         let upstreams = upstreams.with_recipes(config::shipped_recipes().clone());
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));

@@ -13,7 +13,7 @@ use axum::{
     http::StatusCode,
     response::Response,
 };
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 use tokio::process::Command;
 use trove_core::SourceId;
@@ -50,6 +50,8 @@ pub(super) struct New {
     #[serde(default)]
     url: Option<String>,
     #[serde(default)]
+    folder: Option<String>,
+    #[serde(default)]
     env: Vec<String>,
     #[serde(default)]
     header: Vec<String>,
@@ -59,15 +61,16 @@ pub(super) struct New {
 
 /// `GET /api/approvals`: what would be run, and what waits for approval.
 pub(super) async fn approvals(State(web): State<Arc<Web>>) -> Answer {
-    may_act(&web)?;
+    if !may_act(&web) {
+        return Err(closed());
+    }
     run(&web, &["approve", "--json"]).await.map(|said| json_of(&said))
 }
 
 /// `POST /api/servers/restart`.
 pub(super) async fn restart(State(web): State<Arc<Web>>, request: Request) -> Answer {
-    may_act(&web)?;
-    let named: Named = given(request).await?;
-    let id = id_of(&named.id)?;
+    let named: Named = asked(&web, request).await?;
+    let Some(id) = SourceId::of_anyone(&named.id) else { return Err(no_id()) };
     if web.upstreams().restart(&id).await {
         return Ok(json_of(&json!({ "success": true })));
     }
@@ -77,9 +80,8 @@ pub(super) async fn restart(State(web): State<Arc<Web>>, request: Request) -> An
 
 /// `POST /api/servers/approve`: lets a server run as it was shown.
 pub(super) async fn approve(State(web): State<Arc<Web>>, request: Request) -> Answer {
-    may_act(&web)?;
-    let named: Named = given(request).await?;
-    let id = id_of(&named.id)?;
+    let named: Named = asked(&web, request).await?;
+    let Some(id) = SourceId::of_anyone(&named.id) else { return Err(no_id()) };
     let all = run(&web, &["approve", "--json"]).await?;
     let servers = all["servers"].as_array();
     let now = servers.into_iter().flatten().find(|one| one["id"] == id.as_str());
@@ -97,9 +99,8 @@ pub(super) async fn approve(State(web): State<Arc<Web>>, request: Request) -> An
 
 /// `POST /api/servers/remove`: takes a server out of the configuration.
 pub(super) async fn remove(State(web): State<Arc<Web>>, request: Request) -> Answer {
-    may_act(&web)?;
-    let named: Named = given(request).await?;
-    let id = id_of(&named.id)?;
+    let named: Named = asked(&web, request).await?;
+    let Some(id) = SourceId::of_anyone(&named.id) else { return Err(no_id()) };
     let mut words = vec!["remove", "--json", id.as_str()];
     if named.dry_run {
         words.push("--dry-run");
@@ -109,16 +110,28 @@ pub(super) async fn remove(State(web): State<Arc<Web>>, request: Request) -> Ans
 
 /// `POST /api/servers/add`: puts a server into the configuration.
 pub(super) async fn add(State(web): State<Arc<Web>>, request: Request) -> Answer {
-    may_act(&web)?;
-    let new: New = given(request).await?;
+    let new: New = asked(&web, request).await?;
     let id = SourceId::normalise(&new.name);
     let is_small = [&new.command, &new.env, &new.header].iter().all(|all| all.len() <= MAX_WORDS);
-    if new.name.trim().is_empty() || !is_small || (new.command.is_empty() == new.url.is_none()) {
-        let next = ["Give a name, and either a command or a URL."];
+    let ways = [!new.command.is_empty(), new.url.is_some(), new.folder.is_some()];
+    let has_one_way = ways.iter().filter(|is_given| **is_given).count() == 1;
+    if new.name.trim().is_empty() || !is_small || !has_one_way {
+        let next = ["Give a name, and a command, a URL or a folder."];
         return Err(refuse(StatusCode::BAD_REQUEST, "it takes a name, and one way to it", &next));
     }
     // With `=` no value is taken for an option.
-    let mut words = vec!["add".to_owned(), "--json".to_owned(), id.to_string()];
+    let mut words = vec!["add".to_owned(), "--json".to_owned()];
+    match &new.folder {
+        // Whole, so that it is taken for nothing else.
+        Some(folder) if folder.starts_with('/') => {
+            words.extend([format!("--as={id}"), folder.clone()]);
+        }
+        Some(_) => {
+            let next = ["Write it from the root of the disk on."];
+            return Err(refuse(StatusCode::BAD_REQUEST, "the folder must begin with `/`", &next));
+        }
+        None => words.push(id.to_string()),
+    }
     words.extend(new.url.iter().map(|url| format!("--url={url}")));
     words.extend(new.env.iter().map(|one| format!("--env={one}")));
     words.extend(new.header.iter().map(|one| format!("--header={one}")));
@@ -133,23 +146,23 @@ pub(super) async fn add(State(web): State<Arc<Web>>, request: Request) -> Answer
     run(&web, &words).await.map(|said| json_of(&said))
 }
 
-/// Without a token anybody on this machine could have programs run here.
-fn may_act(web: &Web) -> Result<(), Response> {
-    if web.guard.page_opens_by() == "token" {
-        return Ok(());
-    }
-    let message = "without a token the page changes no servers";
-    Err(refuse(
-        StatusCode::FORBIDDEN,
-        message,
-        &["Use the command line: `trove add`, `trove remove`."],
-    ))
+/// What the page asks for, if it may change anything.
+async fn asked<T: DeserializeOwned>(web: &Web, request: Request) -> Result<T, Response> {
+    if may_act(web) { given(request).await } else { Err(closed()) }
 }
 
-fn id_of(text: &str) -> Result<SourceId, Response> {
-    SourceId::of_anyone(text).ok_or_else(|| {
-        refuse(StatusCode::BAD_REQUEST, "this is no id of a server", &["Reload the page."])
-    })
+/// Without a token anybody on this machine could have programs run here.
+fn may_act(web: &Web) -> bool {
+    web.guard.page_opens_by() == "token"
+}
+
+fn closed() -> Response {
+    let next = ["Use the command line: `trove add`, `trove remove`."];
+    refuse(StatusCode::FORBIDDEN, "without a token the page changes no servers", &next)
+}
+
+fn no_id() -> Response {
+    refuse(StatusCode::BAD_REQUEST, "this is no id of a server", &["Reload the page."])
 }
 
 /// Runs a command of this program on the configuration in force, and gives what it said.
@@ -169,10 +182,32 @@ async fn run(web: &Web, words: &[&str]) -> Result<Value, Response> {
     let said = String::from_utf8_lossy(&ran.stdout);
     let last = said.lines().rfind(|line| line.starts_with('{'));
     let told: Option<Value> = last.and_then(|line| serde_json::from_str(line).ok());
-    let told = told.ok_or_else(|| failed("said nothing"))?;
+    let mut told = told.ok_or_else(|| failed("said nothing"))?;
     if ran.status.success() {
+        // Other lines of the file may hold secrets, which no page gets.
+        if let Some(diff) = told["diff"].as_str() {
+            told["diff"] = added(diff).into();
+        }
         return Ok(told);
     }
     let message = told["message"].as_str().unwrap_or("it was refused");
     Err(refuse(StatusCode::CONFLICT, message, &["Nothing was changed."]))
+}
+
+/// The lines that a change adds.
+fn added(diff: &str) -> String {
+    let is_new = |line: &&str| line.starts_with('+') && !line.starts_with("+++");
+    let lines: Vec<&str> = diff.lines().filter(is_new).collect();
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_new_lines_of_a_change_are_told() {
+        let diff = "--- a\n+++ b\n@@ -1 +1,2 @@\n env = { KEY = \"secret\" }\n-old\n+[servers.x]\n+url = \"y\"\n";
+        assert_eq!(added(diff), "+[servers.x]\n+url = \"y\"");
+    }
 }

@@ -56,6 +56,8 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/api/guide/source", get(guide::source))
         .route("/api/guide/preview", post(guide::preview))
         .route("/api/guide/save", post(guide::save))
+        .route("/api/guide/remove", post(guide::remove))
+        .route("/api/guide/rename", post(guide::rename))
         .route("/api/grep/{ticket}/{part}", get(reading::grep))
         .route("/api/approvals", get(acts::approvals))
         .route("/api/servers/restart", post(acts::restart))

@@ -239,7 +239,7 @@ impl<'a> Paint<'a> {
         }
         let is_number = first.is_ascii_digit();
         let rest = self.rest();
-        let length = rest.find(|c: char| !is_part(c) && !(is_number && c == '.'));
+        let length = rest.find(|c: char| !(is_part(c) || is_number && c == '.'));
         let length = length.unwrap_or(rest.len());
         if is_number {
             return Some(("n", length));
