@@ -2,13 +2,16 @@
 
 import { ask, enter, listen, prefetch } from './lib/api.js';
 import { fill, h, later, say } from './lib/dom.js';
+import { isLost, isThere, look } from './lib/news.js';
+import { openPalette } from './lib/palette.js';
 import { go, here, keep, to } from './lib/router.js';
+import { tally } from './lib/servers.js';
 import { skeleton, sorry } from './lib/sorry.js';
 import { many, visible } from './lib/text.js';
 
 // Title, module and the letter after `g` of every view.
 const VIEWS = {
-  home: ['Home', 'h'], browse: ['Browse', 'b'], search: ['Search', 's'], templates: ['Templates', 't'], guide: ['Guide', 'u'],
+  home: ['Home', 'h'], browse: ['Browse', 'b'], search: ['Search', 's'], map: ['Map', 'm'], templates: ['Templates', 't'], guide: ['Guide', 'u'],
   clients: ['Clients', 'c'], activity: ['Activity', 'a'], conflicts: ['Conflicts', 'x'], health: ['Health', 'e'], settings: ['Settings', 'o'],
 };
 const HIDDEN = { resource: ['Resource', ''], door: ['Welcome', ''] };
@@ -43,7 +46,7 @@ async function show() {
     if (location.hash !== asked) shown.update?.(here().params);
   } catch (error) {
     if (own.stop.signal.aborted || current !== own) return;
-    if (error.status === 401) return door();
+    if (error.status === 401 || error.kind === '403') return door();
     fill(main, sorry(error, show));
   } finally {
     clearTimeout(waiting);
@@ -71,7 +74,12 @@ function settled() {
 
 function door() {
   ears?.abort();
-  import('./views/door.js').then((module) => fill(main, module.show({ then: show }).node));
+  import('./views/door.js').then(async (module) => {
+    const { node, title } = await module.show({ then: show });
+    fill(main, node);
+    document.title = `${title} · Trove`;
+    main.dataset.shown = location.hash;
+  });
 }
 
 /** Listens for changes; of what is looked at too, where that can be watched. */
@@ -82,11 +90,29 @@ function hearken(watch) {
   ears.watch = watch ?? '';
   if (document.hidden) return;
   listen(watch, (name, data) => {
-    if (name === 'health') pulse(data);
-    if (name === 'lost') document.getElementById('pulse').replaceChildren(h('i.dot.bad'), 'Not connected');
+    if (name === 'locked') return door();
+    if (name === 'lost') return lost();
+    // What is shown is from before Trove fell silent.
+    if (isThere()) again();
+    if (name === 'health') {
+      pulse(data);
+      look(data);
+    }
     current?.shown?.hear?.(name, data);
     if (name === 'lists' || name === 'hello') badges();
   }, ears.signal);
+}
+
+function lost() {
+  isLost();
+  fill(document.getElementById('pulse'), h('i.dot.bad'), 'Not connected');
+}
+
+/** Draws the view anew, unless somebody may be typing into it. */
+function again() {
+  if (current?.shown?.holds?.()) return;
+  current = null;
+  show();
 }
 
 // A page nobody looks at gives its line back: browsers have only six.
@@ -102,11 +128,9 @@ document.addEventListener('visibilitychange', () => {
 });
 
 function pulse(health) {
-  const servers = health.sources.filter((source) => source.transport !== 'builtin');
-  const well = servers.filter((source) => source.state === 'ready').length;
-  const state = well === servers.length ? 'good' : well ? 'fair' : 'bad';
-  const words = servers.length ? `${well} of ${many(servers.length, 'server')}` : 'no servers yet';
-  fill(document.getElementById('pulse'), h(`i.dot.${servers.length ? state : 'idle'}`), words);
+  const { all, well, shade } = tally(health);
+  const words = all ? `${well} of ${many(all, 'server')}` : 'no servers yet';
+  fill(document.getElementById('pulse'), h(`i.dot.${shade}`), h('span', null, words));
 }
 
 const badges = later(async () => {
@@ -121,7 +145,9 @@ function mark(name) {
   for (const link of document.querySelectorAll('#side a')) {
     const is = link.dataset.view === name;
     link.toggleAttribute('aria-current', is);
-    if (is) link.setAttribute('aria-current', 'page');
+    if (!is) continue;
+    link.setAttribute('aria-current', 'page');
+    link.scrollIntoView({ block: 'nearest', inline: 'center' });
   }
   if (name !== 'search' && document.activeElement !== seek) seek.value = '';
 }
@@ -130,6 +156,7 @@ function side() {
   fill(document.getElementById('side'),
     h('ul', null, Object.entries(VIEWS).map(([name, [title, letter]]) =>
       h('li', null, h('a', { href: to(name), 'data-view': name, title: `g ${letter}` }, title, name === 'conflicts' ? h('span.badge') : null)))),
+    h('button.plain.keys', { type: 'button', onclick: palette }, 'Go to ', h('kbd', null, 'Ctrl K')),
     h('button.plain.keys', { type: 'button', onclick: keys }, 'Keys ', h('kbd', null, '?')));
 }
 
@@ -158,11 +185,17 @@ seek.addEventListener('keydown', (event) => {
 
 let prefix = 0;
 document.addEventListener('keydown', (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
+    event.preventDefault();
+    palette();
+    return;
+  }
   const typing = event.target.matches?.('input, textarea, select, [contenteditable]');
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (document.querySelector('dialog[open]')) return;
   if (typing) return;
   if (event.key === '/') { event.preventDefault(); seek.focus(); seek.select(); }
+  else if (event.key in STEPS) step(event);
   else if (event.key === '?') keys();
   else if (event.key === 'd') shade();
   else if (event.key === 'g') { prefix = Date.now(); }
@@ -173,9 +206,39 @@ document.addEventListener('keydown', (event) => {
   }
 });
 
+// What arrows go through in views that have no list of their own.
+const STOPS = '.card h2 a, .picks button, .sheet tbody a, .hit';
+const STEPS = { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 };
+
+/** Arrows work from the first moment, wherever nothing else takes them. */
+function step(event) {
+  const at = document.activeElement;
+  const isFree = at === document.body || at === main;
+  if (event.defaultPrevented || !(isFree || at.matches(STOPS))) return;
+  const list = main.querySelector('.list');
+  if (isFree && list) return list.focus();
+  const stops = [...main.querySelectorAll(STOPS)].filter((one) => one.checkVisibility());
+  const next = stops[isFree ? 0 : stops.indexOf(at) + STEPS[event.key]];
+  if (!next) return;
+  event.preventDefault();
+  next.focus();
+}
+
+function palette() {
+  const views = Object.entries(VIEWS).map(([name, [title, letter]]) => ({ title, hint: `g ${letter}`, act: () => go(to(name)) }));
+  const actions = [
+    { title: 'Search contents and meaning', hint: '/', act: () => seek.focus() },
+    { title: 'Change the colours', hint: 'd', act: () => shade() },
+    { title: 'Show all keys', hint: '?', act: keys },
+    { title: 'Copy the address of this view', act: () => navigator.clipboard.writeText(location.href).then(() => say('Copied')) },
+    ...(current?.shown?.actions?.() ?? []),
+  ];
+  openPalette(views, actions);
+}
+
 function keys() {
   const rows = [
-    ['/', 'search, from anywhere'], ['↑ ↓ Enter', 'move and open, in any list'], ['Esc', 'leave the search'],
+    ['/', 'search, from anywhere'], ['Ctrl K', 'go anywhere: views, servers, actions, resources'], ['↑ ↓ Enter', 'move and open, in any list'], ['Esc', 'leave the search'],
     ...Object.entries(VIEWS).map(([, [title, letter]]) => [`g ${letter}`, title]), ['d', 'light, dark, as the system'], ['?', 'this'],
   ];
   const dialog = h('dialog.keysheet', { onclose: () => dialog.remove(), 'aria-labelledby': 'keys-title' },

@@ -12,6 +12,8 @@ const peers = createRequire(join(process.env.TROVE_PEERS, 'npm', 'package.json')
 const { chromium } = peers('playwright-core');
 const AXE = peers.resolve('axe-core/axe.min.js');
 const SERVER = new URL('./server.mjs', import.meta.url).pathname;
+/** A folder whose files stand in for the embedded ones, to see a change without building. */
+const WEB = process.env.TROVE_WEB;
 const LIMIT = 60_000;
 /** How often a view is looked at that changes meanwhile. */
 const MAX_LOOKS = 10;
@@ -19,8 +21,11 @@ const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-pra
 /** What is out of reach of somebody. */
 const LOOK = `axe.run(document, { iframes: false, runOnly: ${JSON.stringify(RULES)} }).then((r) => r.violations.map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + (n.any[0]?.message ?? '')).join(' | ')))`;
 
-/** Starts Trove in front of some servers; `settings` go to the end of its configuration, `files` beside it. */
-export async function startTrove(servers, settings = '', flags = [], files = {}) {
+/**
+ * Starts Trove in front of some servers; `settings` go to the end of its configuration, `files` beside it.
+ * `isFound`: nobody names the configuration, it lies where Trove is started.
+ */
+export async function startTrove(servers, settings = '', flags = [], files = {}, { isFound = false } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'trove-web-'));
   const orders = join(folder, 'orders');
   writeFileSync(orders, '');
@@ -33,6 +38,7 @@ export async function startTrove(servers, settings = '', flags = [], files = {})
   const entry = ([id, args]) => `[servers.${id}]\n${index(args)}command = ${JSON.stringify(process.execPath)}\nargs = ${JSON.stringify([SERVER, id, '--orders', orders, ...args])}\n`;
   writeFileSync(join(folder, 'trove.toml'), `${Object.entries(servers).map(entry).join('\n')}\n${settings}`);
   const env = { ...process.env, TROVE_HOME: join(folder, 'home'), TROVE_CONFIG: join(folder, 'trove.toml') };
+  if (isFound) delete env.TROVE_CONFIG;
   const child = spawn(process.env.TROVE_BIN, ['up', '--http', '127.0.0.1:0', ...flags], { env, cwd: folder, stdio: ['ignore', 'pipe', process.env.TROVE_LOUD ? 'inherit' : 'ignore'] });
   let said = '';
   const address = await new Promise((found, failed) => {
@@ -67,6 +73,7 @@ export async function startTrove(servers, settings = '', flags = [], files = {})
     },
     stop() {
       child.removeAllListeners('exit');
+      if (child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
       child.kill('SIGTERM');
       return new Promise((done) => child.on('exit', () => { rmSync(folder, { recursive: true, force: true }); done(); }));
     },
@@ -82,6 +89,7 @@ export const startBrowser = () => chromium.launch({ executablePath: process.env.
 /** A page that notes everything that must not happen. */
 export async function openPage(browser, trove, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  if (WEB) await fromFolder(context, trove);
   const page = await context.newPage();
   // The machine may be busy with other tests.
   page.setDefaultTimeout(LIMIT);
@@ -99,6 +107,18 @@ export async function openPage(browser, trove, options = {}) {
     await page.waitForSelector('main > section');
   }
   return page;
+}
+
+/** Serves the files of the page from `WEB`, under the headers of the embedded ones. */
+async function fromFolder(context, trove) {
+  const types = { js: 'text/javascript', css: 'text/css', svg: 'image/svg+xml', html: 'text/html' };
+  const headers = Object.fromEntries((await fetch(`${trove.origin}/`)).headers);
+  await context.route((url) => url.origin === trove.origin && !url.pathname.startsWith('/api/'), (route) => {
+    const path = new URL(route.request().url()).pathname.slice(1) || 'index.html';
+    const type = types[path.split('.').pop()];
+    delete headers['content-length'];
+    return route.fulfill({ body: readFileSync(join(WEB, path)), headers: { ...headers, 'content-type': `${type}; charset=utf-8` } });
+  });
 }
 
 /** Keeps answers back, from the one after the first `before` on, until what it gives is called. */

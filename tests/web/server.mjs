@@ -27,6 +27,13 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAGAAAABgCAIAAABt+uBvAAAA+ElEQVR42u3buw3CQBR
 export const HOSTILE = '<script>parent.pwned=1;fetch("http://evil.test/")</script><img src="http://evil.test/x.png" onerror="parent.pwned=1"><iframe src="javascript:parent.pwned=1"></iframe>';
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 120 80" onload="parent.pwned=1"><script>parent.pwned=1</script><image href="http://evil.test/svg.png" width="9" height="9"/><rect width="120" height="80" rx="10" fill="#0e8573"/><circle cx="60" cy="40" r="22" fill="#f2c14e"/></svg>`;
 
+/** A number as so many bytes, the smallest first. */
+function word(value, length) {
+  const bytes = Buffer.alloc(length);
+  bytes.writeUIntLE(value, 0, length);
+  return bytes;
+}
+
 const GUIDE = `---
 title: Release runbook
 owner: platform
@@ -69,16 +76,27 @@ kubectl rollout undo deployment/trove
 const ORDERS = { id: 'o-1042', customer: { name: 'Ann Rivers', since: 2019 }, items: [{ sku: 'lamp', count: 2, price: 39.5 }, { sku: 'desk', count: 1, price: 420 }], paid: true, note: null, tags: ['gift', 'north'] };
 const CSV = `region,month,orders,revenue,remark\n${['north', 'south', 'east', 'west'].flatMap((region, r) => ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun'].map((month, m) => `${region},${month},${120 + r * 37 + m * 11},${(9800 + r * 1210 + m * 433.5).toFixed(2)},${m === 3 ? '"holiday, ""late"""' : ''}`)).join('\n')}\n`;
 const CODE = `from dataclasses import dataclass\n\n\n@dataclass\nclass Window:\n    """A part of a text, and where the next one begins."""\n\n    text: str\n    next_offset: int | None = None\n\n    def is_last(self) -> bool:\n        return self.next_offset is None\n`;
+const NOTEBOOK = JSON.stringify({
+  metadata: { kernelspec: { language: 'python' } }, nbformat: 4, nbformat_minor: 5,
+  cells: [
+    { cell_type: 'markdown', source: ['# A plot\n', 'Of *nothing*.'] },
+    { cell_type: 'code', source: 'import math\nprint(math.pi)', outputs: [{ output_type: 'stream', name: 'stdout', text: ['3.14159\n'] }, { output_type: 'display_data', data: { 'image/png': PNG } }] },
+  ],
+});
+// A tenth of a second of silence.
+const WAV = Buffer.concat([Buffer.from('RIFF'), word(36 + 800, 4), Buffer.from('WAVEfmt '), word(16, 4), word(1, 2), word(1, 2), word(8000, 4), word(8000, 4), word(1, 2), word(8, 2), Buffer.from('data'), word(800, 4), Buffer.alloc(800, 128)]).toString('base64');
 let counter = 0;
 
 const OWN = {
   'docs://runbooks/release.md': ['Release runbook', 'How a release goes out, step by step', 'text/markdown', () => GUIDE],
-  'docs://runbooks/incident.md': ['Incident runbook', 'Who does what when the pager rings', 'text/markdown', () => '# Incident\n\nBreathe. Then read the release runbook.'],
+  'docs://runbooks/incident.md': ['Incident runbook', 'Who does what when the pager rings', 'text/markdown', () => '# Incident\n\nBreathe. Then read the [release runbook](release.md), not [this](http://evil.test/x).\n\n![The mark](docs://images/mark.png)'],
   'docs://orders/o-1042.json': ['Order o-1042', 'One order with its items', 'application/json', () => JSON.stringify(ORDERS)],
   'docs://tables/revenue.csv': ['Revenue by region', 'Orders and revenue of the first half-year', 'text/csv', () => CSV],
   'docs://src/window.py': ['window.py', 'Cuts a text into parts', 'text/x-python', () => CODE],
   'docs://images/mark.png': ['Mark', 'The small mark', 'image/png', null, PNG],
   'docs://archive/dump.bin': ['Dump', 'Every byte once', 'application/octet-stream', null, Buffer.from(Array.from({ length: 256 }, (_, n) => n)).toString('base64')],
+  'docs://notes/plot.ipynb': ['A notebook', 'Two cells and a plot', 'application/x-ipynb+json', () => NOTEBOOK],
+  'docs://sounds/beep.wav': ['Beep', 'A tenth of a second', 'audio/wav', null, WAV],
   'docs://live/counter': ['Counter', 'Grows with every order to update', 'text/plain', () => `The counter stands at ${counter}.`],
   'docs://long/log.txt': ['A long log', 'Five megabytes of lines', 'text/plain', () => 'the quick brown fox jumps over the lazy dog\n'.repeat(120_000)],
   'docs://hostile/page.html': ['Hostile page', 'Scripts and pictures from elsewhere', 'text/html', () => HOSTILE],
@@ -140,7 +158,13 @@ const ANSWERS = {
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   const { id, method, params = {} } = JSON.parse(line);
+  if (method === 'notifications/cancelled') console.error(`${name}: told to stop`);
   if (id === undefined) return;
+  // Nobody waits that long.
+  if (params.uri === 'docs://slow') {
+    console.error(`${name}: thinking`);
+    return;
+  }
   if (method === 'resources/read') {
     const result = read(params.uri);
     if (result) send({ id, result });

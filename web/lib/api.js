@@ -14,6 +14,8 @@ export class Refused extends Error {
   }
 }
 
+const silent = () => new Refused(0, { message: 'Trove does not answer', next: ['See whether it still runs where it was started.', 'This page connects again by itself.'] });
+
 function headers() {
   const key = localStorage.getItem(KEY);
   return key ? { 'x-trove-key': key } : {};
@@ -43,7 +45,7 @@ export async function ask(path, params = {}, signal) {
     answer = await fetch(`/api/${path}?${query}`, { headers: headers(), signal, credentials: 'same-origin' });
   } catch (error) {
     if (signal?.aborted) throw error;
-    throw new Refused(0, { message: 'Trove does not answer', next: ['See whether it still runs where it was started.', 'This page connects again by itself.'] });
+    throw silent();
   }
   const body = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, body);
@@ -52,9 +54,15 @@ export async function ask(path, params = {}, signal) {
 
 /** Sends something. */
 export async function send(path, body, signal) {
-  const answer = await fetch(`/api/${path}`, {
-    method: 'POST', credentials: 'same-origin', signal, headers: { ...headers(), 'content-type': 'application/json' }, body: JSON.stringify(body),
-  });
+  let answer;
+  try {
+    answer = await fetch(`/api/${path}`, {
+      method: 'POST', credentials: 'same-origin', signal, headers: { ...headers(), 'content-type': 'application/json' }, body: JSON.stringify(body),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    throw silent();
+  }
   const said = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, said);
   return said;
@@ -72,14 +80,17 @@ export async function enter(token) {
 
 /** Hears of changes until `signal` ends it; connects again when the line breaks. */
 export async function listen(watch, hear, signal) {
-  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 15000)) {
+  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 5000)) {
     try {
       const query = watch ? `?${new URLSearchParams({ watch })}` : '';
       const answer = await fetch(`/api/events${query}`, { headers: headers(), signal, credentials: 'same-origin' });
       if (answer.ok) {
         pause = 500;
         await read(answer.body, hear);
-      } else if (answer.status === 401) return;
+      } else if (answer.status === 401 || answer.status === 403) {
+        hear('locked', {});
+        return;
+      }
     } catch { /* the line broke */ }
     if (signal.aborted) return;
     hear('lost', {});

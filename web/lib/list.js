@@ -12,8 +12,9 @@ const SPARE = 8;
  * @param {(offset: number, limit: number) => Promise<{total: number, rows: object[]}>} o.fetch
  * @param {(row: object, n: number) => Node[]} o.draw
  * @param {(row: object) => void} o.open
+ * @param {(row: object) => boolean} [o.choose] somebody moved to it or clicked it; true: that is enough for a click
  */
-export function list({ height, label, fetch, draw, open, empty }) {
+export function list({ height, label, fetch, draw, open, choose, empty }) {
   const space = h('div.space');
   const box = h('div.list', { role: 'listbox', tabIndex: 0, 'aria-label': label }, space);
   const stack = h('div.stack', null, box);
@@ -71,7 +72,7 @@ export function list({ height, label, fetch, draw, open, empty }) {
       if (!data) load(Math.floor(n / PAGE));
       const node = h('div.row', {
         role: 'option', id: `row-${n}`, 'aria-posinset': n + 1, 'aria-setsize': total, 'aria-selected': String(n === at), 'aria-label': data ? null : 'Loading',
-        onclick() { at = n; select(); if (row(n)) open(row(n)); },
+        onclick() { at = n; select(); if (row(n) && !choose?.(row(n))) open(row(n)); }, ondblclick() { if (row(n)) open(row(n)); },
       }, data ? draw(data, n) : h('span.ghost'));
       node.style.transform = `translateY(${n * height}px)`;
       node.style.height = `${height}px`;
@@ -101,6 +102,7 @@ export function list({ height, label, fetch, draw, open, empty }) {
       at = Math.max(0, Math.min(total - 1, at + moves[event.key]));
       wanted = null;
       select();
+      if (row(at)) choose?.(row(at));
     } else if (event.key === 'Enter' && total > 0) {
       event.preventDefault();
       wanted = at;
@@ -136,5 +138,6 @@ export function list({ height, label, fetch, draw, open, empty }) {
       return answer;
     },
     get total() { return total; },
+    get chosen() { return row(at); },
   };
 }

@@ -4,7 +4,7 @@ import { h } from './dom.js';
 import { to } from './router.js';
 import { visible } from './text.js';
 
-const HEADS = { 0: 'Trove does not answer', 403: 'Not for you', 404: 'Nothing is there', 409: 'Several servers have it', 504: 'Its server takes too long' };
+const HEADS = { 0: 'Trove does not answer', 403: 'Not for you', 404: 'Nothing is there', 409: 'Several servers have it', 504: 'Its server takes too long', stopped: 'Not read' };
 
 /** What is shown in place of a view that failed. */
 export function sorry(error, again) {

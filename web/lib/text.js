@@ -85,6 +85,7 @@ export function kind(type) {
   const known = {
     'text/plain': 'text', 'text/markdown': 'markdown', 'application/json': 'JSON', 'text/csv': 'CSV', 'text/html': 'HTML',
     'application/octet-stream': 'binary', 'image/svg+xml': 'SVG', 'application/pdf': 'PDF', 'text/x-python': 'Python',
+    'application/x-ipynb+json': 'notebook',
   };
   return known[type] ?? visible(type.replace(/^(text|application|image|audio|video)\/(x-)?/, ''));
 }

@@ -2,6 +2,7 @@
 
 import { ask } from '../lib/api.js';
 import { fill, h, later } from '../lib/dom.js';
+import { lanes } from '../lib/lanes.js';
 import { here, keep, resource } from '../lib/router.js';
 import { ago, bytes, clock, count, millis, visible } from '../lib/text.js';
 
@@ -11,6 +12,7 @@ export async function show({ params, signal }) {
   const body = h('tbody');
   const total = h('span.soft', { role: 'status' });
   const hint = h('div');
+  const time = h('div');
   let entries = [];
   const filter = () => ({ q: (here().params.get('q') ?? '').toLowerCase(), via: here().params.get('via') ?? '', only: here().params.get('only') ?? '' });
   const fits = (entry, { q, via, only }) => (!q || JSON.stringify(entry).toLowerCase().includes(q)) && (!via || entry.via === via) && (!only || entry.outcome !== 'done');
@@ -22,6 +24,7 @@ export async function show({ params, signal }) {
   function draw(enabled = true) {
     const shown = entries.filter((entry) => fits(entry, filter()));
     fill(total, `${count(shown.length)} of the last ${count(entries.length)}`);
+    fill(time, lanes(shown));
     fill(body, shown.map(row));
     fill(hint, shown.length ? null : enabled ? h('div.empty', null, h('h2', null, entries.length ? 'Nothing fits' : 'Quiet so far'),
       h('p', null, entries.length ? 'Nothing of late has all that was chosen.' : 'Reads, tool calls and prompts appear here as they happen, from every client and from this page.'))
@@ -42,6 +45,7 @@ export async function show({ params, signal }) {
           .map(([value, words]) => h('option', { value, selected: value === now.via }, words))),
         h('label', null, h('input', { type: 'checkbox', checked: !!now.only, onchange: (event) => change({ only: event.target.checked ? 'failed' : '' }) }), ' only what failed'),
         total, h('span.fill'), h('button.quiet', { type: 'button', onclick: () => save(entries.filter((entry) => fits(entry, filter()))) }, 'Export')),
+      time,
       h('table.sheet.activity', null, h('thead', null, h('tr', null, ['When', 'What', 'Of', 'How', 'Client', 'Outcome', 'Bytes', 'Took'].map((name) => h('th', { scope: 'col' }, name)))), body), hint),
   };
 }

@@ -2,11 +2,17 @@
 
 import { ask } from '../lib/api.js';
 import { fill, h, later, say } from '../lib/dom.js';
+import { glance } from '../lib/glance.js';
 import { list } from '../lib/list.js';
 import { go, here, keep, resource } from '../lib/router.js';
 import { ago, bytes, count, kind, many, visible } from '../lib/text.js';
 
 const FACETS = [['server', 'Server'], ['scheme', 'Scheme'], ['type', 'Type'], ['size', 'Size'], ['age', 'Changed']];
+// The columns of a row, and by what a click on the head of one puts them in order.
+const COLUMNS = [['what', 'Name', 'name'], ['kind', 'Type', ''], ['size', 'Size', 'size'], ['age', 'Changed', 'modified'], ['server', 'Server', '']];
+/** From this width on there is room for a resource beside the list. */
+const NARROW = matchMedia('(max-width: 860px)');
+const WIDE = matchMedia('(min-width: 1200px)');
 const SORTS = [['', 'as listed'], ['name', 'by name'], ['uri', 'by URI'], ['size', 'largest first'], ['modified', 'newest first']];
 
 export async function show({ params, signal, fixed = {}, title = 'Browse', none }) {
@@ -16,9 +22,15 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
     return { ...chosen, under: now.get('under') ?? '', q: now.get('q') ?? '', sort: now.get('sort') ?? '', ...fixed };
   };
   const bar = h('div.filters');
+  const heads = h('div.heads', { role: 'group', 'aria-label': 'Order' });
   const total = h('span.total', { role: 'status' });
+  const pane = glance(signal);
   const rows = list({
     height: 46, label: 'Resources', draw: row, open: (data) => go(resource(data.uri)),
+    choose(data) {
+      if (WIDE.matches) pane.show(data);
+      return WIDE.matches;
+    },
     fetch: (offset, limit) => ask('resources', { ...state(), offset, limit }, signal),
     empty: () => (anything(state(), fixed) ? nothing(clear) : none?.() ?? nothing()),
   });
@@ -43,6 +55,9 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
       h('label.sort', null, h('span.unseen', null, 'Order'), h('select', { onchange: (event) => change({ sort: event.target.value }) },
         SORTS.map(([value, words]) => h('option', { value, selected: value === now.sort }, words)))),
       chips(now, fixed, change), total);
+    fill(heads, COLUMNS.map(([name, words, sort]) => (sort
+      ? h(`button.plain.${name}`, { type: 'button', 'aria-pressed': String(now.sort === sort), title: `Order: ${SORTS.find(([value]) => value === sort)[1]}`, onclick: () => change({ sort: now.sort === sort ? '' : sort }) }, words)
+      : h(`span.${name}`, null, words))));
   }
   const first = await rows.reset();
   fill(total, many(first.total, 'resource'));
@@ -52,7 +67,7 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
   return {
     title,
     node: h('section.browse', { class: fixed.scheme ? 'flat' : '' }, h('h1.unseen', null, title),
-      fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('h2', null, 'Places'), tree), h('div.rows', null, bar, rows.node)),
+      fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('details.where', { open: !NARROW.matches }, h('summary', null, h('h2', null, 'Places')), tree)), h('div.rows', null, bar, heads, rows.node), pane.node),
     // Asked once more: nothing tells of changes while the places are on their way.
     ready() { rows.reset(true); rows.focus(); },
     hear: (name, data) => name === 'lists' && data.resources && again(),
@@ -102,7 +117,9 @@ function nothing(clear) {
 
 async function places(tree, facets, state, change) {
   const servers = facets?.server ?? [];
-  const all = [...servers].sort(([a], [b]) => a.localeCompare(b));
+  // People's own first, Trove's last.
+  const order = (server) => ['guide', 'trove'].indexOf(server);
+  const all = [...servers].sort(([a], [b]) => order(a) - order(b) || a.localeCompare(b));
   fill(tree, branchOf({ label: 'All servers', count: all.reduce((sum, [, n]) => sum + n, 0), branch: false }, () => change({ server: [], under: '' }), null, 1),
     all.map(([server, n]) => branchOf({ label: server, count: n, branch: true }, () => change({ server: [server], under: '' }),
       (level) => below({ server, under: '' }, change, level), 1)));

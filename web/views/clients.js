@@ -33,14 +33,22 @@ function takes(client) {
   return Object.entries(limits).map(([what, n]) => (what === 'bytes' ? bytes(n) : `${count(n)} ${what}`)).join(' / ');
 }
 
+/** What a list costs, beside the dearest. */
+function cost(tokens, most) {
+  const part = h('i');
+  part.style.width = `${(100 * tokens) / most}%`;
+  return h('span.cost', null, h('span.meter', { 'aria-hidden': 'true' }, part), `≈ ${count(tokens)} tokens`);
+}
+
 function table(clients, chosen) {
+  const most = Math.max(1, ...clients.map(({ tokens }) => tokens));
   return h('table.sheet.clients', null,
     h('thead', null, h('tr', null, ['Client', 'Reads resources', 'Uses templates', 'Tools it is given', 'Their list costs', 'Takes of one answer'].map((name) => h('th', { scope: 'col' }, name)))),
     h('tbody', null, clients.map(({ client, tools, tokens }) => h('tr', { class: client.name === chosen ? 'chosen' : '' },
       h('th', { scope: 'row' }, h('a', { href: to('clients', { name: client.name, version: here().params.get('version') }) }, client.title), h('span.mono.soft.small', null, client.name)),
       h('td', null, yes(client.reads)), h('td', null, yes(client.templates)),
       h('td', null, tools.length ? tools.slice(0, 4).map((tool) => [h('code', null, visible(tool)), ' ']) : h('span.soft', null, 'none'), tools.length > 4 ? h('span.soft', null, `and ${count(tools.length - 4)} more`) : null),
-      h('td.number', null, `≈ ${count(tokens)} tokens`), h('td', null, takes(client))))));
+      h('td', null, cost(tokens, most)), h('td', null, takes(client))))));
 }
 
 const yes = (is) => (is ? h('span.good', null, 'by itself') : h('span.soft', null, 'through tools'));

@@ -3,9 +3,11 @@
 
 import { ask } from '../lib/api.js';
 import { fill, h, later, say } from '../lib/dom.js';
+import { frame } from '../lib/glance.js';
 import { here, keep, to } from '../lib/router.js';
 import { skeleton, sorry } from '../lib/sorry.js';
 import { ago, bytes, clock, copier, count, kind, many, millis, visible } from '../lib/text.js';
+import { patiently } from '../lib/wait.js';
 import { model } from './model.js';
 
 const TABS = [['contents', 'Contents'], ['model', 'As the model sees it'], ['about', 'Metadata'], ['reads', 'Reads']];
@@ -16,7 +18,7 @@ export async function show({ params, signal }) {
   const panel = h('div.panel', { role: 'tabpanel', id: 'panel', 'aria-labelledby': 'tab-contents' });
   const tabs = h('div.tabs', { role: 'tablist', 'aria-label': 'What to show' });
   const badges = h('p.badges');
-  const place = { uri, known, signal, panel, badges, reading: null };
+  const place = { uri, known, signal, panel, badges, reading: null, turn: 0, matches: h('div.matches') };
 
   async function draw() {
     const tab = here().params.get('tab') ?? 'contents';
@@ -27,11 +29,13 @@ export async function show({ params, signal }) {
     }
     panel.setAttribute('aria-labelledby', `tab-${tab}`);
     panel.className = `panel ${tab}`;
+    place.turn += 1;
+    const { turn } = place;
     const waiting = setTimeout(() => fill(panel, skeleton('Loading')), 80);
     try {
       await { contents, model, about, reads }[tab]?.(place);
     } catch (error) {
-      if (signal.aborted) return;
+      if (signal.aborted || turn !== place.turn) return;
       fill(panel, sorry(error, () => { place.reading = null; draw(); }));
     } finally {
       clearTimeout(waiting);
@@ -99,7 +103,8 @@ function facts({ known, badges, reading }) {
 
 async function contents(place) {
   const { uri, signal, panel } = place;
-  place.reading ??= await ask('contents', { uri }, signal);
+  const whom = place.known.server ? `Asking ${visible(place.known.server)}` : 'Asking its server';
+  place.reading ??= await patiently(panel, whom, signal, (own) => ask('contents', { uri }, own));
   facts(place);
   const { reading } = place;
   if (!reading.parts.length) {
@@ -111,12 +116,14 @@ async function contents(place) {
   const look = part.looks.includes(now.get('as')) ? now.get('as') : part.looks[0];
   const pages = part.pages[part.looks.indexOf(look)];
   const page = Math.min(Number(now.get('page') ?? 0) || 0, pages - 1);
-  const change = (changes) => { keep(changes); contents(place); };
+  const change = (changes) => { keep({ line: '', ...changes }); contents(place); };
   const theme = document.documentElement.dataset.theme;
-  const src = `/api/show/${reading.ticket}/${nth}?${new URLSearchParams({ as: look, page, theme })}`;
+  const line = look === 'text' ? now.get('line') ?? '' : '';
+  const src = `/api/show/${reading.ticket}/${nth}?${new URLSearchParams({ as: look, page, theme, line })}${line ? '#at' : ''}`;
+  const hasText = part.looks.includes('text');
   fill(panel,
     h('div.tools', null,
-      reading.parts.length > 1 ? h('select', { 'aria-label': 'Part', onchange: (event) => change({ part: event.target.value, as: '', page: '' }) },
+      reading.parts.length > 1 ? h('select', { 'aria-label': 'Part', onchange: (event) => change({ part: event.target.value, as: '', page: '', find: '' }) },
         reading.parts.map((one, n) => h('option', { value: n, selected: n === nth }, `${n + 1} of ${reading.parts.length}: ${visible(one.uri)}`))) : null,
       part.looks.length > 1 ? h('div.segments', { role: 'group', 'aria-label': 'Form' }, part.looks.map((one) =>
         h('button', { type: 'button', 'aria-pressed': String(one === look), onclick: () => change({ as: one, page: '' }) }, one[0].toUpperCase() + one.slice(1)))) : null,
@@ -125,10 +132,40 @@ async function contents(place) {
         h('span.soft', null, `page ${count(page + 1)} of ${count(pages)}`),
         h('button.quiet', { type: 'button', disabled: page + 1 >= pages, onclick: () => change({ page: page + 1 }), 'aria-label': 'Next page' }, '›')) : null,
       h('span.fill'),
+      hasText ? finder(place, nth) : null,
       h('button.quiet', { type: 'button', onclick() { place.reading = null; contents(place); } }, 'Read again'),
       h('a.quiet', { href: `/api/raw/${reading.ticket}/${nth}`, download: '' }, 'Save')),
     part.summary ? summary(part.summary) : null,
-    h('iframe.frame', { src, title: 'Contents', sandbox: '', referrerPolicy: 'no-referrer' }));
+    hasText ? place.matches : null,
+    frame(src, part));
+  if (hasText) lookFor(place, nth);
+}
+
+/** Finds lines in a long text, by the search that a model has. */
+function finder(place, nth) {
+  const find = later(() => lookFor(place, nth), 150);
+  return h('input.narrow', {
+    type: 'search', placeholder: 'Find in it', 'aria-label': 'Find in it, a regular expression', value: here().params.get('find') ?? '', spellcheck: false,
+    title: 'A regular expression, matched as get_resource matches `grep`',
+    oninput(event) { keep({ find: event.target.value }); find(); },
+  });
+}
+
+async function lookFor(place, nth) {
+  const { matches, reading, signal } = place;
+  const q = here().params.get('find') ?? '';
+  const asked = `${reading.ticket} ${nth} ${q}`;
+  if (matches.dataset.asked === asked) return;
+  matches.dataset.asked = asked;
+  if (!q) return fill(matches);
+  const found = await ask(`grep/${reading.ticket}/${nth}`, { q }, signal).catch((error) => ({ error }));
+  if (signal.aborted || matches.dataset.asked !== asked) return;
+  if (found.error) return fill(matches, h('p.note', { role: 'status' }, visible(found.error.message)));
+  const go = (hit) => { keep({ as: 'text', page: hit.page || '', line: hit.line }); contents(place); };
+  const said = found.matched ? `${many(found.matched, 'line')} of ${count(found.lines)}` : `None of ${many(found.lines, 'line')}`;
+  fill(matches,
+    h('p.soft', { role: 'status' }, said, found.matched > found.shown ? `, the first ${count(found.shown)} shown` : '', found.whole ? '' : '. Narrow it down to see all.'),
+    h('ol', null, found.hits.map((hit) => h('li', null, h('button.plain', { type: 'button', onclick: () => go(hit) }, h('b', null, count(hit.line)), h('code', null, visible(hit.text)))))));
 }
 
 function summary(value) {

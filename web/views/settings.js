@@ -6,7 +6,8 @@ import { resource } from '../lib/router.js';
 import { copier, count, visible } from '../lib/text.js';
 
 export async function show({ signal }) {
-  const { settings, server, security, standing } = await ask('settings', {}, signal);
+  const [{ settings, server, security, standing }, { pending }] = await Promise.all([ask('settings', {}, signal), ask('overview', {}, signal)]);
+  const later = pending?.after_restart ?? [];
   const { config = {}, origins = {}, state_dir: state } = settings ?? {};
   const sections = Object.entries(config).filter(([name]) => name !== 'servers' && name !== 'policy');
   return {
@@ -14,6 +15,7 @@ export async function show({ signal }) {
     node: h('section.page.settings', null,
       h('header.head', null, h('h1', null, 'Settings'), h('p.lead', null, 'What is in force, and who decided it. To change something edit ', h('code', null, 'trove.toml'),
         '; changes are taken over at once, those of limits, doors and logs at the next start. Secrets are never shown.')),
+      later.length ? h('p.note', null, 'Changed in the file, and in force after a restart of Trove: ', later.map((name) => [h('code', null, `[${name}]`), ' '])) : null,
       servers(config.servers ?? {}),
       h('h2', null, 'Everything else'),
       h('table.sheet', null, h('thead', null, h('tr', null, ['Setting', 'Value', 'Decided by'].map((name) => h('th', { scope: 'col' }, name)))),

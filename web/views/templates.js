@@ -9,7 +9,12 @@ export async function show({ params, signal }) {
   const names = h('ul.picks', { 'aria-label': 'Templates' });
   const side = h('div.side2');
   let all = [];
-  const load = async () => { all = (await ask('templates', {}, signal)).templates; };
+  const load = async () => {
+    const { templates } = await ask('templates', {}, signal);
+    // People's own first, Trove's last.
+    const order = (template) => ['guide', 'trove'].indexOf(template.server);
+    all = templates.sort((a, b) => order(a) - order(b));
+  };
   await load();
   /** Which is shown: that of the address, else the first with something to fill in. */
   function chosen() {

@@ -126,6 +126,15 @@ impl Via {
             Via::CommandLine => "cli",
         }
     }
+
+    /// The client that asks this way, if there is only one. On the web page somebody may look
+    /// at the answers for another client, and that client read nothing.
+    pub fn client(self) -> Option<&'static str> {
+        match self {
+            Via::Web => Some("trove-web"),
+            _ => None,
+        }
+    }
 }
 
 /// A way into the gateway.

@@ -54,12 +54,27 @@ pub struct Live {
     is_semantic: bool,
     pub(crate) admission: Admission,
     folders: FolderAdmission,
+    /// The configuration file, if the user named it.
+    named_file: Option<PathBuf>,
     /// The configuration of the start, of which limits, doors and audit hold until the end.
     settled: Config,
     /// The doors that are open.
     doors: Mutex<Vec<&'static str>>,
     /// The configuration in force, as it may be shown.
     shown: Mutex<serde_json::Value>,
+    /// What the file on the disk says otherwise than what is in force, and why.
+    pending: Mutex<Pending>,
+}
+
+/// What of the configuration file is not in force.
+#[derive(Debug, Clone, Default, serde::Serialize)]
+pub(crate) struct Pending {
+    /// Why all of it was refused.
+    pub(crate) refused: Option<&'static str>,
+    /// Its problems.
+    pub(crate) problems: Vec<config::Problem>,
+    /// The sections that a restart takes over.
+    pub(crate) after_restart: Vec<&'static str>,
 }
 
 impl Live {
@@ -81,6 +96,20 @@ impl Live {
     /// The configuration in force, secrets masked.
     pub(crate) fn shown(&self) -> serde_json::Value {
         self.shown.lock().clone()
+    }
+
+    /// The configuration file, if the user named it; else every command finds it.
+    pub(crate) fn named_file(&self) -> Option<&PathBuf> {
+        self.named_file.as_ref()
+    }
+
+    /// What of the configuration file is not in force.
+    pub(crate) fn pending(&self) -> Pending {
+        self.pending.lock().clone()
+    }
+
+    pub(crate) fn set_pending(&self, pending: Pending) {
+        *self.pending.lock() = pending;
     }
 
     /// Puts a configuration in force; only what differs is restarted.
@@ -185,10 +214,9 @@ impl App {
             gateway.board().name_configuration(file);
         }
         guide.follow(&gateway, &stop, &mut doors);
-        let eras = Eras::in_folder(&state);
         let tools = Tools::new(gateway.clone(), tool_settings(config));
         let seals = Arc::new(Seals::new(scope.clone(), gateway.board().clone()));
-        let upstreams = Upstreams::new(&gateway, scope, eras, guardian());
+        let upstreams = Upstreams::new(&gateway, scope, Eras::in_folder(&state), guardian());
         let upstreams = upstreams.with_recipes(config::shipped_recipes().clone());
         let upstreams = upstreams.within(config.bounds.clone()).behind(seals.clone());
         let upstreams = Arc::new(upstreams.with_credentials(Credentials::in_folder(&state)));
@@ -205,9 +233,11 @@ impl App {
             is_semantic,
             admission,
             folders,
+            named_file: loaded.origin.clone().filter(|_| loaded.found == config::Found::Named),
             settled: config.clone(),
             doors: Mutex::default(),
             shown: Mutex::default(),
+            pending: Mutex::default(),
         });
         live.apply(loaded).await;
         doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));

@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use trove_core::files::Home;
 
 use crate::{
-    app::Live,
+    app::{Live, Pending},
     borrow::Extras,
     config::{self, Found, Loaded, Overrides, ProcessEnv, Request},
     machine::host,
@@ -191,6 +191,11 @@ async fn take_over(followed: &Arc<Followed>, live: &Live, has_servers: &mut bool
         warn!("{problem}");
     }
     let refusal = refusal(&loaded, *has_servers);
+    live.set_pending(Pending {
+        refused: refusal,
+        problems: loaded.problems.clone(),
+        after_restart: live.unsettled(&loaded.config),
+    });
     live.gateway().note_configuration(refusal.is_none());
     if let Some(why) = refusal {
         return warn!(file, "{why}; nothing was changed");

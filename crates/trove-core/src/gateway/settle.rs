@@ -38,8 +38,12 @@ impl<'a> Asked<'a> {
     fn entry(&self) -> Entry {
         let caller = self.caller;
         let at = SystemTime::now();
+        let client = match self.via.client() {
+            Some(client) => Some(client.into()),
+            None => caller.client.clone(),
+        };
         Entry {
-            client: caller.client.clone(),
+            client,
             principal: caller.principal.clone(),
             target: Some(self.target.to_string()),
             took: Some(self.began.elapsed()),

@@ -64,6 +64,16 @@ pub fn behind(guard: &Guard, lock: Lock, routes: Router) -> Router {
 }
 
 impl Guard {
+    /// How somebody gets to see the page: by Trove's own token, by nothing, or not at all, since
+    /// an issuer's tokens are asked for.
+    pub fn page_opens_by(&self) -> &'static str {
+        match &self.identity {
+            Identity::None => "nothing",
+            Identity::Token(_) => "token",
+            Identity::Signed(_) => "issuer",
+        }
+    }
+
     /// The pass that a browser gets for the token; `None` for any other text.
     pub fn exchange(&self, given: &str) -> Option<Pass> {
         let token = match &self.identity {

@@ -173,6 +173,15 @@ impl Upstreams {
         running.extend(futures_util::future::join_all(ends).await.into_iter().flatten());
     }
 
+    /// Stops a server and starts it anew; `false` if none of that id runs.
+    pub async fn restart(&self, id: &SourceId) -> bool {
+        let mut running = self.running.lock().await;
+        let Some(one) = running.remove(id) else { return false };
+        let config = one.upstream.config.clone();
+        running.extend(self.succeed(id.clone(), one, Some(config)).await);
+        true
+    }
+
     /// Stops a server, and starts what its entry is now, if there is one.
     async fn succeed(
         &self,

@@ -28,6 +28,7 @@ pub(super) async fn overview(State(web): State<Arc<Web>>) -> Response {
         "templates": view.template_count(),
         "collisions": web.gateway.collisions(&caller).len(),
         "revision": view.snapshot().revision(),
+        "pending": web.live.pending(),
         "waiting": web.live.admission.waiting().iter().map(ToString::to_string).collect::<Vec<_>>(),
         "standing": web.gateway.standing(&caller),
     }))

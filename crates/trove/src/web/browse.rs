@@ -164,7 +164,8 @@ fn sort(rows: &Rows, fitting: &mut [u32], by: &str) {
         "uri" => fitting.sort_by(|a, b| row(a).uri.cmp(&row(b).uri)),
         "size" => fitting.sort_by_key(|n| std::cmp::Reverse(row(n).size)),
         "modified" => fitting.sort_by_key(|n| std::cmp::Reverse(row(n).modified)),
-        _ => {}
+        // What Trove says of itself comes last: people look for what is theirs.
+        _ => fitting.sort_by_key(|n| rows.is_of_trove(row(n))),
     }
 }
 
@@ -196,6 +197,38 @@ pub(super) async fn tree(State(web): State<Arc<Web>>, request: Request) -> Answe
         json!({ "under": place, "label": &place[under.len()..], "count": count, "branch": is_branch })
     });
     Ok(json_of(&json!({ "children": shown.collect::<Vec<_>>(), "total": total })))
+}
+
+/// `GET /api/map`: how many resources of each server and type there are, how many bytes they say
+/// they have, and when the newest was changed.
+pub(super) async fn map(State(web): State<Arc<Web>>) -> Response {
+    let rows = web.rows.rows(&web.gateway, &web.caller()).await;
+    let mut areas: BTreeMap<(&str, u32), Area> = BTreeMap::new();
+    for row in &rows.all {
+        let area = areas.entry((rows.server(row), row.kind)).or_default();
+        area.count += 1;
+        area.bytes = area.bytes.saturating_add(row.size.unwrap_or_default());
+        area.newest = area.newest.max(row.modified);
+    }
+    let shown = areas.into_iter().take(MAX_CHILDREN).map(|((server, kind), area)| {
+        let kind = rows.types[kind as usize].as_str();
+        json!({
+            "server": server,
+            "type": if kind.is_empty() { UNKNOWN } else { kind },
+            "count": area.count,
+            "bytes": area.bytes,
+            "newest": area.newest,
+        })
+    });
+    json_of(&json!({ "areas": shown.collect::<Vec<_>>() }))
+}
+
+/// The resources of one server and type.
+#[derive(Default)]
+struct Area {
+    count: usize,
+    bytes: u64,
+    newest: Option<i64>,
 }
 
 /// Where the part of a URI ends that begins at `from`: the scheme with what divides it

@@ -88,10 +88,12 @@ fn find<'a>(
             hits.push(Hit { row: n, score, places });
         }
     }
-    // Equal scores: the shorter name is the nearer one, then the order of the catalogue.
+    // Equal scores: what is somebody's own comes before what is Trove's, then the shorter name,
+    // which is the nearer one, then the order of the catalogue.
     let rank = |hit: &Hit| {
-        let name = rows.words(&rows.all[hit.row as usize])[0];
-        (Reverse(hit.score), name.len(), hit.row)
+        let row = &rows.all[hit.row as usize];
+        let name = rows.words(row)[0];
+        (Reverse(hit.score), rows.is_of_trove(row), name.len(), hit.row)
     };
     // One letter is in every name; only what can be shown is put in order.
     if hits.len() > MAX_HITS {

@@ -124,7 +124,49 @@ pub(super) async fn save(State(web): State<Arc<Web>>, request: Request) -> Answe
     } else {
         "document_add"
     };
-    let arguments = Json::of(&arguments);
+    apply(&web, tool, &arguments).await
+}
+
+#[derive(Deserialize)]
+struct Place {
+    category: String,
+    path: String,
+    /// The new name.
+    #[serde(default)]
+    to: String,
+}
+
+/// `POST /api/guide/remove`: deletes a document. The person at the page was asked.
+pub(super) async fn remove(State(web): State<Arc<Web>>, request: Request) -> Answer {
+    let place: Place = given(request).await?;
+    apply(&web, "document_remove", &removal(&place)).await
+}
+
+/// `POST /api/guide/rename`: the document under another name. It is there under both for a
+/// moment, never under none.
+pub(super) async fn rename(State(web): State<Arc<Web>>, request: Request) -> Answer {
+    let place: Place = given(request).await?;
+    let Written { text, .. } = written(&web, &place.category, &place.path).await?;
+    let text = text.map_err(|error| {
+        refuse(StatusCode::CONFLICT, &error.to_string(), &["Rename the file itself."])
+    })?;
+    let arguments = json!({ "category": place.category, "path": place.to, "text": text });
+    let added = apply(&web, "document_add", &arguments).await?;
+    apply(&web, "document_remove", &removal(&place)).await?;
+    Ok(added)
+}
+
+fn removal(place: &Place) -> Value {
+    json!({
+        "category": place.category,
+        "path": place.path,
+        "explicit_action": "REMOVE_DOCUMENT",
+    })
+}
+
+/// Changes the guide by a tool that clients have for it.
+async fn apply(web: &Web, tool: &str, arguments: &Value) -> Answer {
+    let arguments = Json::of(arguments);
     let tools = web.live.tools().all();
     match tools.attempt(&web.caller(), tool, Some(&arguments), Ask::default()).await {
         Some(Err(failure)) => Err(failed(&failure, &[])),
@@ -150,7 +192,9 @@ async fn written(
 }
 
 /// What our own page sent: only it can send this type, a form elsewhere cannot.
-async fn given<T: DeserializeOwned>(request: Request) -> Result<T, axum::response::Response> {
+pub(super) async fn given<T: DeserializeOwned>(
+    request: Request,
+) -> Result<T, axum::response::Response> {
     let is_json = request
         .headers()
         .get(header::CONTENT_TYPE)

@@ -1,10 +1,12 @@
 //! The web page: embedded files, and JSON over the Gateway for them to show.
 //!
 //! It is one more door. It asks the Gateway as every other door does, under the name of the
-//! person who opened it. It changes only documents of the guide, by the tools that clients have
-//! for it. The view of a client is made by the code that answers the client.
+//! person who opened it. It changes documents of the guide, by the tools that clients have for it,
+//! and servers, by the commands for them. The view of a client is made by the code that answers
+//! the client.
 
 mod activity;
+mod acts;
 mod answer;
 mod api;
 mod assets;
@@ -13,6 +15,7 @@ mod events;
 mod find;
 mod guide;
 mod latency;
+mod leads;
 mod model;
 mod query;
 mod reading;
@@ -38,8 +41,6 @@ use trove_mcp::{
 
 use crate::app::Live;
 
-/// The name of the page in the audit log.
-const CLIENT: &str = "trove-web";
 /// The most pages that listen for changes at once.
 const MAX_LISTENERS: usize = 64;
 
@@ -71,8 +72,9 @@ struct Web {
 impl Web {
     /// The person who opened the page.
     fn caller(&self) -> Caller {
-        let client = Some(CLIENT.into());
-        Caller { via: Via::Web, client, ..Caller::behind(Door::Http) }
+        let via = Via::Web;
+        let client = via.client().map(Into::into);
+        Caller { via, client, ..Caller::behind(Door::Http) }
     }
 
     fn upstreams(&self) -> &Upstreams {

@@ -15,7 +15,9 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 use trove_core::{
     Json, PublicUri,
-    content::{self, Content, Form, Kind, Payload, escape_line, sniff, summarise},
+    content::{
+        self, BadPattern, Content, Form, GrepLimits, Kind, Payload, escape_line, sniff, summarise,
+    },
     gateway::Reading,
     source::Ask,
 };
@@ -23,8 +25,9 @@ use trove_core::{
 use super::{
     Web,
     answer::{Answer, explain, json_of, missing, refuse},
+    leads::Leads,
     query::Query,
-    show::{self, Look},
+    show::{self, Look, Place},
 };
 
 /// How many readings are held, and how many bytes of them.
@@ -33,6 +36,9 @@ const MAX_HELD_BYTES: usize = 64 << 20;
 /// The most parts of one resource that are shown.
 const MAX_PARTS: usize = 200;
 
+/// How many bytes of matching lines are given.
+const MAX_MATCHES_BYTES: usize = 64 << 10;
+
 /// One of the contents of a resource.
 pub(super) struct Part {
     pub(super) uri: String,
@@ -40,6 +46,8 @@ pub(super) struct Part {
     pub(super) kind: Kind,
     /// Its server gave it as text.
     pub(super) is_text: bool,
+    /// Where its links lead.
+    pub(super) leads: Leads,
 }
 
 /// The latest readings.
@@ -66,14 +74,22 @@ impl Held {
     pub(super) fn keep_text(&self, name: &str, text: &str) -> String {
         let bytes = text.as_bytes().to_vec();
         let kind = sniff(None, name, &bytes);
-        self.keep(vec![Part { uri: name.to_owned(), bytes, kind, is_text: true }]).0
+        self.keep(vec![Part {
+            uri: name.to_owned(),
+            bytes,
+            kind,
+            is_text: true,
+            leads: Leads::default(),
+        }])
+        .0
     }
 
     /// Holds a draft to be looked at: its ticket, and the forms it can be shown in.
     pub(super) fn keep_draft(&self, name: &str, text: &str) -> (String, Vec<&'static str>) {
         let bytes = text.as_bytes().to_vec();
         let kind = sniff(None, name, &bytes);
-        let part = Part { uri: name.to_owned(), bytes, kind, is_text: true };
+        let part =
+            Part { uri: name.to_owned(), bytes, kind, is_text: true, leads: Leads::default() };
         let looks = Look::of(&part).into_iter().map(|look| look.as_str()).collect();
         (self.keep(vec![part]).0, looks)
     }
@@ -126,11 +142,17 @@ pub(super) async fn contents(State(web): State<Arc<Web>>, request: Request) -> A
         return Err(refuse(StatusCode::CONFLICT, message, &next));
     }
     let took = began.elapsed().as_secs_f64() * 1000.0;
-    Ok(json_of(&described(&web, &reading, took)))
+    let mut parts = parts(&reading.reply.body);
+    for part in &mut parts {
+        if Look::of(part).first() == Some(&Look::Document) {
+            part.leads = Leads::of(&web, &part.uri, &show::text_of(part)).await;
+        }
+    }
+    Ok(json_of(&described(&web, parts, &reading, took)))
 }
 
-fn described(web: &Web, reading: &Reading, took_ms: f64) -> Value {
-    let (ticket, parts) = web.held.keep(parts(&reading.reply.body));
+fn described(web: &Web, parts: Vec<Part>, reading: &Reading, took_ms: f64) -> Value {
+    let (ticket, parts) = web.held.keep(parts);
     let fetched = reading.fetched_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let shown: Vec<Value> = parts.iter().map(described_part).collect();
     json!({
@@ -156,6 +178,7 @@ fn described_part(part: &Part) -> Value {
         "size": part.bytes.len(),
         "text": part.is_text,
         "looks": names,
+        "links": part.leads.has_links(),
         "pages": looks.iter().map(|look| show::pages(part, *look)).collect::<Vec<_>>(),
         "summary": (part.kind.form == Form::Binary).then(|| summarise(&part.bytes, &part.kind)),
     })
@@ -178,7 +201,7 @@ fn part(content: Content<'_>) -> Option<Part> {
         kind if is_text && kind.form == Form::Binary => sniff(Some("text/plain"), "", b""),
         kind => kind,
     };
-    Some(Part { uri, bytes, kind, is_text })
+    Some(Part { uri, bytes, kind, is_text, leads: Leads::default() })
 }
 
 /// `GET /api/show/{ticket}/{part}`: one part in one form, for a frame that can do nothing.
@@ -189,7 +212,7 @@ pub(super) async fn show(
 ) -> Response {
     let parts = web.held.find(&ticket);
     let Some(part) = parts.as_ref().and_then(|parts| parts.get(nth)) else {
-        let mut gone = show::framed(show::GONE.to_owned(), "");
+        let mut gone = show::framed(show::GONE.to_owned(), "", &Leads::default());
         *gone.status_mut() = StatusCode::GONE;
         return gone;
     };
@@ -197,7 +220,53 @@ pub(super) async fn show(
     let look = query.get("as").and_then(Look::parse).filter(|look| Look::of(part).contains(look));
     let look = look.unwrap_or(Look::Hex);
     let theme = query.get("theme").unwrap_or_default();
-    show::framed(show::html(part, look, query.number("page", 0)), theme)
+    let line = query.get("line").and_then(|line| line.parse().ok());
+    let place = Place { page: query.number("page", 0), line };
+    show::framed(show::html(part, look, place), theme, &part.leads)
+}
+
+/// `GET /api/grep/{ticket}/{part}?q=…`: the lines that match, by the search that a model has.
+pub(super) async fn grep(
+    State(web): State<Arc<Web>>,
+    Path((ticket, nth)): Path<(String, usize)>,
+    request: Request,
+) -> Answer {
+    let query = Query::of(request.uri());
+    let pattern = query.get("q").ok_or_else(|| missing("q"))?.to_owned();
+    let parts = web.held.find(&ticket).filter(|parts| nth < parts.len());
+    let Some(parts) = parts else {
+        return Err(refuse(StatusCode::GONE, "it is no longer held", &["Read it again."]));
+    };
+    // It may take long, and others wait for the threads that answer.
+    let work = tokio::task::spawn_blocking(move || matches_in(&parts[nth], &pattern));
+    let found = work.await.unwrap_or_else(|panic| std::panic::resume_unwind(panic.into_panic()));
+    found.map(|found| json_of(&found)).map_err(|error| {
+        refuse(StatusCode::BAD_REQUEST, &error.to_string(), &["Change the pattern."])
+    })
+}
+
+fn matches_in(part: &Part, pattern: &str) -> Result<Value, BadPattern> {
+    let text = show::text_of(part);
+    let limits = GrepLimits { context: 0, ..GrepLimits::within(MAX_MATCHES_BYTES) };
+    let found = content::grep(&text, pattern, limits)?;
+    let starts: Vec<usize> =
+        std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1)).collect();
+    let mut lines = Vec::new();
+    for line in found.text.lines() {
+        let Some((number, words)) = line.split_once(':') else { continue };
+        let Ok(number) = number.parse::<usize>() else { continue };
+        let start = number.checked_sub(1).and_then(|n| starts.get(n)).copied().unwrap_or_default();
+        lines.push(
+            json!({ "line": number, "page": show::page_at(start), "text": escape_line(words) }),
+        );
+    }
+    Ok(json!({
+        "matched": found.matched,
+        "shown": found.shown,
+        "lines": found.lines,
+        "whole": !found.is_truncated(),
+        "hits": lines,
+    }))
 }
 
 /// `GET /api/raw/{ticket}/{part}`: the bytes, to be saved and never to be opened here.
@@ -212,7 +281,7 @@ pub(super) async fn raw(
     let mut response = Response::new(Body::from(part.bytes.clone()));
     let name = format!("attachment; filename=\"{}\"", file_name(&part.uri));
     let headers = response.headers_mut();
-    show::seal(headers);
+    show::seal(headers, &Leads::default());
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     if let Ok(name) = HeaderValue::from_str(&name) {
         headers.insert(header::CONTENT_DISPOSITION, name);
@@ -251,6 +320,7 @@ mod tests {
             bytes: vec![0; 30 << 20],
             kind: sniff(None, "", &[]),
             is_text: false,
+            leads: Leads::default(),
         };
         let first = held.keep(vec![part()]).0;
         let second = held.keep(vec![part()]).0;

@@ -16,7 +16,7 @@ use serde_json::json;
 use trove_mcp::server::{Lock, behind};
 
 use super::{
-    Web, activity,
+    Web, activity, acts,
     answer::{Answer, json_of, refuse},
     api,
     assets::{ASSETS, Asset},
@@ -41,6 +41,7 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/api/activity", get(activity::list))
         .route("/api/resources", get(browse::resources))
         .route("/api/tree", get(browse::tree))
+        .route("/api/map", get(browse::map))
         .route("/api/find", get(find::answer))
         .route("/api/search", get(search::answer))
         .route("/api/resource", get(reading::resource))
@@ -55,6 +56,14 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/api/guide/source", get(guide::source))
         .route("/api/guide/preview", post(guide::preview))
         .route("/api/guide/save", post(guide::save))
+        .route("/api/guide/remove", post(guide::remove))
+        .route("/api/guide/rename", post(guide::rename))
+        .route("/api/grep/{ticket}/{part}", get(reading::grep))
+        .route("/api/approvals", get(acts::approvals))
+        .route("/api/servers/restart", post(acts::restart))
+        .route("/api/servers/approve", post(acts::approve))
+        .route("/api/servers/remove", post(acts::remove))
+        .route("/api/servers/add", post(acts::add))
         .route("/api/events", get(events::listen));
     let frame = Router::new()
         .route("/api/show/{ticket}/{part}", get(reading::show))
@@ -63,6 +72,7 @@ pub(super) fn routes(web: &Arc<Web>) -> Router {
         .route("/", get(file))
         .route("/{*path}", get(file))
         .route("/api/session", post(exchange))
+        .route("/api/door", get(door))
         .layer(map_response(protect));
     let guard = &web.guard;
     behind(guard, Lock::Page, page.with_state(web.clone()))
@@ -122,6 +132,11 @@ fn embedded(asset: &'static Asset, headers: &HeaderMap) -> Response {
         headers.insert(header::ETAG, tag);
     }
     response
+}
+
+/// `GET /api/door`: how one gets in.
+async fn door(State(web): State<Arc<Web>>) -> Response {
+    json_of(&json!({ "by": web.guard.page_opens_by() }))
 }
 
 #[derive(Deserialize)]

@@ -9,7 +9,7 @@ use std::{collections::HashMap, sync::Arc};
 use memchr::memmem;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
-use trove_core::{Caller, Gateway, PublicUri, content::escape_line, gateway::View};
+use trove_core::{Caller, Gateway, PublicUri, SourceId, content::escape_line, gateway::View};
 
 /// How much of a description a row shows.
 const MAX_SHOWN: usize = 240;
@@ -109,6 +109,12 @@ impl Rows {
 
     pub(super) fn server(&self, row: &Row) -> &str {
         self.view.snapshot().owner(row.member).id().as_str()
+    }
+
+    /// Whether Trove tells of itself in it. Documents of the guide are somebody's own.
+    pub(super) fn is_of_trove(&self, row: &Row) -> bool {
+        let is_help = row.uri.as_str() == "guide://help";
+        self.server(row) == SourceId::own().as_str() || is_help
     }
 
     /// A row as the page shows it.

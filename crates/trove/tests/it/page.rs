@@ -36,6 +36,11 @@ fn the_page_in_a_browser() {
 }
 
 #[test]
+fn what_one_does_with_the_page() {
+    run("using.test.mjs");
+}
+
+#[test]
 fn a_hundred_thousand_resources_in_a_browser() {
     run("many.test.mjs");
 }

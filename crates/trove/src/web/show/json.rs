@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{escape, numbered};
+use super::{Place, escape, numbered};
 
 /// The most values that are shown, and how deep.
 const MAX_VALUES: usize = 20_000;
@@ -24,7 +24,9 @@ pub(super) fn is_worth_a_tree(bytes: &[u8]) -> bool {
 }
 
 pub(super) fn html(text: &str) -> String {
-    let Ok(value) = serde_json::from_str::<Value>(text) else { return numbered(text, 0) };
+    let Ok(value) = serde_json::from_str::<Value>(text) else {
+        return numbered(text, Place::default(), "");
+    };
     let mut tree = Tree { out: String::from("<div class=tree>"), left: MAX_VALUES };
     tree.value(None, &value, 0);
     tree.out.push_str("</div>");

@@ -1,10 +1,13 @@
 //! Contents as a document for a frame that can do nothing: no script, no request, no
-//! origin. All of it is escaped; what is a link in the contents is none here.
+//! origin. All of it is escaped. A link of the contents is none here, unless it leads to a
+//! resource of the catalogue: then it opens that one on our own page, when somebody clicks.
 
+mod code;
 mod csv;
 mod hex;
 mod json;
 mod markdown;
+mod notebook;
 mod style;
 
 use std::{borrow::Cow, fmt::Write as _};
@@ -17,12 +20,19 @@ use axum::{
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use trove_core::content::{self, Form};
 
-use super::reading::Part;
+pub(super) use markdown::addresses;
+
+use super::{leads::Leads, reading::Part};
 
 /// How much text one page of it holds.
 const PAGE_BYTES: usize = 256 * 1024;
 /// The largest picture that is shown.
 const MAX_PICTURE: usize = 16 << 20;
+
+const SEALED: &str = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
+    media-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+const SEALED_WITH_LINKS: &str = "sandbox allow-top-navigation-by-user-activation; default-src 'none'; \
+    style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
 /// The text in place of contents that are held no longer.
 pub(super) const GONE: &str = "<p class=note>This reading is no longer held. Read it again.</p>";
@@ -31,20 +41,32 @@ pub(super) const GONE: &str = "<p class=note>This reading is no longer held. Rea
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Look {
     Document,
+    Notebook,
     Tree,
     Table,
     Picture,
+    Player,
     Text,
     Hex,
 }
 
 impl Look {
-    const ALL: [Look; 6] =
-        [Look::Document, Look::Tree, Look::Table, Look::Picture, Look::Text, Look::Hex];
+    const ALL: [Look; 8] = [
+        Look::Document,
+        Look::Notebook,
+        Look::Tree,
+        Look::Table,
+        Look::Picture,
+        Look::Player,
+        Look::Text,
+        Look::Hex,
+    ];
 
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Look::Document => "document",
+            Look::Notebook => "notebook",
+            Look::Player => "player",
             Look::Tree => "tree",
             Look::Table => "table",
             Look::Picture => "picture",
@@ -60,9 +82,14 @@ impl Look {
     /// The forms that suit some contents, the best first.
     pub(super) fn of(part: &Part) -> Vec<Look> {
         let mime = part.kind.mime.as_ref();
+        let is_notebook = notebook::is_one(mime, &part.uri);
         let best = match part.kind.form {
             Form::Image(_) => return vec![Look::Picture, Look::Hex],
+            Form::Binary if player(mime).is_some() => return vec![Look::Player, Look::Hex],
             Form::Binary => return vec![Look::Hex],
+            Form::Json | Form::Text if is_notebook => {
+                return vec![Look::Notebook, Look::Tree, Look::Text, Look::Hex];
+            }
             Form::Json => Some(Look::Tree),
             Form::Text => match mime {
                 "text/markdown" | "text/x-markdown" => Some(Look::Document),
@@ -82,26 +109,46 @@ pub(super) fn pages(part: &Part, look: Look) -> usize {
     match look {
         Look::Text => part.bytes.len().div_ceil(PAGE_BYTES).max(1),
         Look::Hex => hex::pages(part.bytes.len()),
-        Look::Document | Look::Tree | Look::Table | Look::Picture => 1,
+        Look::Document
+        | Look::Notebook
+        | Look::Tree
+        | Look::Table
+        | Look::Picture
+        | Look::Player => 1,
     }
 }
 
+/// The part of a text that is shown at first: a page of it, or the one with a certain line.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Place {
+    pub(super) page: usize,
+    pub(super) line: Option<usize>,
+}
+
 /// The body of the document.
-pub(super) fn html(part: &Part, look: Look, page: usize) -> String {
+pub(super) fn html(part: &Part, look: Look, place: Place) -> String {
     match look {
-        Look::Document => markdown::html(head(&text_of(part))),
+        Look::Document => markdown::html(head(&text_of(part)), &part.leads),
+        Look::Notebook => {
+            let text = text_of(part);
+            notebook::html(&text).unwrap_or_else(|| json::html(&text))
+        }
+        Look::Player => playing(part),
         Look::Tree => json::html(&text_of(part)),
         Look::Table => {
             let is_tabbed = part.kind.mime == "text/tab-separated-values";
             csv::html(head(&text_of(part)), if is_tabbed { '\t' } else { ',' })
         }
         Look::Picture => picture(part),
-        Look::Text => numbered(&text_of(part), page),
-        Look::Hex => hex::html(&part.bytes, page),
+        Look::Text => {
+            let language = code::of_mime(&part.kind.mime);
+            numbered(&text_of(part), place, language)
+        }
+        Look::Hex => hex::html(&part.bytes, place.page),
     }
 }
 
-fn text_of(part: &Part) -> Cow<'_, str> {
+pub(super) fn text_of(part: &Part) -> Cow<'_, str> {
     content::decode_text(&part.bytes, part.kind.charset).text
 }
 
@@ -109,21 +156,63 @@ fn head(text: &str) -> &str {
     content::window(text, 0, PAGE_BYTES).text
 }
 
-/// One page of text with the numbers of its lines.
-fn numbered(text: &str, page: usize) -> String {
-    let from = text.floor_char_boundary(page.saturating_mul(PAGE_BYTES));
+/// The page on which the line stands that begins at this byte.
+pub(super) fn page_at(offset: usize) -> usize {
+    offset / PAGE_BYTES
+}
+
+/// One page of text with the numbers of its lines; the line that was asked for is marked.
+fn numbered(text: &str, place: Place, language: &str) -> String {
+    let from = text.floor_char_boundary(place.page.saturating_mul(PAGE_BYTES));
     let to = text.floor_char_boundary(from.saturating_add(PAGE_BYTES));
     let first = text[..from].bytes().filter(|byte| *byte == b'\n').count() + 1;
     let shown = &text[from..to];
     let lines = shown.lines().count().max(1);
     let mut numbers = String::new();
     for n in first..first + lines {
-        let _ = writeln!(numbers, "{n}");
+        let _ = if place.line == Some(n) {
+            writeln!(numbers, "<b id=at>{n}</b>")
+        } else {
+            writeln!(numbers, "{n}")
+        };
     }
     format!(
         "<div class=code><pre class=numbers aria-hidden=true>{numbers}</pre><pre class=lines tabindex=0>{}</pre></div>",
-        escape(shown)
+        code::html(shown, language)
     )
+}
+
+/// The player of the browser for this type, if it has one.
+fn player(mime: &str) -> Option<&'static str> {
+    let (kind, name) = mime.split_once('/')?;
+    let is_plain = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    match kind {
+        "audio" if is_plain => Some("audio"),
+        "video" if is_plain => Some("video"),
+        _ => None,
+    }
+}
+
+/// Sound or film in the player of the browser.
+fn playing(part: &Part) -> String {
+    let Some(tag) = player(&part.kind.mime).filter(|_| part.bytes.len() <= MAX_PICTURE) else {
+        return "<p class=note>It is too large to be played here. Save it instead.</p>".to_owned();
+    };
+    let (mime, data) = (escape(&part.kind.mime), STANDARD.encode(&part.bytes));
+    format!("<figure><{tag} controls src=\"data:{mime};base64,{data}\"></{tag}></figure>")
+}
+
+/// A name as it stands behind the `=` of an address.
+fn in_address(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// A picture as an image: in one neither scripts run nor requests are made.
@@ -141,7 +230,7 @@ fn picture(part: &Part) -> String {
 }
 
 /// The document around a body, sealed.
-pub(super) fn framed(body: String, theme: &str) -> Response {
+pub(super) fn framed(body: String, theme: &str, leads: &Leads) -> Response {
     let theme = match theme {
         "dark" => "dark",
         "light" => "light",
@@ -152,17 +241,17 @@ pub(super) fn framed(body: String, theme: &str) -> Response {
         style::STYLE
     );
     let mut response = Response::new(Body::from(html));
-    seal(response.headers_mut());
+    seal(response.headers_mut(), leads);
     response
         .headers_mut()
         .insert(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"));
     response
 }
 
-/// Nothing that is sent with these headers can act, wherever it is opened.
-pub(super) fn seal(headers: &mut HeaderMap) {
-    let policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; \
-                  base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
+/// Nothing that is sent with these headers can act, wherever it is opened. Only a person who
+/// clicks a link of ours goes where it leads.
+pub(super) fn seal(headers: &mut HeaderMap, leads: &Leads) {
+    let policy = if leads.has_links() { SEALED_WITH_LINKS } else { SEALED };
     headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
@@ -194,7 +283,13 @@ mod tests {
 
     fn part(mime: &str, text: &str) -> Part {
         let bytes = text.as_bytes().to_vec();
-        Part { uri: "x:y".into(), kind: sniff(Some(mime), "x:y", &bytes), bytes, is_text: true }
+        Part {
+            uri: "x:y".into(),
+            kind: sniff(Some(mime), "x:y", &bytes),
+            bytes,
+            is_text: true,
+            leads: Leads::default(),
+        }
     }
 
     const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'";
@@ -216,7 +311,7 @@ mod tests {
         ] {
             let part = part(mime, &text);
             for look in Look::of(&part) {
-                let html = html(&part, look, 0);
+                let html = html(&part, look, Place::default());
                 assert!(!html.contains("<script") && !html.contains("<img"), "{mime} {look:?}");
                 assert!(!html.contains("href"), "{mime} {look:?}");
             }
@@ -238,7 +333,7 @@ mod tests {
         ] {
             let part = part(mime, text);
             for look in Look::of(&part) {
-                let html = html(&part, look, 0);
+                let html = html(&part, look, Place::default());
                 let acting = html.chars().find(|c| hidden.contains(*c) && !c.is_ascii());
                 assert_eq!(acting, None, "{mime} {look:?}: {html}");
                 assert!(look == Look::Hex || html.contains("\\u{202e}"), "{mime} {look:?}");
@@ -264,9 +359,9 @@ mod tests {
     fn long_text_is_shown_in_pages_that_go_on_counting_lines() {
         let part = part("text/plain", &"line\n".repeat(200_000));
         assert_eq!(pages(&part, Look::Text), 4);
-        let second = html(&part, Look::Text, 1);
+        let second = html(&part, Look::Text, Place { page: 1, line: None });
         assert!(second.len() < 3 * PAGE_BYTES);
         assert!(second.contains("<pre class=numbers aria-hidden=true>52429\n"));
-        assert!(html(&part, Look::Text, usize::MAX).len() < 200);
+        assert!(html(&part, Look::Text, Place { page: usize::MAX, line: None }).len() < 200);
     }
 }

@@ -2,7 +2,7 @@
 
 /// One sheet for every form. Colours are those of `web/style.css`.
 pub(super) const STYLE: &str = r"
-:root{color-scheme:light dark;--ink:light-dark(#1d2327,#e3e7ea);--soft:light-dark(#5b656d,#9aa5ad);--line:light-dark(#dfe3e6,#2d353b);--ground:light-dark(#fff,#15191c);--tint:light-dark(#f4f6f7,#1c2226);--accent:light-dark(#0b6b5d,#54c6b1);--string:light-dark(#0f6a3d,#7fd1a0);--number:light-dark(#9a3412,#f0a57a);--key:light-dark(#1d4f91,#8fbcf2)}
+:root{color-scheme:light dark;--ink:light-dark(#1d2327,#e3e7ea);--soft:light-dark(#5b656d,#9aa5ad);--line:light-dark(#dfe3e6,#2d353b);--ground:light-dark(#fff,#15191c);--tint:light-dark(#f4f6f7,#1c2226);--accent:light-dark(#0b6b5d,#54c6b1);--string:light-dark(#0f6a3d,#7fd1a0);--number:light-dark(#9a3412,#f0a57a);--key:light-dark(#1d4f91,#8fbcf2);--mark:light-dark(#fbe7a1,#5d4c12)}
 :root[data-theme=light]{color-scheme:light}
 :root[data-theme=dark]{color-scheme:dark}
 *{box-sizing:border-box}
@@ -15,6 +15,10 @@ pre{margin:0;white-space:pre-wrap;overflow-wrap:anywhere}
 .code{display:grid;grid-template-columns:auto 1fr;gap:0 16px}
 .code .numbers{color:var(--soft);text-align:right;user-select:none;white-space:pre;opacity:.8}
 .code .lines{white-space:pre;overflow-x:auto;tab-size:4}
+.numbers b{position:relative;color:var(--ink)}
+.numbers b::after{content:'';position:absolute;left:-6px;top:0;width:100vw;height:1.5em;background:var(--mark);opacity:.45;pointer-events:none}
+.code .lines{position:relative}
+.k{color:var(--key)}.s{color:var(--string)}.n{color:var(--number)}.c{color:var(--soft);font-style:italic}
 .hex{white-space:pre;overflow-x:auto}
 figure{margin:0;display:grid;place-items:center;min-height:60vh}
 figure img{max-width:100%;max-height:85vh;background:repeating-conic-gradient(var(--tint) 0 25%,var(--ground) 0 50%) 0 0/20px 20px;border:1px solid var(--line);border-radius:4px}
@@ -32,6 +36,18 @@ figure img{max-width:100%;max-height:85vh;background:repeating-conic-gradient(va
 .prose blockquote{margin:1em 0;padding:.1em 1.1em;border-left:3px solid var(--accent);color:var(--soft)}
 .prose hr{border:0;border-top:1px solid var(--line);margin:2em 0}
 .prose .link{color:var(--accent);text-decoration:underline;text-underline-offset:2px;cursor:help}
+.prose span.link{color:inherit;text-decoration:underline dotted var(--soft)}
+.prose a.link{cursor:pointer}
+.prose .shown{display:inline-block;max-width:100%}
+.prose .shown img,.notebook img{max-width:100%;border:1px solid var(--line);border-radius:4px}
+.prose .shown>span{display:block;color:var(--soft);font-size:12.5px}
+.notebook{max-width:56rem;margin:0 auto;display:grid;gap:10px}
+.notebook>*{min-width:0}
+.notebook .prose{max-width:none;margin:0}
+.cell{background:var(--tint);border:1px solid var(--line);border-radius:6px;padding:10px 14px;overflow-x:auto}
+.answer{border-left:3px solid var(--line);padding:2px 14px;color:var(--soft);max-height:28em;overflow:auto}
+audio{width:min(520px,100%)}
+video{max-width:100%;max-height:80vh}
 .prose .picture{color:var(--soft);border:1px dashed var(--line);border-radius:4px;padding:.1em .5em;cursor:help}
 .prose .front{color:var(--soft);font-size:12px}
 table{border-collapse:collapse;font-size:14px}
