@@ -44,12 +44,16 @@ pub const MAX_OUTBOX: usize = 1024;
 pub const MAX_NOTICES: usize = 256;
 /// The most requests one connection may have under way.
 pub const MAX_CONCURRENT_REQUESTS: usize = 1024;
-/// The most legacy sessions.
+/// The most legacy sessions over HTTP that are held in memory.
 pub const MAX_SESSIONS: usize = 10_000;
-/// The most legacy sessions of one caller who is known by name.
+/// The most of them of one caller who is known by name.
 pub const MAX_SESSIONS_PER_CALLER: usize = 100;
-/// How long an idle legacy session is kept.
-pub const SESSION_IDLE: Duration = Duration::from_secs(3600);
+/// How long an idle one is held: messages wait in it for a client whose stream broke.
+pub const SESSION_IDLE: Duration = Duration::from_secs(60);
+/// How long the id of a legacy session is taken.
+pub const MAX_SESSION_AGE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a cursor is taken.
+pub const MAX_CURSOR_AGE: Duration = Duration::from_secs(24 * 3600);
 /// How long what a server gave a client to bring back with its answer is taken back. A person
 /// may have to be asked meanwhile.
 pub const MAX_STATE_AGE: Duration = Duration::from_secs(3600);
@@ -161,12 +165,14 @@ pub struct Bounds {
     pub header_time: Duration,
     /// How long its body may take.
     pub body_time: Duration,
-    /// The most legacy sessions.
+    /// The most legacy sessions over HTTP that are held in memory.
     pub sessions: usize,
     /// The most of them of one named caller.
     pub sessions_per_caller: usize,
-    /// How long an idle one is kept.
+    /// How long an idle one is held.
     pub session_idle: Duration,
+    /// How long the id of one is taken.
+    pub session_age: Duration,
     /// How long the state of an unfinished request is taken back from a client.
     pub state_age: Duration,
     /// The most resources one client may watch.
@@ -207,6 +213,7 @@ impl Default for Bounds {
             sessions: MAX_SESSIONS,
             sessions_per_caller: MAX_SESSIONS_PER_CALLER,
             session_idle: SESSION_IDLE,
+            session_age: MAX_SESSION_AGE,
             state_age: MAX_STATE_AGE,
             watches_per_client: MAX_WATCHES_PER_CLIENT,
             rate: None,
@@ -246,6 +253,7 @@ impl Bounds {
             ("max_header_seconds", self.header_time.as_secs()),
             ("max_body_seconds", self.body_time.as_secs()),
             ("session_idle_seconds", self.session_idle.as_secs()),
+            ("max_session_seconds", self.session_age.as_secs()),
             ("max_request_state_seconds", self.state_age.as_secs()),
             ("max_connections", number(self.connections)),
             ("max_list_bytes", number(self.list_bytes)),
@@ -272,6 +280,8 @@ pub const BURST_SECONDS: NonZeroU32 = NonZeroU32::new(2).expect("not zero");
 /// The bounds that stand where they are, as `config://security` names them.
 const FIXED: &[(&str, u64)] = &[
     ("max_batch", MAX_BATCH as u64),
+    ("max_cursor_seconds", MAX_CURSOR_AGE.as_secs()),
+    ("max_session_notes_bytes", crate::server::MAX_NOTED_BYTES as u64),
     ("max_vectors", trove_core::search::MAX_VECTORS as u64),
     ("max_head_bytes", MAX_HEAD_BYTES as u64),
     ("max_streams_on_stdio", MAX_LISTENS as u64),

@@ -1,10 +1,11 @@
 //! How the gateway speaks MCP, both ways, in both protocol eras.
 //!
 //! [`upstream`] makes a Source of each configured server; [`server`] opens the doors
-//! through which clients come. Nothing outside this crate knows JSON-RPC.
+//! through which clients come. [`seal`] is what clients carry for us. Nothing outside this crate knows JSON-RPC.
 
 pub mod bounds;
 pub mod recipe;
+pub mod seal;
 pub mod server;
 pub mod upstream;
 

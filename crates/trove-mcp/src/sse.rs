@@ -173,6 +173,11 @@ pub(crate) fn encode(message: &[u8]) -> Bytes {
     encode_named("message", message)
 }
 
+/// Tells a reader how long to wait before it opens a broken stream again.
+pub(crate) fn encode_retry(wait: Duration) -> Bytes {
+    Bytes::from(format!("retry: {}\n\n", wait.as_millis()))
+}
+
 /// An event of this name.
 pub(crate) fn encode_named(name: &str, data: &[u8]) -> Bytes {
     let mut out = BytesMut::with_capacity(name.len() + data.len() + 24);

@@ -12,6 +12,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
+/// How often a server that is away is looked for.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// How much is moved at a time.
 const PIECE: usize = 16 * 1024;
 
@@ -30,6 +33,8 @@ pub enum Network {
     CutAfter(usize),
     /// Connections break as soon as they are made.
     Refusing,
+    /// Everything arrives at once, and connections wait for a server that is away.
+    Patient,
 }
 
 /// A running proxy; it ends when it is dropped.
@@ -91,7 +96,15 @@ async fn carry(
     if *network.borrow() == Network::Refusing {
         return;
     }
-    let Ok(server) = TcpStream::connect(server).await else { return };
+    let server = loop {
+        match TcpStream::connect(server).await {
+            Ok(server) => break server,
+            Err(_) if *network.borrow() != Network::Patient => return,
+            // The proxy has ended.
+            Err(_) if cut.has_changed().is_err() => return,
+            Err(_) => tokio::time::sleep(LOOK).await,
+        }
+    };
     let _ = (client.set_nodelay(true), server.set_nodelay(true));
     let ((from_client, to_client), (from_server, to_server)) =
         (client.into_split(), server.into_split());

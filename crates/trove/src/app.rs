@@ -18,7 +18,8 @@ use trove_core::{
 };
 use trove_mcp::{
     bounds::Bounds,
-    server::Server,
+    seal::{Ring, Seal},
+    server::{Memory, Server, SessionNotes},
     upstream::{Eras, Scope, Upstreams, oauth::Credentials},
 };
 
@@ -33,7 +34,9 @@ pub(crate) use parts::{access, guardian, offered, open_audit, open_flags, tool_s
 use crate::{
     approval::{Admission, FolderAdmission, Seals, Words},
     config::{self, Config, HostScope, Loaded, ProcessEnv},
-    describe, errand, progress, reload, rest,
+    describe, errand,
+    keys::{self, BadKeys},
+    progress, reload, rest,
     signals::Signals,
     stdio,
     style::Paint,
@@ -50,6 +53,9 @@ pub struct Live {
     upstreams: Arc<Upstreams>,
     knowledge: Arc<Knowledge>,
     folder: PathBuf,
+    state: PathBuf,
+    /// Shared by all doors.
+    memory: Memory,
     /// Whether this run finds by meaning; that is settled at the start.
     is_semantic: bool,
     pub(crate) admission: Admission,
@@ -110,6 +116,14 @@ impl Live {
 
     pub(crate) fn set_pending(&self, pending: Pending) {
         *self.pending.lock() = pending;
+    }
+
+    /// Puts the keys in force that seal what clients carry. Without this each run has its own.
+    pub(crate) fn take_keys(&self, config: &Config) -> Result<(), BadKeys> {
+        let scope = HostScope::new(ProcessEnv, self.folder.clone());
+        let ring = keys::load(&config.keys, &scope, &self.state)?;
+        self.memory.seal.rotate(ring);
+        Ok(())
     }
 
     /// Puts a configuration in force; only what differs is restarted.
@@ -224,12 +238,19 @@ impl App {
         let folders = FolderAdmission::new(&gateway, &state, is_waived);
         let admission = Admission::new(upstreams.clone(), gateway.board().clone(), seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
+        let memory = Memory {
+            kin: upstreams.kin(),
+            seal: Arc::new(Seal::new(Ring::random())),
+            notes: Arc::new(SessionNotes::in_home(&home)),
+        };
         let live = Arc::new(Live {
             gateway: gateway.clone(),
             tools,
             upstreams,
             knowledge: knowledge.clone(),
             folder: workspace,
+            state: state.clone(),
+            memory,
             is_semantic,
             admission,
             folders,
@@ -271,7 +292,7 @@ impl App {
 
     fn server(&self, bounds: &Bounds) -> Arc<Server> {
         let (gateway, tools) = (self.gateway.clone(), self.live.tools.clone());
-        Server::of(gateway, tools, bounds.clone(), self.live.upstreams.kin())
+        Server::of(gateway, tools, bounds.clone(), self.live.memory.clone())
     }
 
     /// Opens the HTTP door and gives its address.

@@ -15,6 +15,7 @@ mod describe;
 mod doctor;
 mod errand;
 mod failed;
+mod keys;
 mod ledger;
 mod machine;
 mod progress;

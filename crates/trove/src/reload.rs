@@ -200,6 +200,10 @@ async fn take_over(followed: &Arc<Followed>, live: &Live, has_servers: &mut bool
     if let Some(why) = refusal {
         return warn!(file, "{why}; nothing was changed");
     }
+    if let Err(error) = live.take_keys(&loaded.config) {
+        live.gateway().note_configuration(false);
+        return warn!(file, "{error}; nothing was changed");
+    }
     *has_servers = loaded.config.has_servers();
     let servers = loaded.config.server_ids().count() + loaded.borrowed.len();
     live.apply(&loaded).await;

@@ -44,10 +44,15 @@ fn file(state: &Path) -> StateFile {
 
 /// The weakness of a token that was not made by us, e.g. that it is too short.
 pub(crate) fn weakness(token: &str) -> Option<&'static str> {
+    weakness_within(token, LEAST_LENGTH)
+}
+
+/// The weakness of a secret that should have so many letters.
+pub(crate) fn weakness_within(token: &str, least_length: usize) -> Option<&'static str> {
     let mut letters: Vec<char> = token.chars().collect();
     letters.sort_unstable();
     letters.dedup();
-    if token.chars().count() < LEAST_LENGTH {
+    if token.chars().count() < least_length {
         return Some("it is so short that it can be guessed");
     }
     (letters.len() < LEAST_LETTERS)

@@ -4,6 +4,7 @@
 // `read`, `call`, `watch` and `protocolVersion`; everything a test compares is built
 // here, so that two drivers can differ only in the client library they use.
 
+import { existsSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -12,6 +13,8 @@ export const MODERN = "2026-07-28";
 const MAX_PAGES = 1000;
 const WATCH_MS = 10_000;
 const LISTED_MS = 30_000;
+// A client that lost its stream waits a while before it comes back.
+const PAUSE_MS = 60_000;
 
 // The clients say things on the console; stdout is for the one object a test reads.
 console.log = console.info = console.debug = console.error;
@@ -24,6 +27,7 @@ const FLAGS = {
   "--until-listed": "untilListed",
   "--until-tool": "untilTool",
   "--watch": "watch",
+  "--pause": "pause",
 };
 
 /** Loads a package from the peer environment: it is installed there, not beside this file. */
@@ -127,6 +131,32 @@ async function watch(name, adapter, options) {
   return { client: name, protocolVersion: adapter.protocolVersion(), updated };
 }
 
+// Lists a page, lets the test start the server again, and goes on in the same session.
+async function goOn(name, adapter, options) {
+  await waitForUpstreams(adapter, options);
+  await adapter.subscribe(options.watch);
+  const [first, cursor] = await adapter.listResources(undefined);
+  // Only what is heard from here on tells of the restart.
+  adapter.forget();
+  await pause(options.pause);
+  const [second] = await adapter.listResources(cursor);
+  await within(PAUSE_MS, adapter.listChanged());
+  // Whoever comes back is told of each resource it watches; the next update is a real one.
+  await within(PAUSE_MS, adapter.updated());
+  await adapter.call(options.trigger, options.triggerArgs);
+  const updated = await within(PAUSE_MS, adapter.updated());
+  return { client: name, first: first.length, second: second.length > 0, listChanged: true, updated };
+}
+
+async function pause(file) {
+  writeFileSync(`${file}.begun`, "");
+  const deadline = Date.now() + PAUSE_MS;
+  while (!existsSync(`${file}.over`)) {
+    if (Date.now() > deadline) throw new Error(`the pause was not over within ${PAUSE_MS} ms`);
+    await new Promise((wake) => setTimeout(wake, 20));
+  }
+}
+
 /** Resolves with `promise`, or rejects once the time is up. */
 export function within(ms, promise) {
   let timer;
@@ -147,7 +177,8 @@ export async function run(name, connect) {
   const options = parse(process.argv.slice(2));
   const adapter = await connect(options);
   try {
-    const found = await (options.watch ? watch : survey)(name, adapter, options);
+    const work = options.pause ? goOn : options.watch ? watch : survey;
+    const found = await work(name, adapter, options);
     process.stdout.write(`${JSON.stringify(sorted(found))}\n`);
   } finally {
     await adapter.close();
@@ -156,11 +187,16 @@ export async function run(name, connect) {
 
 /**
  * The adapter both TypeScript generations share: their `Client` classes agree on these calls.
- * `updates` gathers the URIs of update notifications, `subscribe(uri)` asks for them.
+ * `updates` gathers the URIs of update notifications, `subscribe(uri)` asks for them; `changes`
+ * gathers the notifications that the list is another one.
  */
-export function adapt(client, { protocolVersion, subscribe, updates, requestOptions }) {
+export function adapt(client, { protocolVersion, subscribe, updates, changes, requestOptions }) {
   return {
     protocolVersion,
+    subscribe,
+    updated: () => updates.next(),
+    listChanged: () => changes.next(),
+    forget: () => [updates, changes].forEach((queue) => queue.clear()),
     async listResources(cursor) {
       const page = await client.listResources(paging(cursor), requestOptions);
       return [page.resources, page.nextCursor];
@@ -197,6 +233,7 @@ export function updateQueue() {
       if (waiting.length > 0) waiting.shift()(uri);
       else arrived.push(uri);
     },
+    clear: () => arrived.splice(0),
     next: () => (arrived.length > 0 ? Promise.resolve(arrived.shift()) : new Promise((take) => waiting.push(take))),
   };
 }

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import json
 import sys
+from pathlib import Path
 from dataclasses import dataclass, field
 from typing import Any, Awaitable, Callable, Protocol
 
@@ -18,6 +19,8 @@ MODERN = "2026-07-28"
 MAX_PAGES = 1000
 WATCH_SECONDS = 10.0
 LISTED_SECONDS = 30.0
+# A client that lost its stream waits a while before it comes back.
+PAUSE_SECONDS = 60.0
 
 
 # Asks for one page of a list: the items, and the cursor of the next page.
@@ -38,6 +41,7 @@ class Options:
     watch: str | None = None
     trigger: str | None = None
     trigger_args: dict[str, Any] = field(default_factory=dict)
+    pause: str | None = None
 
     @property
     def mode(self) -> str:
@@ -59,6 +63,11 @@ class Adapter(Protocol):
     async def read(self, uri: str) -> list[dict]: ...
     async def watch(self, uri: str, trigger: Callable[[], Awaitable[None]], seconds: float) -> str: ...
     async def call(self, tool: str, arguments: dict[str, Any]) -> None: ...
+    # In the legacy era, for a pause.
+    async def subscribe(self, uri: str) -> None: ...
+    async def updated(self) -> str: ...
+    async def list_changed(self) -> None: ...
+    def forget(self) -> None: ...
 
 
 def parse(argv: list[str]) -> Options:
@@ -79,6 +88,7 @@ def parse(argv: list[str]) -> Options:
     parser.add_argument("--until-tool", metavar="NAME")
     parser.add_argument("--watch", metavar="URI")
     parser.add_argument("--trigger", nargs="+", metavar=("TOOL", "ARGS-JSON"))
+    parser.add_argument("--pause", metavar="FILE")
     given = parser.parse_args(argv)
     if sum(map(bool, (stdio, given.http, given.sse))) != 1:
         parser.error("exactly one of --stdio, --http and --sse is needed")
@@ -98,6 +108,7 @@ def parse(argv: list[str]) -> Options:
         watch=given.watch,
         trigger=trigger[0] if trigger else None,
         trigger_args=json.loads(trigger[1]) if len(trigger) > 1 else {},
+        pause=given.pause,
     )
 
 
@@ -175,12 +186,52 @@ async def watch(name: str, adapter: Adapter, options: Options) -> dict[str, Any]
     return {"client": name, "protocolVersion": adapter.protocol_version(), "updated": updated}
 
 
+async def go_on(name: str, adapter: Adapter, options: Options) -> dict[str, Any]:
+    """Lists a page, lets the test start the server again, and goes on in the same session."""
+    assert options.watch and options.trigger and options.pause
+    await wait_for_upstreams(adapter, options)
+    await adapter.subscribe(options.watch)
+    first, cursor = await adapter.list_resources(None)
+    # Only what is heard from here on tells of the restart.
+    adapter.forget()
+    await pause(options.pause)
+    second, _ = await adapter.list_resources(cursor)
+    async with asyncio.timeout(PAUSE_SECONDS):
+        await adapter.list_changed()
+        # Whoever comes back is told of each resource it watches; the next update is a real one.
+        await adapter.updated()
+        await adapter.call(options.trigger, options.trigger_args)
+        updated = await adapter.updated()
+    return {
+        "client": name,
+        "first": len(first),
+        "second": len(second) > 0,
+        "listChanged": True,
+        "updated": updated,
+    }
+
+
+def drain(*queues: asyncio.Queue[Any]) -> None:
+    for queue in queues:
+        while not queue.empty():
+            queue.get_nowait()
+
+
+async def pause(file: str) -> None:
+    Path(f"{file}.begun").touch()
+    async with asyncio.timeout(PAUSE_SECONDS):
+        while not Path(f"{file}.over").exists():
+            await asyncio.sleep(0.02)
+
+
 def run(name: str, connect: Callable[[Options], Any]) -> None:
     """Connects with `connect(options)`, an async context manager, and prints one JSON object."""
     options = parse(sys.argv[1:])
 
     async def main() -> dict[str, Any]:
         async with connect(options) as adapter:
+            if options.pause:
+                return await go_on(name, adapter, options)
             return await (watch if options.watch else survey)(name, adapter, options)
 
     print(json.dumps(asyncio.run(main()), sort_keys=True))

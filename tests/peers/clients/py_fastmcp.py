@@ -21,15 +21,31 @@ import driver
 class Updates(MessageHandler):
     def __init__(self) -> None:
         self.queue: asyncio.Queue[str] = asyncio.Queue()
+        self.changes: asyncio.Queue[bool] = asyncio.Queue()
 
     async def on_resource_updated(self, message: mcp_types.ResourceUpdatedNotification) -> None:
         self.queue.put_nowait(str(message.params.uri))
+
+    async def on_resource_list_changed(self, message: mcp_types.ResourceListChangedNotification) -> None:
+        self.changes.put_nowait(True)
 
 
 class Session:
     def __init__(self, client: Client, updates: Updates) -> None:
         self.client = client
         self.updates = updates
+
+    async def subscribe(self, uri: str) -> None:
+        await self.client.session.subscribe_resource(uri)
+
+    async def updated(self) -> str:
+        return await self.updates.queue.get()
+
+    async def list_changed(self) -> None:
+        await self.updates.changes.get()
+
+    def forget(self) -> None:
+        driver.drain(self.updates.queue, self.updates.changes)
 
     def protocol_version(self) -> str:
         return self.client.protocol_version or "unknown"

@@ -20,9 +20,22 @@ import driver
 
 
 class Session:
-    def __init__(self, client: Client, updates: asyncio.Queue[str]) -> None:
+    def __init__(self, client: Client, updates: asyncio.Queue[str], changes: asyncio.Queue[bool]) -> None:
         self.client = client
         self.updates = updates
+        self.changes = changes
+
+    async def subscribe(self, uri: str) -> None:
+        await self.client.session.subscribe_resource(uri)
+
+    async def updated(self) -> str:
+        return await self.updates.get()
+
+    async def list_changed(self) -> None:
+        await self.changes.get()
+
+    def forget(self) -> None:
+        driver.drain(self.updates, self.changes)
 
     def protocol_version(self) -> str:
         return self.client.protocol_version
@@ -62,10 +75,13 @@ class Session:
 @asynccontextmanager
 async def connect(options: driver.Options) -> AsyncIterator[Session]:
     updates: asyncio.Queue[str] = asyncio.Queue()
+    changes: asyncio.Queue[bool] = asyncio.Queue()
 
     async def on_message(message: Any) -> None:
         if isinstance(message, mcp_types.ResourceUpdatedNotification):
             updates.put_nowait(str(message.params.uri))
+        if isinstance(message, mcp_types.ResourceListChangedNotification):
+            changes.put_nowait(True)
 
     if options.stdio:
         # The whole environment goes along: the client would otherwise keep most of it back.
@@ -85,7 +101,7 @@ async def connect(options: driver.Options) -> AsyncIterator[Session]:
     async with Client(
         server, mode=mode, cache=None, message_handler=on_message, list_roots_callback=roots
     ) as client:
-        yield Session(client, updates)
+        yield Session(client, updates, changes)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,9 @@ const { Client } = peer("@modelcontextprotocol/sdk/client/index.js");
 const { SSEClientTransport } = peer("@modelcontextprotocol/sdk/client/sse.js");
 const { StdioClientTransport } = peer("@modelcontextprotocol/sdk/client/stdio.js");
 const { StreamableHTTPClientTransport } = peer("@modelcontextprotocol/sdk/client/streamableHttp.js");
-const { ResourceUpdatedNotificationSchema } = peer("@modelcontextprotocol/sdk/types.js");
+const { ResourceListChangedNotificationSchema, ResourceUpdatedNotificationSchema } = peer(
+  "@modelcontextprotocol/sdk/types.js",
+);
 
 function transport(options) {
   if (options.stdio.length > 0) {
@@ -25,6 +27,8 @@ async function connect(options) {
   const client = new Client({ name: "ts_v1", version: "1.0.0" });
   const updates = updateQueue();
   client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params }) => updates.push(params.uri));
+  const changes = updateQueue();
+  client.setNotificationHandler(ResourceListChangedNotificationSchema, () => changes.push(true));
   const over = transport(options);
   // This generation has no accessor for the version, but tells the transport, except over stdio.
   let version = null;
@@ -38,6 +42,7 @@ async function connect(options) {
     protocolVersion: () => version,
     subscribe: (uri) => client.subscribeResource({ uri }),
     updates,
+    changes,
     requestOptions: {},
   });
 }

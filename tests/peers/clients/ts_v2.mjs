@@ -23,6 +23,8 @@ async function connect(options) {
   const client = new Client({ name: "ts_v2", version: "1.0.0" }, { versionNegotiation: { mode } });
   const updates = updateQueue();
   client.setNotificationHandler("notifications/resources/updated", ({ params }) => updates.push(params.uri));
+  const changes = updateQueue();
+  client.setNotificationHandler("notifications/resources/list_changed", () => changes.push(true));
   await client.connect(transport(options));
   const isModern = () => client.getProtocolEra() === "modern";
   return adapt(client, {
@@ -30,6 +32,7 @@ async function connect(options) {
     subscribe: (uri) =>
       isModern() ? client.listen({ resourceSubscriptions: [uri] }) : client.subscribeResource({ uri }),
     updates,
+    changes,
     requestOptions: { cacheMode: "bypass" },
   });
 }

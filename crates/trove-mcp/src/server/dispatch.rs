@@ -18,10 +18,10 @@ use trove_core::{
 use super::{
     Server,
     asking::{Asking, missing},
+    carried::{STATE, close_cursor, close_state, of_state, open_cursor, open_state},
     encode::{self, Keeping},
     instructions::instructions,
     measure::{timed, timed_call},
-    seal::Seal,
     server_info,
 };
 use crate::{
@@ -51,7 +51,7 @@ impl Server {
         asking: &Asking,
         notices: Option<mpsc::Sender<Notice>>,
     ) -> Outcome {
-        if self.kin.has_seen(asking.meta.as_ref()) {
+        if self.memory.kin.has_seen(asking.meta.as_ref()) {
             return Err(RpcError::new(code::INVALID_REQUEST, format!("not answered: {CIRCLE}")));
         }
         let params = params.unwrap_or_else(Json::empty_object);
@@ -96,7 +96,10 @@ impl Server {
     async fn list(&self, list: List, key: &'static str, given: &Given<'_>) -> Outcome {
         let asking = given.asking;
         let cursor = match given.object.get("cursor") {
-            Some(cursor) if cursor != "null" => Some(given.required("cursor")?),
+            Some(cursor) if cursor != "null" => {
+                let sealed = given.required("cursor")?;
+                Some(open_cursor(self.seal(), &sealed, &asking.caller))
+            }
             _ => None,
         };
         let is_first = cursor.is_none();
@@ -110,13 +113,17 @@ impl Server {
             _ => Vec::new(),
         };
         answer.page.entries.splice(0..0, ours);
+        answer.page.next = match answer.page.next.take() {
+            Some(next) => Some(close_cursor(self.seal(), &next, &asking.caller)?),
+            None => None,
+        };
         Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller).into())
     }
 
     async fn read(&self, mut given: Given<'_>) -> Outcome {
         let uri = given.required("uri")?;
         let subject = Subject { action: None, name: &uri, caller: &given.asking.caller };
-        given.open(&self.seal, subject)?;
+        given.open(self, subject)?;
         let call = Call::Read(Read::of(&PublicUri::new(uri.as_str()), given.ask()));
         let answer = self.run(call, given.asking).await?;
         self.sealed(answer, subject, Keeping::Cacheable, given.asking)
@@ -138,7 +145,7 @@ impl Server {
         let asking = given.asking;
         let subject =
             Subject { action: Some(Action::CallTool), name: &name, caller: &asking.caller };
-        given.open(&self.seal, subject)?;
+        given.open(self, subject)?;
         let answer = self.tools.call(&asking.caller, &name, arguments.as_ref(), given.ask()).await;
         let Some(reply) = answer else {
             let unknown = AskError::UnknownName { what: "tool", name };
@@ -167,7 +174,7 @@ impl Server {
         let name = given.required(action.key())?;
         let asking = given.asking;
         let subject = Subject { action: Some(action), name: &name, caller: &asking.caller };
-        given.open(&self.seal, subject)?;
+        given.open(self, subject)?;
         let ask = given.ask();
         let call = Call::Act(action, given.into_arguments(), ask);
         let mut answer = self.run(call, asking).await?;
@@ -212,7 +219,10 @@ impl Server {
         if !needs_input {
             return Ok(result);
         }
-        Ok(self.seal.close(result.into_json(), &subject.to_string()).into())
+        let request = subject.to_string();
+        let belongs_to = of_state(subject.caller, &request);
+        let lifetime = self.bounds.state_age;
+        Ok(close_state(self.seal(), result.into_json(), &belongs_to, lifetime)?.into())
     }
 
     /// Why a question got no answer, as far as the caller may know; the log has the rest.
@@ -263,7 +273,7 @@ impl Server {
 
     /// An answer with what another Trove must know of us.
     fn told(&self, answer: Json, caller: &Caller) -> Json {
-        self.kin.tell(caller.client.as_deref(), answer)
+        self.memory.kin.tell(caller.client.as_deref(), answer)
     }
 
     /// Our capabilities: always the catalogue; tools and prompts where this caller has some.
@@ -353,11 +363,13 @@ impl<'a> Given<'a> {
     }
 
     /// Opens the state that a modern client brings back, if it was given out for this.
-    fn open(&mut self, seal: &Seal, subject: Subject<'_>) -> Result<(), RpcError> {
+    fn open(&mut self, server: &Server, subject: Subject<'_>) -> Result<(), RpcError> {
         if !self.asking.version.is_modern() || self.object.get(STATE).is_none() {
             return Ok(());
         }
-        seal.open(&mut self.object, &subject.to_string())
+        let request = subject.to_string();
+        let belongs_to = of_state(subject.caller, &request);
+        open_state(server.seal(), &mut self.object, &belongs_to, server.bounds.state_age)
     }
 
     /// The companions of the question; the notices go with them.
@@ -374,10 +386,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// The member of params with the state that a client carries.
-const STATE: &str = "requestState";
-
-/// The subject of a request: sealed state belongs to it alone.
+/// What a request is about: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     /// `None`: a read.
@@ -389,8 +398,7 @@ struct Subject<'a> {
 
 impl std::fmt::Display for Subject<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let scope = self.caller.scope();
-        write!(f, "{} {scope} {:?} {}", scope.len(), self.action, self.name)
+        write!(f, "{:?} {}", self.action, self.name)
     }
 }
 

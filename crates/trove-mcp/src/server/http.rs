@@ -3,7 +3,7 @@
 //! A modern request stands alone; a legacy one belongs to a session that `initialize`
 //! began. Answers are plain JSON unless the client wants to hear of the work meanwhile.
 
-use std::{convert::Infallible, sync::Arc};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -26,7 +26,7 @@ use super::{
     asking::{Asking, meta_of},
     bodies::{Held, ROOM_WAIT, Room, Unread},
     elsewhere,
-    exchange::{Session, takes_batch, telling},
+    exchange::{takes_batch, telling},
     guard::{Admitted, Guard, Identity, Refusal},
     headers,
     identity::METADATA_PATH,
@@ -35,9 +35,9 @@ use super::{
     responses::{
         answer, bad_request, no_room, refuse, respond, slow_down, too_much_error, turn_away,
     },
-    sessions::{self, HttpSession, Sessions},
+    sessions::{self, Absent, HttpSession, MAX_UNHEARD, Sessions},
     sse_door::{self, Streams},
-    streams::{event_response, events},
+    streams::{encoded_events, event_response, events},
 };
 use crate::{
     bounds::MAX_NOTICES,
@@ -45,8 +45,9 @@ use crate::{
     wire::{self, Message, Outcome, Request, RpcError, code},
 };
 
-/// How many messages wait for a legacy client that is not listening.
-pub(super) const MAX_UNHEARD: usize = 256;
+/// How long a legacy client waits before it opens a broken stream again. Python `mcp` tries only
+/// once, and the TypeScript SDK twice, so this is the time in which a restart must be done.
+const RECONNECT: Duration = Duration::from_secs(5);
 
 /// The places of this door, as the audit log calls them.
 const MCP: &str = "/mcp";
@@ -87,7 +88,7 @@ fn routes(
     let stopped = door.stop.clone();
     tokio::spawn(async move {
         while let Some(door) = janitor.upgrade() {
-            door.sessions.end_idle(&door.server).await;
+            door.sessions.forget_idle(&door.server);
             door.limits.forget_silent();
             let rest = sessions::rest(&door.server.bounds);
             drop(door);
@@ -271,9 +272,9 @@ impl HttpDoor {
             }
             Ok(message) => {
                 match self.session(headers, &admitted) {
-                    Some(session) => session.session.hear(&self.server, message),
-                    None if headers.contains_key(headers::SESSION) => return no_such_session(),
-                    None => {}
+                    Ok(session) => session.session.hear(&self.server, message),
+                    Err(why) if headers.contains_key(headers::SESSION) => return absent(why),
+                    Err(_) => {}
                 }
                 respond(StatusCode::ACCEPTED, None)
             }
@@ -291,11 +292,10 @@ impl HttpDoor {
         admitted: &Admitted,
         batch: Vec<Bytes>,
     ) -> Response {
-        let session = self.session(headers, admitted);
-        let takes_it =
-            |session: &Arc<HttpSession>| takes_batch(Some(&session.session), batch.len());
-        let Some(session) = session.filter(takes_it) else {
-            return bad_request(None, &wire::no_batch());
+        let session = match self.session(headers, admitted) {
+            Ok(session) if takes_batch(Some(&session.session), batch.len()) => session,
+            Err(Absent::NoRoom) => return absent(Absent::NoRoom),
+            Ok(_) | Err(Absent::Unknown) => return bad_request(None, &wire::no_batch()),
         };
         let mut answers: Vec<Bytes> = Vec::new();
         for part in batch {
@@ -378,12 +378,13 @@ impl HttpDoor {
         if request.method == "initialize" {
             return self.initialize(request, admitted).await;
         }
-        let Some(session) = self.session(headers, admitted) else {
-            if headers.contains_key(headers::SESSION) {
-                return no_such_session();
+        let session = match self.session(headers, admitted) {
+            Ok(session) => session,
+            Err(why) if headers.contains_key(headers::SESSION) => return absent(why),
+            Err(_) => {
+                let why = "Mcp-Session-Id is missing; send `initialize` first";
+                return refuse(StatusCode::BAD_REQUEST, why);
             }
-            let why = "Mcp-Session-Id is missing; send `initialize` first";
-            return refuse(StatusCode::BAD_REQUEST, why);
         };
         if let Err(error) = headers::check_version(headers) {
             return bad_request(Some(&request.id), &error);
@@ -411,11 +412,9 @@ impl HttpDoor {
 
     async fn initialize(self: Arc<Self>, request: Request, admitted: &Admitted) -> Response {
         let params = request.params.as_ref();
-        let (out, unheard) = mpsc::channel(MAX_UNHEARD);
-        let (session, result) = Session::meet(&self.server, params, admitted.caller.clone(), out);
-        let session = HttpSession::new(session, unheard);
-        let Some(id) = self.sessions.admit(&self.server, session).await else {
-            return refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later");
+        let (id, result) = match self.sessions.begin(&self.server, params, &admitted.caller) {
+            Ok(begun) => begun,
+            Err(why) => return absent(why),
         };
         let mut response = respond(StatusCode::OK, Some(answer(&request.id, &Ok(result.into()))));
         if let Ok(id) = HeaderValue::from_str(&id) {
@@ -424,21 +423,29 @@ impl HttpDoor {
         response
     }
 
-    /// The session a request names, if it is the caller's own: to any other caller there is no such
-    /// session.
-    fn session(&self, headers: &HeaderMap, admitted: &Admitted) -> Option<Arc<HttpSession>> {
-        let id = headers::text(headers, headers::SESSION)?;
-        self.sessions.find(&self.server, id, admitted.caller.principal.as_deref())
+    /// The session a request names, if it is the caller's own: to anybody else there is
+    /// no such session.
+    fn session(
+        &self,
+        headers: &HeaderMap,
+        admitted: &Admitted,
+    ) -> Result<Arc<HttpSession>, Absent> {
+        let Some(id) = headers::text(headers, headers::SESSION) else {
+            return Err(Absent::Unknown);
+        };
+        self.sessions.find(&self.server, id, &admitted.caller)
     }
 
     async fn end_session(&self, headers: &HeaderMap, admitted: &Admitted) -> Response {
-        let Some(id) = headers::text(headers, headers::SESSION) else {
+        if !headers.contains_key(headers::SESSION) {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "there is no session to end");
-        };
-        let is_own = self.session(headers, admitted).is_some();
-        match is_own && self.sessions.end(&self.server, id).await {
-            true => respond(StatusCode::NO_CONTENT, None),
-            false => no_such_session(),
+        }
+        match self.session(headers, admitted) {
+            Ok(session) => {
+                self.sessions.end(&self.server, &session).await;
+                respond(StatusCode::NO_CONTENT, None)
+            }
+            Err(why) => absent(why),
         }
     }
 
@@ -447,8 +454,9 @@ impl HttpDoor {
         if !headers.contains_key(headers::SESSION) {
             return refuse(StatusCode::METHOD_NOT_ALLOWED, "listening needs a session");
         }
-        let Some(session) = self.session(headers, admitted) else {
-            return no_such_session();
+        let session = match self.session(headers, admitted) {
+            Ok(session) => session,
+            Err(why) => return absent(why),
         };
         let place = match self.limits.listen(&admitted.caller) {
             Ok(place) => place,
@@ -463,7 +471,10 @@ impl HttpDoor {
         });
         let messages = messages.take_until(taken_over.cancelled_owned());
         let messages = messages.take_until(over(admitted.until));
-        events(messages.inspect(move |_| drop_later(&place)), self.stop.clone())
+        let messages = messages.inspect(move |_| drop_later(&place));
+        let messages = messages.map(|message| sse::encode(&message));
+        let first = stream::iter([sse::encode_retry(RECONNECT)]);
+        encoded_events(first.chain(messages), self.stop.clone())
     }
 
     fn listen_modern(
@@ -538,8 +549,15 @@ async fn finish(work: impl Future<Output = Outcome> + Send + 'static) -> Outcome
     tokio::spawn(work).await.unwrap_or_else(failed)
 }
 
-fn no_such_session() -> Response {
-    refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again")
+fn absent(why: Absent) -> Response {
+    match why {
+        Absent::Unknown => {
+            refuse(StatusCode::NOT_FOUND, "no such session; send `initialize` again")
+        }
+        Absent::NoRoom => {
+            refuse(StatusCode::SERVICE_UNAVAILABLE, "too many sessions; try again later")
+        }
+    }
 }
 
 fn accepts_events(headers: &HeaderMap) -> bool {

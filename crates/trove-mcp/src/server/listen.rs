@@ -24,7 +24,7 @@ use trove_core::{
 
 use super::{
     Server,
-    asking::level,
+    asking::{level, level_name},
     early::{Early, Wishes},
 };
 use crate::{
@@ -118,10 +118,13 @@ impl Interest {
         Ok(())
     }
 
-    /// Begins to watch what a list of names says, and tells which of them it does.
-    async fn watch_all(&self, gateway: &Gateway, caller: &Caller, uris: &[&str]) -> Vec<String> {
-        let uris = uris.iter().filter_map(|text| string(text));
-        let uris: Vec<_> = uris.map(|uri| PublicUri::new(&*uri)).collect();
+    /// Begins to watch all of these, and tells which of them it does.
+    pub(crate) async fn watch_all(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        uris: Vec<PublicUri>,
+    ) -> Vec<String> {
         let watch = |uri| async move {
             let watched = self.watch(gateway, caller, uri).await;
             watched.is_ok().then(|| quote(uri.as_str()))
@@ -159,6 +162,21 @@ impl Interest {
         };
         // One that was never begun is written down as that; the client is told none of it.
         let _ = gateway.run(caller, Call::Unwatch(uri.clone(), found)).await;
+    }
+
+    /// Sets the least grave log message that the client wants, by its name.
+    pub(crate) async fn set_level(
+        &self,
+        gateway: &Gateway,
+        caller: &Caller,
+        name: &str,
+    ) -> Result<(), AskError> {
+        let Some(rank) = level(name) else { return Ok(()) };
+        self.log_level.store(rank, Ordering::Relaxed);
+        let lowest = gateway.lowest_level(&self.log_level);
+        let lowest = level_name(lowest).unwrap_or(name).to_owned();
+        gateway.run(caller, Call::SetLogLevel(lowest)).await?;
+        Ok(())
     }
 
     /// Lets go of everything, at the end.
@@ -311,7 +329,7 @@ impl Interest {
     }
 
     /// The messages after changes were missed: look again at all of it.
-    fn everything(&self) -> Vec<Bytes> {
+    pub(crate) fn everything(&self) -> Vec<Bytes> {
         let mut all = self.list_messages(ListsChanged::ALL);
         let names: Vec<PublicUri> =
             self.watched().values().flat_map(|(names, _)| names.clone()).collect();
@@ -410,7 +428,11 @@ pub(crate) async fn listen(
     let wanted = wanted.filter(|wanted| !wanted.is_empty());
     let conversation = async {
         let accepted = match &wanted {
-            Some(wanted) => Some(interest.watch_all(gateway, caller, wanted).await),
+            Some(wanted) => {
+                let uris = wanted.iter().filter_map(|text| string(text));
+                let uris = uris.map(|uri| PublicUri::new(&*uri)).collect();
+                Some(interest.watch_all(gateway, caller, uris).await)
+            }
             None => None,
         };
         if out.send(acknowledge(&interest, accepted.as_deref())).await.is_ok() {

@@ -6,6 +6,7 @@
 mod asking;
 mod bodies;
 mod browser;
+mod carried;
 mod connections;
 mod dispatch;
 mod early;
@@ -26,7 +27,7 @@ mod pretend;
 mod questions;
 mod responses;
 mod roots;
-mod seal;
+mod session_notes;
 mod sessions;
 mod sse_door;
 mod stdio;
@@ -41,18 +42,44 @@ pub use connections::serve;
 pub use guard::{Admitted, Guard, Identity, Refusal};
 pub use http::{router, router_with_sse};
 pub use pretend::Pretend;
+pub use session_notes::{MAX_NOTED_BYTES, SessionNotes};
 pub use stdio::serve_stdio;
 
-use crate::{bounds::Bounds, era::OUR_VERSION, kin::Kin};
-use seal::Seal;
+use crate::{
+    bounds::Bounds,
+    era::OUR_VERSION,
+    kin::Kin,
+    seal::{Ring, Seal},
+};
 
 /// The parts that all doors share.
 pub struct Server {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) tools: Arc<Tools>,
-    pub(crate) seal: Seal,
     pub(crate) bounds: Bounds,
-    pub(crate) kin: Arc<Kin>,
+    pub(crate) memory: Memory,
+}
+
+/// The parts of a server that outlive it: other doors share them, or the next run.
+#[derive(Clone)]
+pub struct Memory {
+    /// The mark by which circles of Troves are found.
+    pub kin: Arc<Kin>,
+    /// Seals what clients carry.
+    pub seal: Arc<Seal>,
+    /// The changes of sessions that their ids do not tell.
+    pub notes: Arc<SessionNotes>,
+}
+
+impl Memory {
+    /// One that ends with the process.
+    pub fn forgetful() -> Memory {
+        Memory {
+            kin: Arc::default(),
+            seal: Arc::new(Seal::new(Ring::random())),
+            notes: Arc::default(),
+        }
+    }
 }
 
 impl Server {
@@ -63,7 +90,7 @@ impl Server {
 
     /// Makes the server within other bounds, e.g. those of the configuration.
     pub fn within(gateway: Arc<Gateway>, tools: Arc<Tools>, bounds: Bounds) -> Arc<Server> {
-        Server::of(gateway, tools, bounds, Arc::default())
+        Server::of(gateway, tools, bounds, Memory::forgetful())
     }
 
     /// Makes the server as one of several Troves that may have each other as servers.
@@ -71,10 +98,17 @@ impl Server {
         gateway: Arc<Gateway>,
         tools: Arc<Tools>,
         bounds: Bounds,
-        kin: Arc<Kin>,
+        memory: Memory,
     ) -> Arc<Server> {
-        let seal = Seal::new(bounds.state_age);
-        Arc::new(Server { gateway, tools, seal, bounds, kin })
+        Arc::new(Server { gateway, tools, bounds, memory })
+    }
+
+    pub(crate) fn seal(&self) -> &Seal {
+        &self.memory.seal
+    }
+
+    pub(crate) fn notes(&self) -> &SessionNotes {
+        &self.memory.notes
     }
 }
 

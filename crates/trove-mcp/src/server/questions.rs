@@ -34,10 +34,14 @@ struct Open {
 }
 
 impl Questions {
-    /// None yet. `params` are those of `initialize`.
-    pub(crate) fn new(params: Option<&Json>, out: mpsc::WeakSender<Bytes>) -> Questions {
+    /// Whether a client says that a person can be asked, in its params of `initialize`.
+    pub(crate) fn are_offered(params: Option<&Json>) -> bool {
         let capabilities = params.and_then(|params| params.get("capabilities"));
-        let is_offered = capabilities.as_ref().is_some_and(tools::can_be_asked);
+        capabilities.as_ref().is_some_and(tools::can_be_asked)
+    }
+
+    /// None yet.
+    pub(crate) fn new(is_offered: bool, out: mpsc::WeakSender<Bytes>) -> Questions {
         Questions { is_offered, out, open: Mutex::default() }
     }
 

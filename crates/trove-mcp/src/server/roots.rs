@@ -43,11 +43,15 @@ struct Known {
 }
 
 impl Roots {
-    /// Nothing is known before the first question. `params` are those of `initialize`.
-    pub(crate) fn new(params: Option<&Json>, out: mpsc::WeakSender<Bytes>) -> Roots {
+    /// Whether a client says that it can be asked, in its params of `initialize`.
+    pub(crate) fn are_offered(params: Option<&Json>) -> bool {
         let capabilities = params.and_then(|params| params.get("capabilities"));
         let roots = capabilities.and_then(|all| all.get("roots"));
-        let is_offered = roots.is_some_and(|roots| roots.as_str().starts_with('{'));
+        roots.is_some_and(|roots| roots.as_str().starts_with('{'))
+    }
+
+    /// Nothing is known before the first question.
+    pub(crate) fn new(is_offered: bool, out: mpsc::WeakSender<Bytes>) -> Roots {
         Roots { is_offered, out, known: watch::Sender::default() }
     }
 
@@ -151,7 +155,7 @@ mod tests {
     fn asked(capabilities: &str) -> (Roots, Ends) {
         let (out, sent) = mpsc::channel(4);
         let params = json(&format!("{{\"capabilities\":{capabilities}}}"));
-        let roots = Roots::new(Some(&params), out.downgrade());
+        let roots = Roots::new(Roots::are_offered(Some(&params)), out.downgrade());
         roots.ask();
         (roots, (out, sent))
     }

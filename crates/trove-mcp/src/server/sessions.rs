@@ -1,4 +1,8 @@
 //! The legacy clients of the HTTP door, by their session's id.
+//!
+//! An id holds what was agreed with the client, sealed for that caller. So a session outlives the
+//! process, and one that is idle needs no memory: it is made again when its id comes next. Held
+//! are only sessions that were used a moment ago, listen, or have requests under way.
 
 use std::{
     collections::HashMap,
@@ -13,13 +17,23 @@ use tokio::{
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
-use trove_core::source::Notice;
+use tracing::{debug, warn};
+use trove_core::{Caller, Json, source::Notice};
 
-use super::{Server, asking::Asking, exchange::Session};
+use super::{
+    Server,
+    asking::Asking,
+    exchange::{Greeting, Session},
+};
 use crate::{
     bounds::Bounds,
+    seal::{Purpose, Ticket, Use},
     wire::{Outcome, Request},
 };
+
+/// How many messages wait for a legacy client that is not listening. They are all that is kept
+/// for one that comes back; past them it is told to look at everything.
+pub(super) const MAX_UNHEARD: usize = 256;
 
 /// How long a new stream waits for the old one to let go.
 const TAKE_OVER: Duration = Duration::from_secs(2);
@@ -30,6 +44,15 @@ const CLEANING: RangeInclusive<Duration> = Duration::from_millis(100)..=Duration
 /// How long to wait before idle sessions are looked for again.
 pub(crate) fn rest(bounds: &Bounds) -> Duration {
     bounds.session_idle.clamp(*CLEANING.start(), *CLEANING.end())
+}
+
+/// Why a request has no session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// The id is none of ours, is over, or is another caller's.
+    Unknown,
+    /// So many are in use that there is no memory for this one.
+    NoRoom,
 }
 
 /// A legacy client over HTTP.
@@ -43,13 +66,18 @@ pub(crate) struct HttpSession {
 }
 
 impl HttpSession {
-    pub(crate) fn new(session: Session, unheard: mpsc::Receiver<Bytes>) -> HttpSession {
+    fn begin(server: &Arc<Server>, greeting: &Greeting, caller: &Caller) -> HttpSession {
+        let (out, unheard) = mpsc::channel(MAX_UNHEARD);
         HttpSession {
-            session,
+            session: Session::begin(server, greeting, caller.clone(), out),
             unheard: Arc::new(tokio::sync::Mutex::new(unheard)),
             listening: Mutex::default(),
             last_seen: Mutex::new(Instant::now()),
         }
+    }
+
+    fn with(self, change: impl FnOnce(Session) -> Session) -> HttpSession {
+        HttpSession { session: change(self.session), ..self }
     }
 
     /// The messages for a listening stream, and when to end it. A new stream takes over
@@ -63,7 +91,9 @@ impl HttpSession {
             std::mem::replace(&mut *listening, stop.clone()).cancel();
         }
         let unheard = self.unheard.clone().lock_owned();
-        tokio::time::timeout(TAKE_OVER, unheard).await.ok().map(|unheard| (unheard, stop))
+        let unheard = tokio::time::timeout(TAKE_OVER, unheard).await.ok()?;
+        self.session.hears_again();
+        Some((unheard, stop))
     }
 
     /// Answers one request of this client.
@@ -82,105 +112,171 @@ impl HttpSession {
         Arc::strong_count(&self.unheard) > 1
     }
 
-    fn idle(&self) -> Duration {
-        // A client with an open stream is there even if it says nothing.
-        if self.is_listening() {
-            return Duration::ZERO;
-        }
-        self.last_seen.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+    fn touch(&self) {
+        *self.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
 }
 
-/// All sessions.
+/// How long a session of the table has been idle. One with a request under way, or with an open
+/// stream, is not.
+fn idle(session: &Arc<HttpSession>) -> Duration {
+    if Arc::strong_count(session) > 1 || session.is_listening() {
+        return Duration::ZERO;
+    }
+    session.last_seen.lock().unwrap_or_else(PoisonError::into_inner).elapsed()
+}
+
+/// The sessions in use, by the ids of their tickets.
 #[derive(Default)]
 pub(crate) struct Sessions(RwLock<HashMap<String, Arc<HttpSession>>>);
 
 impl Sessions {
-    /// Adds a session and gives its id. Where there are too many, the one that has been
-    /// idle longest makes room; false if none is idle.
-    pub(crate) async fn admit(&self, server: &Server, session: HttpSession) -> Option<String> {
-        let id = format!("{:032x}", rand::random::<u128>());
-        let evicted = {
-            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            let principal = session.session.caller.principal.clone();
-            let own = |other: &HttpSession| other.session.caller.principal == principal;
-            let evicted = if all.len() >= server.bounds.sessions {
-                Some(evict(&mut all, |_| true))
-            } else if principal.is_some()
-                && all.values().filter(|s| own(s)).count() >= server.bounds.sessions_per_caller
-            {
-                // A caller that begins too many loses a session of its own, not one of others.
-                Some(evict(&mut all, own))
-            } else {
-                None
-            };
-            if !matches!(evicted, Some(None)) {
-                all.insert(id.clone(), Arc::new(session));
+    /// Begins a session: gives its id and the answer to `initialize`.
+    pub(crate) fn begin(
+        &self,
+        server: &Arc<Server>,
+        params: Option<&Json>,
+        caller: &Caller,
+    ) -> Result<(String, Json), Absent> {
+        let (greeting, result) = Greeting::of(server, params, caller);
+        let lifetime = server.bounds.session_age;
+        let sealed =
+            server.seal().close(&of_session(caller), Json::of(&greeting).as_bytes(), lifetime);
+        let sealed = match sealed {
+            Ok(sealed) => sealed,
+            Err(error) => {
+                warn!(%error, "a session has no id");
+                return Err(Absent::NoRoom);
             }
-            evicted
         };
-        match evicted {
-            Some(Some(old)) => {
-                old.session.end(server).await;
-                Some(id)
-            }
-            Some(None) => None,
-            None => Some(id),
-        }
+        let session = HttpSession::begin(server, &greeting, caller);
+        let session = session.with(|session| session.with_ticket(sealed.ticket.clone()));
+        self.admit(server, &sealed.ticket, session)?;
+        Ok((sealed.text, result))
     }
 
     /// The session of that id, which is thereby not idle. A session belongs to the caller who began
     /// it; an id alone proves nothing.
     pub(crate) fn find(
         &self,
-        server: &Server,
+        server: &Arc<Server>,
         id: &str,
-        principal: Option<&str>,
-    ) -> Option<Arc<HttpSession>> {
-        let session = self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()?;
-        let is_over = session.idle() > server.bounds.session_idle;
-        if is_over || session.session.caller.principal.as_deref() != principal {
-            return None;
-        }
-        *session.last_seen.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
-        Some(session)
-    }
-
-    /// Ends a session; false if there is none.
-    pub(crate) async fn end(&self, server: &Server, id: &str) -> bool {
-        let ended = self.0.write().unwrap_or_else(PoisonError::into_inner).remove(id);
-        match ended {
-            Some(session) => {
-                session.session.end(server).await;
-                true
+        caller: &Caller,
+    ) -> Result<Arc<HttpSession>, Absent> {
+        let opened = match server.seal().open(&of_session(caller), id) {
+            Ok(opened) => opened,
+            Err(why) => {
+                debug!(%why, "a session id is not taken");
+                return Err(Absent::Unknown);
             }
-            None => false,
+        };
+        let ticket = opened.ticket;
+        if server.notes().is_ended(&ticket) {
+            return Err(Absent::Unknown);
         }
+        let held = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&ticket.id).cloned();
+        if let Some(session) = held {
+            session.touch();
+            return Ok(session);
+        }
+        let Ok(greeting) = serde_json::from_slice::<Greeting>(&opened.content) else {
+            debug!("a session id of another version of Trove is not taken");
+            return Err(Absent::Unknown);
+        };
+        let note = server.notes().of(&ticket);
+        let session = HttpSession::begin(server, &greeting, caller);
+        let session = session.with(|session| session.with_ticket(ticket.clone()));
+        let session = session.with(|session| session.resume(server, note));
+        self.admit(server, &ticket, session)
     }
 
-    /// Ends the sessions that have been idle for too long.
-    pub(crate) async fn end_idle(&self, server: &Server) {
+    /// Holds a session. Where there are too many, the one that has been idle longest makes room.
+    fn admit(
+        &self,
+        server: &Server,
+        ticket: &Ticket,
+        session: HttpSession,
+    ) -> Result<Arc<HttpSession>, Absent> {
+        let session = Arc::new(session);
+        let (admitted, gone) = self.put(&server.bounds, ticket, session.clone());
+        for gone in gone {
+            gone.session.end(server);
+        }
+        if admitted.as_ref().is_none_or(|admitted| !Arc::ptr_eq(admitted, &session)) {
+            session.session.end(server);
+        }
+        admitted.ok_or(Absent::NoRoom)
+    }
+
+    /// The session that is held under the ticket now, if there is room for it, and those that
+    /// made room.
+    fn put(
+        &self,
+        bounds: &Bounds,
+        ticket: &Ticket,
+        session: Arc<HttpSession>,
+    ) -> (Option<Arc<HttpSession>>, Vec<Arc<HttpSession>>) {
+        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(held) = all.get(&ticket.id) {
+            // Two requests came at once.
+            return (Some(held.clone()), Vec::new());
+        }
+        let principal = session.session.caller.principal.clone();
+        let is_own = |other: &HttpSession| other.session.caller.principal == principal;
+        let own = all.values().filter(|other| is_own(other)).count();
+        let evicted = if all.len() >= bounds.sessions {
+            evict(&mut all, |_| true)
+        } else if principal.is_some() && own >= bounds.sessions_per_caller {
+            // A caller that uses too many puts aside one of its own, not one of others.
+            evict(&mut all, is_own)
+        } else {
+            Some(Vec::new())
+        };
+        let Some(evicted) = evicted else { return (None, Vec::new()) };
+        all.insert(ticket.id.clone(), session.clone());
+        (Some(session), evicted)
+    }
+
+    /// Ends a session for good.
+    pub(crate) async fn end(&self, server: &Server, session: &HttpSession) {
+        {
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            all.retain(|_, held| !std::ptr::eq(Arc::as_ptr(held), session));
+        }
+        session.session.end_for_good(server).await;
+    }
+
+    /// Lets go of the sessions that have been idle for too long.
+    pub(crate) fn forget_idle(&self, server: &Server) {
         let idle: Vec<Arc<HttpSession>> = {
             let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            all.extract_if(|_, session| session.idle() > server.bounds.session_idle)
-                .map(|(_, s)| s)
+            all.extract_if(|_, session| idle(session) > server.bounds.session_idle)
+                .map(|(_, session)| session)
                 .collect()
         };
         for session in idle {
-            session.session.end(server).await;
+            session.session.end(server);
         }
     }
 }
 
-/// Takes out the session that has been idle longest of those that may go.
+fn of_session(caller: &Caller) -> Use<'_> {
+    Use { purpose: Purpose::Session, whom: caller.principal.as_deref(), about: "" }
+}
+
+/// Takes out the session that has been idle longest of those that may go; `None` if each is used.
 fn evict(
     all: &mut HashMap<String, Arc<HttpSession>>,
     may_go: impl Fn(&HttpSession) -> bool,
-) -> Option<Arc<HttpSession>> {
+) -> Option<Vec<Arc<HttpSession>>> {
     let (id, idle) = all
         .iter()
         .filter(|(_, session)| may_go(session))
-        .map(|(id, session)| (id.clone(), session.idle()))
+        .map(|(id, session)| (id.clone(), idle(session)))
         .max_by_key(|(_, idle)| *idle)?;
-    if idle.is_zero() { None } else { all.remove(&id) }
+    if idle.is_zero() {
+        return None;
+    }
+    let put_aside = all.remove(&id)?;
+    Some(vec![put_aside])
 }

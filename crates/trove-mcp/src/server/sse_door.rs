@@ -24,8 +24,9 @@ use trove_core::Caller;
 use super::{
     exchange::{Session, answered, telling},
     guard::Admitted,
-    http::{HttpDoor, MAX_UNHEARD, drop_later, over},
+    http::{HttpDoor, drop_later, over},
     responses::{refuse, respond, turn_away},
+    sessions::MAX_UNHEARD,
     streams::encoded_events,
 };
 use crate::{
@@ -162,7 +163,7 @@ impl Streams {
         let ended = self.0.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         let Some(client) = ended else { return };
         if let Some(session) = client.session.get() {
-            session.end(&door.server).await;
+            session.end(&door.server);
         }
         let mut tasks =
             std::mem::take(&mut *client.tasks.lock().unwrap_or_else(PoisonError::into_inner));

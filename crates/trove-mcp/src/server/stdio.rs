@@ -78,7 +78,7 @@ pub async fn serve_stdio(
     let _ = tokio::time::timeout(FINISH, finish).await;
     tasks.shutdown().await;
     if let Some(session) = client.session.get() {
-        session.end(&client.server).await;
+        session.end(&client.server);
     }
     drop(client);
     // A client that reads no more does not keep us.
@@ -229,7 +229,7 @@ impl Client {
             let (session, result) = Session::meet(&self.server, params, caller, self.out.clone());
             // A client that says it twice keeps the session it has.
             if let Err(second) = self.session.set(session) {
-                second.end(&self.server).await;
+                second.end(&self.server);
             }
             Ok(result.into())
         };

@@ -157,6 +157,11 @@ async fn run(
     warn_of_open_doors(&loaded).await;
     // A single command waits for what is read; here clients and servers begin first.
     app.gateway.crawl_settings.settle_ms.store(SETTLE_MS, Ordering::Relaxed);
+    if let Err(error) = app.live().take_keys(&loaded.config) {
+        signals.stop();
+        app.shutdown().await;
+        return Err(Failed::new(Class::Config, error.to_string()));
+    }
     let mut address = None;
     if doors.http {
         match app.open_http(&loaded.config).await {

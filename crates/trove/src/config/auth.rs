@@ -1,4 +1,5 @@
-//! `[http]` and `[auth]`: where clients come in, and how they prove who they are.
+//! `[http]`, `[auth]` and `[keys]`: where clients come in, how they prove who they are, and what
+//! seals what they carry.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -6,13 +7,18 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use trove_mcp::server::identity::{DEFAULT_LEEWAY, MAX_LEEWAY, is_safe_url};
+use trove_mcp::{
+    seal::MIN_KEY_LETTERS,
+    server::identity::{DEFAULT_LEEWAY, MAX_LEEWAY, is_safe_url},
+    upstream::{Piece, Text},
+};
 
 use super::{
     file::{self, AuthWord},
     problem::Problems,
     read::{Key, Spot},
-    resolve::pick,
+    resolve::{Surroundings, pick},
+    server::own_text,
     settings::{Config, Http, HttpAuth, Origin, Overrides, Setting, Tokens},
 };
 
@@ -74,6 +80,43 @@ pub(super) fn callers(file: file::Auth, problems: &mut Problems) -> (Tokens, Set
         leeway: pick(None, leeway, DEFAULT_LEEWAY),
     };
     (tokens, pick(None, file.local_roles.take(), Vec::new()))
+}
+
+/// The keys of the ring. Those with variables are read where they are needed.
+pub(super) fn keys(
+    file: file::Keys,
+    around: &Surroundings<'_>,
+    problems: &mut Problems,
+) -> Setting<Vec<Text>> {
+    let Some(written) = file.ring.take() else { return pick(None, None, Vec::new()) };
+    let mut keys = Vec::new();
+    for key in written {
+        let text = own_text(&key.value, around.folder);
+        if let Err(error) = text.check() {
+            problems.error(key.at, error.to_string(), error.hint());
+        }
+        let letters = key.value.chars().count();
+        if is_literal(&text) && letters < MIN_KEY_LETTERS {
+            let place = keys.len() + 1;
+            let message = format!(
+                "key {place} of the ring has {letters} letters, fewer than {MIN_KEY_LETTERS}"
+            );
+            problems.error(key.at, message, "make one with `openssl rand -hex 32`");
+        }
+        keys.push(text);
+    }
+    pick(None, Some(keys), Vec::new())
+}
+
+fn is_literal(text: &Text) -> bool {
+    let Ok(pieces) = text.pieces() else { return false };
+    pieces.iter().all(|piece| matches!(piece, Piece::Literal(_)))
+}
+
+/// `[keys]` as it is in force; what is no variable is a secret.
+pub(super) fn shown_keys(keys: &[Text]) -> Value {
+    let ring: Vec<&str> = keys.iter().map(Text::masked).collect();
+    json!({ "ring": ring })
 }
 
 /// `[http]` as it is in force.

@@ -47,7 +47,7 @@ pub const VARIABLES: &[EnvVar] = &[
     EnvVar { name: TROVE_CONFIG, meaning: "The configuration file, unless --config names one." },
     EnvVar {
         name: TROVE_HOME,
-        meaning: "Where Trove keeps its snapshot, index, token and audit; \
+        meaning: "Where Trove keeps its snapshot, index, token, keys and audit; \
                   else $XDG_STATE_HOME/trove.",
     },
     EnvVar { name: HOME, meaning: "The home folder, for ${home} and for the folders below." },

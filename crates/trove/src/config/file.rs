@@ -30,6 +30,8 @@ section! {
         policy: Vec<Spot<Policy>>,
         /// Who the caller is.
         auth: Auth,
+        /// The keys that seal what clients carry.
+        keys: Keys,
         /// Tools for clients whose model cannot open resources.
         bridge: Bridge,
         /// Which tools clients see.
@@ -47,7 +49,7 @@ section! {
     /// One MCP server: either `command` (stdio) or `url` (HTTP).
     Server {
         /// The program to start; never a shell line. Variables: `${env:NAME}`,
-        /// `${env:NAME:-default}`, `${home}`; `$$` is a dollar sign.
+        /// `${env:NAME:-default}`, `${file:PATH}`, `${home}`; `$$` is a dollar sign.
         command: Key<String>,
         /// Its arguments.
         args: Key<Vec<Spot<String>>>,
@@ -292,6 +294,15 @@ section! {
 }
 
 section! {
+    /// The keys that seal what clients carry: sessions, cursors, unfinished requests.
+    Keys {
+        /// The keys, as in `${file:/run/secrets/trove}`: the first seals, all open. Each has at
+        /// least 32 letters. Unless written, Trove makes one and keeps it in its state folder.
+        ring: Key<Vec<Spot<String>>>,
+    }
+}
+
+section! {
     /// Tools for clients whose model cannot open resources.
     Bridge {
         /// When these tools are offered.
@@ -435,9 +446,12 @@ section! {
         /// The most of them of one caller who has a name.
         #[schemars(extend("default" = 100, "minimum" = 1))]
         sessions_per_caller: Key<u64>,
-        /// How long an idle one is kept, in milliseconds.
-        #[schemars(extend("default" = 3600000, "minimum" = 1))]
+        /// How long an idle one is held in memory, in milliseconds. Its client can go on later.
+        #[schemars(extend("default" = 60000, "minimum" = 1))]
         session_idle_ms: Key<u64>,
+        /// How long the id of a legacy session is taken, in milliseconds.
+        #[schemars(extend("default" = 2592000000u64, "minimum" = 1))]
+        session_ms: Key<u64>,
         /// How long the state of an unfinished request is taken back from a client, in milliseconds.
         #[schemars(extend("default" = 3600000, "minimum" = 1))]
         request_state_ms: Key<u64>,

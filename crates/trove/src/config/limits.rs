@@ -61,6 +61,7 @@ pub(super) fn bounds(file: &file::Limits, http: &Http, problems: &mut Problems) 
     time(&file.body_timeout_ms, &mut bounds.body_time);
     time(&file.list_timeout_ms, &mut bounds.list_time);
     time(&file.session_idle_ms, &mut bounds.session_idle);
+    time(&file.session_ms, &mut bounds.session_age);
     time(&file.request_state_ms, &mut bounds.state_age);
     time(&file.startup_timeout_ms, &mut bounds.startup_time);
     bounds
@@ -79,7 +80,7 @@ pub(super) fn written(file: &file::Limits) -> BTreeSet<&'static str> {
     let all = written! {
         requests_per_second burst concurrent_requests streams connections header_timeout_ms
         body_timeout_ms request_bytes body_bytes message_bytes list_pages list_entries list_timeout_ms
-        waiting_requests sessions sessions_per_caller session_idle_ms request_state_ms
+        waiting_requests sessions sessions_per_caller session_idle_ms session_ms request_state_ms
         watches_per_client watches list_bytes unasked_bytes unasked_bytes_per_second templates template_bytes uri_bytes json_depth
         pattern_bytes compiled_pattern_bytes cache_bytes cached_answer_bytes index_bytes children
         startup_timeout_ms stdio_requests
@@ -165,6 +166,7 @@ pub(super) fn shown(bounds: &Bounds) -> Value {
         "sessions": bounds.sessions,
         "sessions_per_caller": bounds.sessions_per_caller,
         "session_idle_ms": ms(bounds.session_idle),
+        "session_ms": ms(bounds.session_age),
         "request_state_ms": ms(bounds.state_age),
         "watches_per_client": bounds.watches_per_client,
         "watches": bounds.gateway.watches,

@@ -46,6 +46,11 @@ impl Surroundings<'_> {
     /// A path of the file made absolute. Its variables are expanded now: a path is no
     /// secret, and where it leads from is known only here.
     pub(super) fn path(&self, at: At, path: &Text, problems: &mut Problems) -> Option<PathBuf> {
+        if path.reads_file() {
+            // Paths are shown, and what a file holds may be secret.
+            problems.error(at, "a path is not read from a file", "write the path itself");
+            return None;
+        }
         match path.expand(&HostScope::new(self.env, self.cwd.to_owned())) {
             Ok(path) => Some(self.folder.join(path).components().collect()),
             Err(error) => {
@@ -90,6 +95,7 @@ pub(super) fn resolve(
         policy: file.policy.iter().filter_map(|rule| policy_rule(rule, problems)).collect(),
         local_roles,
         tokens,
+        keys: auth::keys(file.keys, around, problems),
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
         toolsets,
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),

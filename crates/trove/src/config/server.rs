@@ -88,7 +88,7 @@ fn reach(
             let strays =
                 [place("args", &server.args), place("env", &server.env), place("cwd", &server.cwd)];
             refuse_strays("command", &strays, problems);
-            remote(url, server, around.env, problems)
+            remote(url, server, around, problems)
         }
         (Some(_), Some(url)) => {
             let message = format!("[servers.{}] has both `command` and `url`", name.value);
@@ -133,9 +133,9 @@ fn stdio(
 ) -> Option<Reach> {
     let mut args = Vec::new();
     for arg in server.args.get().into_iter().flat_map(|args| &args.value) {
-        args.push(text(arg, around.env, problems));
+        args.push(text(arg, around, problems));
     }
-    let env = named_texts(&server.env, around.env, problems);
+    let env = named_texts(&server.env, around, problems);
     for (name, at) in names(&server.env) {
         check_variable_name(name, at, problems);
     }
@@ -154,24 +154,24 @@ fn stdio(
         problems.error(command.at, "the server is Trove itself", hint);
         return None;
     }
-    Some(Reach::Stdio { command: text(command, around.env, problems), args, env, cwd })
+    Some(Reach::Stdio { command: text(command, around, problems), args, env, cwd })
 }
 
 fn remote(
     url: &Spot<String>,
     server: &Server,
-    env: &dyn EnvLookup,
+    around: &Surroundings<'_>,
     problems: &mut Problems,
 ) -> Option<Reach> {
-    let headers = named_texts(&server.headers, env, problems);
+    let headers = named_texts(&server.headers, around, problems);
     for (name, value) in server.headers.get().into_iter().flat_map(|table| &table.value.0) {
         check_header_name(&name.value, name.at, problems);
         check_header_value(&name.value, &value.value, value.at, problems);
     }
     let at = url.at;
-    let url = text(url, env, problems);
+    let url = text(url, around, problems);
     check_url(&url, at, problems)?;
-    let remote = Remote { url, headers, oauth: oauth(&server.oauth) };
+    let remote = Remote { url, headers, oauth: oauth(&server.oauth, around.folder) };
     Some(match server.transport.get().map(|transport| transport.value) {
         None | Some(Transport::Http) => Reach::Http(remote),
         Some(Transport::Sse) => Reach::Sse(remote),
@@ -179,23 +179,24 @@ fn remote(
 }
 
 /// Our name and proof for the authority that grants tokens for a server.
-fn oauth(written: &ServerOauth) -> OauthClient {
+fn oauth(written: &ServerOauth, folder: &Path) -> OauthClient {
+    let secret = |text: String| own_text(&text, folder);
     let text = |key: &Key<String>| key.get().map(|spot| spot.value.clone());
     OauthClient {
         client_id: text(&written.client_id),
-        client_secret: text(&written.client_secret).map(|text| Text::new(text, Dialect::Trove)),
+        client_secret: text(&written.client_secret).map(secret),
         scopes: written.scopes.get().map(|spot| spot.value.clone()).unwrap_or_default(),
     }
 }
 
 fn named_texts(
     table: &Key<Table<Spot<String>>>,
-    env: &dyn EnvLookup,
+    around: &Surroundings<'_>,
     problems: &mut Problems,
 ) -> BTreeMap<String, Text> {
     let mut texts = BTreeMap::new();
     for (name, value) in table.get().into_iter().flat_map(|table| &table.value.0) {
-        texts.insert(name.value.clone(), text(value, env, problems));
+        texts.insert(name.value.clone(), text(value, around, problems));
     }
     texts
 }
@@ -205,9 +206,15 @@ fn names(table: &Key<Table<Spot<String>>>) -> impl Iterator<Item = (&str, At)> {
     entries.map(|(name, _)| (name.value.as_str(), name.at))
 }
 
-fn text(written: &Spot<String>, env: &dyn EnvLookup, problems: &mut Problems) -> Text {
-    let text = Text::new(&written.value, Dialect::Trove);
-    check_text(&text, written.at, env, problems);
+/// A text of `trove.toml`. Files that it names are sought from the folder of that file.
+pub(super) fn own_text(written: &str, folder: &Path) -> Text {
+    let text = Text::new(written, Dialect::Trove);
+    if text.reads_file() { text.relative_to(folder) } else { text }
+}
+
+fn text(written: &Spot<String>, around: &Surroundings<'_>, problems: &mut Problems) -> Text {
+    let text = own_text(&written.value, around.folder);
+    check_text(&text, written.at, around.env, problems);
     text
 }
 

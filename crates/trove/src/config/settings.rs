@@ -15,7 +15,7 @@ use trove_core::{SourceId, knowledge};
 use trove_folders::FolderSettings;
 use trove_mcp::{
     bounds::Bounds,
-    upstream::{Index, UpstreamConfig},
+    upstream::{Index, Text, UpstreamConfig},
 };
 
 pub use super::file::{BridgeMode, Descriptions, Toolset};
@@ -45,6 +45,8 @@ pub struct Config {
     pub local_roles: Setting<Vec<String>>,
     /// The issuer whose signed tokens HTTP clients may show.
     pub tokens: Tokens,
+    /// The keys that seal what clients carry, unexpanded; none: our own.
+    pub keys: Setting<Vec<Text>>,
     /// When clients get the bridge tools.
     pub bridge: Setting<BridgeMode>,
     /// The groups of tools that are offered.

@@ -94,7 +94,7 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
     all
 }
 
-fn named_origins(config: &Config) -> [(&'static str, Origin); 34] {
+fn named_origins(config: &Config) -> [(&'static str, Origin); 35] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -118,6 +118,7 @@ fn named_origins(config: &Config) -> [(&'static str, Origin); 34] {
         ("auth.required_scopes", config.tokens.required_scopes.origin),
         ("auth.roles_claim", config.tokens.roles_claim.origin),
         ("auth.leeway_seconds", config.tokens.leeway.origin),
+        ("keys.ring", config.keys.origin),
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
         ("tools.descriptions", config.descriptions.origin),
@@ -151,6 +152,7 @@ fn in_force(config: &Config) -> Value {
         "discovery": discovery::shown(&config.discovery),
         "policy": policy,
         "auth": auth::shown_auth(config),
+        "keys": auth::shown_keys(&config.keys),
         "bridge": {
             "mode": config.bridge.as_str(),
             "max_answer_bytes": config.max_answer_bytes.value,

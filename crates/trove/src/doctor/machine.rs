@@ -9,12 +9,16 @@ use std::{
 };
 
 use trove_core::files;
-use trove_mcp::upstream::{Reach, Text, UpstreamConfig};
+use trove_mcp::{
+    seal::Ring,
+    upstream::{Reach, Text, UpstreamConfig},
+};
 
 use super::{Finding, Level};
 use crate::{
     clients::{Host, Scope, Standing, Survey, is_secret, survey},
-    config::{Loaded, masked_args, masked_url},
+    config::{HostScope, Loaded, ProcessEnv, masked_args, masked_url},
+    keys::{self, BadKeys},
     token,
 };
 
@@ -58,7 +62,7 @@ pub(crate) fn check_state(state: &Path) -> Vec<Finding> {
 pub(crate) fn check_secrecy(loaded: &Loaded) -> Vec<Finding> {
     let state = &loaded.config.state_dir.value;
     let mut findings = Vec::from_iter(check_folder(state));
-    for name in [token::FILE, "credentials.json"] {
+    for name in [token::FILE, keys::FILE, "credentials.json"] {
         let file = state.join(name);
         if mode(&file) & OTHERS == 0 {
             continue;
@@ -78,7 +82,37 @@ pub(crate) fn check_secrecy(loaded: &Loaded) -> Vec<Finding> {
         let fix = format!("remove '{shown}' and start Trove again: it makes a good one");
         findings.push(Finding::new(Level::Warning, ("state", &shown), message, fix));
     }
+    findings.extend(check_keys(loaded));
     findings.extend(check_config_file(loaded));
+    findings
+}
+
+/// Whether the keys of the configuration can be used, and whether they can be guessed.
+fn check_keys(loaded: &Loaded) -> Vec<Finding> {
+    let written = &loaded.config.keys;
+    if written.is_empty() {
+        return Vec::new();
+    }
+    let folder = std::env::current_dir().unwrap_or_default();
+    let scope = HostScope::new(ProcessEnv, folder);
+    let subject = ("config", "keys");
+    let mend = "mend `ring` in [keys]";
+    let known = match keys::expand(written, &scope) {
+        Ok(known) => known,
+        Err(error) => return vec![Finding::new(Level::Error, subject, error.to_string(), mend)],
+    };
+    if let Err(error) = Ring::new(&known) {
+        let message = BadKeys::Bad(error).to_string();
+        return vec![Finding::new(Level::Error, subject, message, mend)];
+    }
+    let mut findings = Vec::new();
+    for (at, key) in known.iter().enumerate() {
+        if let Some(weakness) = keys::weakness(key) {
+            let message = format!("key {} of `ring` in [keys] is weak: {weakness}", at + 1);
+            let fix = "put a key of `openssl rand -hex 32` in its place";
+            findings.push(Finding::new(Level::Warning, subject, message, fix));
+        }
+    }
     findings
 }
 
@@ -93,7 +127,11 @@ fn mode(path: &Path) -> u32 {
 }
 
 fn kind_of(name: &str) -> &'static str {
-    if name == token::FILE { "token" } else { "tokens of servers" }
+    match name {
+        token::FILE => "token",
+        keys::FILE => "keys that seal sessions",
+        _ => "tokens of servers",
+    }
 }
 
 fn check_folder(state: &Path) -> Option<Finding> {
@@ -122,9 +160,13 @@ fn check_config_file(loaded: &Loaded) -> Option<Finding> {
         let fix = format!("run: chmod o-w '{shown}'");
         return Some(Finding::new(Level::Error, ("config", &shown), message, fix));
     }
-    if mode & OTHERS != 0 && loaded.config.upstreams.iter().any(has_secret) {
+    let is_written = |key: &Text| key.needs().is_empty() && !key.reads_file();
+    let has_keys = loaded.config.keys.iter().any(is_written);
+    let has_secrets = has_keys || loaded.config.upstreams.iter().any(has_secret);
+    if mode & OTHERS != 0 && has_secrets {
         let message = "others on this machine can read the secrets in the configuration";
-        let fix = format!("run: chmod 600 '{shown}', or write them as ${{env:NAME}}");
+        let fix =
+            format!("run: chmod 600 '{shown}', or write them as ${{env:NAME}} or ${{file:PATH}}");
         return Some(Finding::new(Level::Warning, ("config", &shown), message, fix));
     }
     None

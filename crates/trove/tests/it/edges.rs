@@ -182,31 +182,41 @@ async fn the_client_on_stdio_has_so_many_requests_under_way_and_no_more() {
 }
 
 #[tokio::test]
-async fn the_oldest_session_makes_room_for_the_one_past_the_limit() {
+async fn more_sessions_than_are_held_take_turns_and_all_go_on() {
     let trove = trove("limits.sessions = 2", &[]).await;
-    let first = begin(&trove).await;
-    let second = begin(&trove).await;
-    assert!(lives(&trove, &first).await && lives(&trove, &second).await, "two are allowed");
-    let third = begin(&trove).await;
-    assert!(!lives(&trove, &first).await, "the one idle for longest made room");
-    assert!(lives(&trove, &second).await && lives(&trove, &third).await);
-    // Sessions that listen are not idle: none is thrown out, and a newcomer is told so.
+    let mut sessions = Vec::new();
+    for _ in 0..5 {
+        sessions.push(begin(&trove).await);
+    }
+    for session in sessions.iter().chain(&sessions) {
+        assert!(lives(&trove, session).await, "one that was put aside comes back");
+    }
+    // Those that listen are not put aside, and whoever comes is told so.
     let _listening = [trove.client(Kind::HTTP_LEGACY).await, trove.client(Kind::HTTP_LEGACY).await];
     until("both to listen", async || start(&trove).await.status() == 503).await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_idle_for_too_long_is_over_and_one_that_is_used_is_not() {
-    let brief = trove("limits.session_idle_ms = 2000", &[]).await;
-    let session = begin(&brief).await;
-    assert!(lives(&brief, &session).await);
-    let listening = brief.client(Kind::HTTP_LEGACY).await;
-    let long = trove("", &[]).await;
-    let kept = begin(&long).await;
-    tokio::time::sleep(std::time::Duration::from_secs(5)).await;
-    assert!(!lives(&brief, &session).await, "it was idle for longer than it may be");
-    assert!(lives(&long, &kept).await, "the usual time is an hour");
-    listening.ask("ping", json!({})).await.expect("whoever listens is there");
+async fn a_session_that_is_idle_is_put_aside_with_what_it_watches_and_goes_on() {
+    let trove = trove("limits.session_idle_ms = 100", &[toy("one", "--era legacy")]).await;
+    let witness = trove.any_client().await;
+    let asked = async |method: &str| count(&witness.text("toy://requests").await, method);
+    let session = begin(&trove).await;
+    let body = json!({ "jsonrpc": "2.0", "id": 3, "method": "resources/subscribe",
+        "params": { "uri": "toy://counter" } });
+    let post = Http::new().post(&trove.url).header("Content-Type", "application/json");
+    let post = post.header("Mcp-Session-Id", &session).body(body.to_string());
+    assert_eq!(post.send().await.expect("trove answers").status(), 200);
+    until("the watch to end", async || asked("resources/unsubscribe").await == 1).await;
+    assert!(lives(&trove, &session).await, "it comes back");
+    until("the watch to be taken up", async || asked("resources/subscribe").await == 2).await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_too_old_is_over() {
+    let trove = trove("limits.session_ms = 1000", &[]).await;
+    let session = begin(&trove).await;
+    until("its end", async || !lives(&trove, &session).await).await;
 }
 
 #[tokio::test]

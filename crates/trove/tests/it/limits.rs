@@ -347,6 +347,7 @@ async fn every_limit_that_is_set_is_published() {
         ("sessions", 63, "/rate_limits/sessions"),
         ("sessions_per_caller", 64, "/rate_limits/sessions_per_caller"),
         ("session_idle_ms", 65_000, "/limits/session_idle_seconds"),
+        ("session_ms", 84_000, "/limits/max_session_seconds"),
         ("request_state_ms", 81_000, "/limits/max_request_state_seconds"),
         ("watches_per_client", 66, "/rate_limits/subscriptions_per_client"),
         ("watches", 67, "/limits/max_watches"),
@@ -387,7 +388,7 @@ async fn every_limit_that_is_set_is_published() {
 }
 
 #[tokio::test]
-async fn who_begins_too_many_sessions_loses_one_of_his_own() {
+async fn who_begins_too_many_sessions_puts_aside_one_of_his_own() {
     let authority = Authority::start().await.expect("an authority can be started");
     let issuer = authority.issuer();
     let folder = Folder::with(&format!(
@@ -414,12 +415,18 @@ async fn who_begins_too_many_sessions_loses_one_of_his_own() {
         let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
         post(who, Some(session), ping).await.status() == 200
     };
+    let listen = async |who: &str, session: &str| {
+        let token = authority.sign(&authority.claims(who, &trove.url));
+        let get = Client::new().get(&trove.url).header("Mcp-Session-Id", session);
+        get.bearer_auth(token).send().await.expect("trove answers")
+    };
     let others = begin("bob").await;
     let first = begin("ann").await;
     let second = begin("ann").await;
     assert!(lives("ann", &first).await && lives("ann", &second).await, "two are allowed");
     let third = begin("ann").await;
-    assert!(!lives("ann", &first).await, "the one idle for longest made room");
-    assert!(lives("ann", &second).await && lives("ann", &third).await);
-    assert!(lives("bob", &others).await, "and nobody else's did");
+    assert!(lives("ann", &first).await && lives("ann", &third).await, "they take turns");
+    let _streams = [listen("ann", &first).await, listen("ann", &second).await];
+    assert!(!lives("ann", &third).await, "both places are taken");
+    assert!(lives("bob", &others).await, "and nobody else's are");
 }

@@ -38,6 +38,7 @@ mod login;
 mod odd;
 mod remedies;
 mod restart;
+mod sessions;
 mod small;
 mod sse_door;
 mod turned_away;

@@ -8,7 +8,7 @@ mod session;
 use std::{
     collections::HashMap,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Mutex, PoisonError},
 };
 
 use bytes::Bytes;
@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use trove_core::{Json, source::Notice};
 
-pub(super) use session::Session;
+pub(super) use session::{Greeting, Session};
 
 use super::asking::Asking;
 use crate::{
@@ -70,9 +70,13 @@ where
     outcome
 }
 
-/// The name a legacy client gives itself, e.g. `claude-code`.
-fn client_name(params: Option<&Json>) -> Option<Arc<str>> {
-    params?.get("clientInfo")?.get_str("name").map(Into::into)
+/// The most letters of the name a legacy client gives itself: the name travels in each request.
+const MAX_CLIENT_LETTERS: usize = 64;
+
+/// The name a legacy client gives itself.
+fn client_name(params: Option<&Json>) -> Option<String> {
+    let name = params?.get("clientInfo")?.get_str("name")?;
+    Some(name.chars().take(MAX_CLIENT_LETTERS).collect())
 }
 
 /// The requests a client waits for, by id, so that it can take one back.

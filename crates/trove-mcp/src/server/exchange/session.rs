@@ -7,8 +7,9 @@ use std::{
 };
 
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use tokio::{sync::mpsc, task::JoinHandle};
-use trove_core::{Caller, Json, PublicUri, gateway::Call, resource::ListsChanged, source::Notice};
+use trove_core::{Caller, Json, PublicUri, resource::ListsChanged, source::Notice};
 
 use super::{
     super::{
@@ -19,16 +20,57 @@ use super::{
         measure::timed,
         questions::Questions,
         roots::Roots,
+        session_notes::Note,
     },
     UnderWay, client_name,
 };
 use crate::{
     era::Version,
+    seal::Ticket,
     wire::{self, Message, Outcome, Request, RpcError, code},
 };
 
 /// The notification that the list of resources is another one.
 const RESOURCES_CHANGED: &str = "notifications/resources/list_changed";
+
+/// The outcome of `initialize`: what was agreed on, and what the client said of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Greeting {
+    #[serde(with = "version_name")]
+    pub(crate) version: Version,
+    client: Option<String>,
+    /// The client can be asked for the folders it works in.
+    has_roots: bool,
+    /// A person can be asked through the client.
+    asks_person: bool,
+}
+
+mod version_name {
+    use serde::{Deserialize as _, Deserializer, Serializer, de::Error as _};
+
+    use crate::era::Version;
+
+    pub(super) fn serialize<S: Serializer>(version: &Version, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(version.as_str())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Version, D::Error> {
+        let name = String::deserialize(from)?;
+        Version::parse(&name).ok_or_else(|| D::Error::custom("an unknown version"))
+    }
+}
+
+impl Greeting {
+    /// Answers `initialize`.
+    pub(crate) fn of(server: &Server, params: Option<&Json>, caller: &Caller) -> (Greeting, Json) {
+        let client = client_name(params);
+        let caller = Caller { client: client.as_deref().map(Into::into), ..caller.clone() };
+        let (version, result) = server.initialize(params, &caller);
+        let has_roots = Roots::are_offered(params);
+        let asks_person = Questions::are_offered(params);
+        (Greeting { version, client, has_roots, asks_person }, result)
+    }
+}
 
 /// One client of a legacy era.
 pub(crate) struct Session {
@@ -43,10 +85,14 @@ pub(crate) struct Session {
     under_way: UnderWay,
     lanes: Lanes,
     pump: JoinHandle<()>,
+    /// Names it in the notes; `None` if it ends with its connection.
+    ticket: Option<Ticket>,
+    /// Takes up what it watched before; there once it was resumed.
+    taking_up: Option<JoinHandle<()>>,
 }
 
 impl Session {
-    /// Answers `initialize` and begins a session with what was agreed on. Messages that the
+    /// Answers `initialize` and begins a session that ends with its connection. Messages that the
     /// client did not ask for go to `out`.
     pub(crate) fn meet(
         server: &Arc<Server>,
@@ -54,20 +100,31 @@ impl Session {
         caller: Caller,
         out: mpsc::Sender<Bytes>,
     ) -> (Session, Json) {
-        let caller = Caller { client: client_name(params), ..caller };
-        let (version, result) = server.initialize(params, &caller);
-        let (roots, told) = (Roots::new(params, out.downgrade()), out.downgrade());
-        let questions = Questions::new(params, out.downgrade());
+        let (greeting, result) = Greeting::of(server, params, &caller);
+        (Session::begin(server, &greeting, caller, out), result)
+    }
+
+    /// Begins a session after the greeting.
+    pub(crate) fn begin(
+        server: &Arc<Server>,
+        greeting: &Greeting,
+        caller: Caller,
+        out: mpsc::Sender<Bytes>,
+    ) -> Session {
+        let caller = Caller { client: greeting.client.as_deref().map(Into::into), ..caller };
+        let roots = Roots::new(greeting.has_roots, out.downgrade());
+        let questions = Questions::new(greeting.asks_person, out.downgrade());
         let (gateway, most) = (server.gateway.clone(), server.bounds.watches_per_client);
         let changes = gateway.changes();
         let interest = Interest::new((&gateway, caller.clone()), ListsChanged::ALL, None, most);
         let interest = Arc::new(interest);
+        let told = out.downgrade();
         let pump = tokio::spawn({
             let interest = interest.clone();
             async move { interest.pump(&gateway, changes, &out).await }
         });
-        let session = Session {
-            version,
+        Session {
+            version: greeting.version,
             caller,
             roots,
             questions,
@@ -76,8 +133,51 @@ impl Session {
             under_way: UnderWay::default(),
             lanes: Lanes::default(),
             pump,
-        };
-        (session, result)
+            ticket: None,
+            taking_up: None,
+        }
+    }
+
+    /// Makes it one that outlives the process by its ticket.
+    pub(crate) fn with_ticket(self, ticket: Ticket) -> Session {
+        Session { ticket: Some(ticket), ..self }
+    }
+
+    /// Goes on where the session was when we last held it: with its log level and with what it
+    /// watched. Changes may have been missed, so the client is told to look at all of it.
+    pub(crate) fn resume(self, server: &Arc<Server>, note: Note) -> Session {
+        let (server, interest) = (server.clone(), self.interest.clone());
+        let (caller, out) = (self.caller.clone(), self.out.clone());
+        let taking_up = tokio::spawn(async move {
+            let gateway = &*server.gateway;
+            if let Some(level) = note.level {
+                // A server that is away is told when it comes back.
+                let _ = interest.set_level(gateway, &caller, &level).await;
+            }
+            let uris = note.watched.iter().map(|uri| PublicUri::new(uri.as_str())).collect();
+            interest.watch_all(gateway, &caller, uris).await;
+            let Some(out) = out.upgrade() else { return };
+            for message in interest.everything() {
+                if out.send(message).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Session { taking_up: Some(taking_up), ..self }
+    }
+
+    /// Asks a client whose session was resumed for its folders, now that it hears the question.
+    pub(crate) fn hears_again(&self) {
+        if self.taking_up.is_some() {
+            self.roots.ask();
+        }
+    }
+
+    /// Notes a change that must outlive the process.
+    async fn note(&self, server: &Server, change: impl FnOnce(&mut Note)) {
+        if let Some(ticket) = &self.ticket {
+            server.notes().change(ticket, change).await;
+        }
     }
 
     /// Takes a message that is no request: a notification, or an answer to what we asked.
@@ -145,11 +245,14 @@ impl Session {
             "resources/subscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 let watched = self.interest.watch(&server.gateway, &asking.caller, &uri).await;
-                watched.map(|()| Json::empty_object().into()).map_err(|e| server.refusal(e, asking))
+                watched.map_err(|error| server.refusal(error, asking))?;
+                self.note(server, |note| note.watch(uri.as_str())).await;
+                Ok(Json::empty_object().into())
             }
             "resources/unsubscribe" => {
                 let uri = PublicUri::new(required(params, "uri")?);
                 self.interest.unwatch(&server.gateway, &asking.caller, &uri).await;
+                self.note(server, |note| note.unwatch(uri.as_str())).await;
                 Ok(Json::empty_object().into())
             }
             _ => self.set_level(server, params).await,
@@ -184,14 +287,17 @@ impl Session {
 
     async fn set_level(&self, server: &Server, params: Option<&Json>) -> Outcome {
         let name = required(params, "level")?;
-        let rank = level(&name).ok_or_else(|| {
-            RpcError::new(code::INVALID_PARAMS, format!("`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"))
-        })?;
-        self.interest.log_level.store(rank, Ordering::Relaxed);
-        let lowest = server.gateway.lowest_level(&self.interest.log_level);
-        let level = level_name(lowest).unwrap_or(&name).to_owned();
-        let set = server.gateway.run(&self.caller, Call::SetLogLevel(level)).await;
+        if level(&name).is_none() {
+            return Err(RpcError::new(
+                code::INVALID_PARAMS,
+                format!(
+                    "`level` must be debug, info, notice, warning, error, critical, alert or emergency, not {name:?}"
+                ),
+            ));
+        }
+        let set = self.interest.set_level(&server.gateway, &self.caller, &name).await;
         set.map_err(|error| encode::error(error, self.version))?;
+        self.note(server, |note| note.level = Some(name)).await;
         Ok(Json::empty_object().into())
     }
 
@@ -222,10 +328,19 @@ impl Session {
     }
 
     /// Ends the session: cancels its requests, lets go of what it watches.
-    pub(crate) async fn end(&self, server: &Server) {
+    pub(crate) fn end(&self, server: &Server) {
         self.pump.abort();
+        if let Some(taking_up) = &self.taking_up {
+            taking_up.abort();
+        }
         self.under_way.cancel_all();
         self.interest.release(&server.gateway);
+    }
+
+    /// Ends it for good: its id is taken no longer.
+    pub(crate) async fn end_for_good(&self, server: &Server) {
+        self.end(server);
+        self.note(server, Note::end).await;
     }
 }
 

@@ -10,7 +10,7 @@ use super::ExpandError;
 /// where the variable is unset or empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
-    /// `${env:NAME}`, `${env:NAME:-default}`, `${home}`; `$$` is a dollar sign.
+    /// `${env:NAME}`, `${env:NAME:-default}`, `${file:PATH}`, `${home}`; `$$` is a dollar sign.
     Trove,
     /// `${NAME}`, `${NAME:-default}`; also `${env:NAME}`, which many files borrow.
     ClaudeCode,
@@ -126,7 +126,7 @@ impl Dialect {
         let of_env = body.strip_prefix("env:");
         match self {
             Dialect::Trove if body == "home" => Some(Variable::Home),
-            Dialect::Trove => of_env.and_then(with_default),
+            Dialect::Trove => of_env.and_then(with_default).or_else(|| of_file(body)),
             Dialect::ClaudeCode => with_default(of_env.unwrap_or(body)),
             Dialect::Gemini => with_default(body),
             Dialect::Cursor => of_editor(body).or_else(|| of_env.and_then(without_default)),
@@ -144,7 +144,9 @@ impl Dialect {
     /// Shows how the dialect's variables look, after something else was written.
     pub(super) fn lesson(self) -> &'static str {
         match self {
-            Dialect::Trove => "write `${env:NAME}` or `${home}`, and `$$` for a dollar sign",
+            Dialect::Trove => {
+                "write `${env:NAME}`, `${file:PATH}` or `${home}`, and `$$` for a dollar sign"
+            }
             Dialect::ClaudeCode => "write `${NAME}` or `${NAME:-default}`",
             Dialect::Cursor => "write `${env:NAME}`, `${userHome}` or `${workspaceFolder}`",
             Dialect::VsCode => "write `${env:NAME}`, `${userHome}` or `${workspaceFolder}`",

@@ -62,7 +62,7 @@ fn trove_knows_env_defaults_home_and_an_escape() {
         Trove,
         "${KEY}",
         "`${KEY}` is no variable of trove.toml \
-         [write `${env:NAME}` or `${home}`, and `$$` for a dollar sign]",
+         [write `${env:NAME}`, `${file:PATH}` or `${home}`, and `$$` for a dollar sign]",
     );
     check(
         Trove,
@@ -122,6 +122,7 @@ fn editors_know_their_folders() {
 #[test]
 fn windsurf_and_opencode_read_files() {
     check(Windsurf, "${env:KEY}-${file:/etc/token}", "k3y-t0ken");
+    check(Trove, "${env:KEY}-${file:/etc/token} ${file:~/token}", "k3y-t0ken ann's");
     check(OpenCode, "{env:KEY}-{file:/etc/token}", "k3y-t0ken");
     check(OpenCode, "{file:~/token} {file:./token}", "ann's beside");
     check(OpenCode, r#"{"json": {}} ${env:KEY} {env}"#, r#"{"json": {}} $k3y {env}"#);

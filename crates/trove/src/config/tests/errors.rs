@@ -233,7 +233,7 @@ fn variables_are_checked_where_they_stand() {
         ",
         "
         trove.toml:3:9: error: `${KEY}` is no variable of trove.toml
-          hint: write `${env:NAME}` or `${home}`, and `$$` for a dollar sign
+          hint: write `${env:NAME}`, `${file:PATH}` or `${home}`, and `$$` for a dollar sign
         trove.toml:3:19: warning: the environment variable `GONE` is not set
           hint: set `GONE` where Trove is started, or this server cannot start
         trove.toml:4:7: error: the environment variable `GONE` is not set
@@ -241,7 +241,27 @@ fn variables_are_checked_where_they_stand() {
         trove.toml:7:17: error: a `${` is never closed
           hint: add the `}`, or write `$$` for a dollar sign
         trove.toml:9:8: error: `${workspaceFolder}` is no variable of trove.toml
-          hint: write `${env:NAME}` or `${home}`, and `$$` for a dollar sign
+          hint: write `${env:NAME}`, `${file:PATH}` or `${home}`, and `$$` for a dollar sign
+        ",
+    );
+}
+
+#[test]
+fn keys_are_checked_where_they_stand_and_paths_are_not_read_from_files() {
+    check(
+        "
+        [keys]
+        ring = ['hunter2', '${KEY}', '${file:key}']
+        [guide]
+        root = '${file:root}'
+        ",
+        "
+        trove.toml:2:9: error: key 1 of the ring has 7 letters, fewer than 32
+          hint: make one with `openssl rand -hex 32`
+        trove.toml:2:20: error: `${KEY}` is no variable of trove.toml
+          hint: write `${env:NAME}`, `${file:PATH}` or `${home}`, and `$$` for a dollar sign
+        trove.toml:4:8: error: a path is not read from a file
+          hint: write the path itself
         ",
     );
 }

@@ -197,6 +197,9 @@ visible = true
 [auth]
 local_roles = []  # file
 
+[keys]
+ring = []  # default
+
 [bridge]
 mode = "never"  # flag
 max_answer_bytes = 1048576  # default
@@ -231,7 +234,8 @@ list_timeout_ms = 120000  # default
 waiting_requests = 1024  # default
 sessions = 10000  # default
 sessions_per_caller = 100  # default
-session_idle_ms = 3600000  # default
+session_idle_ms = 60000  # default
+session_ms = 2592000000  # default
 request_state_ms = 3600000  # default
 watches_per_client = 1000  # default
 watches = 10000  # default
@@ -325,6 +329,7 @@ fn the_schema_knows_every_section_and_refuses_others() {
             "discovery",
             "policy",
             "auth",
+            "keys",
             "bridge",
             "tools",
             "audit",

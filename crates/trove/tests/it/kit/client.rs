@@ -161,16 +161,21 @@ impl Client {
             *session = Some(id.to_owned());
             let heard: Value = answer.json().await.expect("the answer is JSON");
             assert_eq!(heard["result"]["protocolVersion"], version);
-            let get = http
-                .get(url.as_str())
-                .header("Mcp-Session-Id", session.as_deref().unwrap_or_default());
-            let get = get.header("Accept", "text/event-stream");
-            tokio::spawn(hear_all(get, None, self.transcript.clone()));
+            self.listen_unasked();
         } else {
             let result = self.ask("initialize", params).await.expect("trove answers");
             assert_eq!(result["protocolVersion"], version);
         }
         self.notify("notifications/initialized", json!({})).await;
+    }
+
+    /// Opens the stream of a legacy session over HTTP, at first or again.
+    pub(crate) fn listen_unasked(&self) {
+        let Way::Http { http, url, session } = &self.way else { return };
+        let session = session.as_deref().unwrap_or_default();
+        let get = http.get(url.as_str()).header("Mcp-Session-Id", session);
+        let get = get.header("Accept", "text/event-stream");
+        tokio::spawn(hear_all(get, None, self.transcript.clone()));
     }
 
     /// The id of a legacy session over HTTP.

@@ -108,6 +108,15 @@ pub(crate) fn watch(client: Client, era: Era, target: &Target, uri: &str, tool: 
     run(command, target)
 }
 
+/// Lists a page, waits until the test has started the server again, and goes on in the legacy
+/// session it had. It makes `PAUSE.begun` when it waits, and waits for `PAUSE.over`.
+#[track_caller]
+pub(crate) fn go_on(client: Client, target: &Target, uri: &str, tool: &str, pause: &Path) -> Value {
+    let mut command = driver(client, Era::Legacy, target);
+    command.args(["--watch", uri, "--trigger", tool, "{}", "--pause"]).arg(pause);
+    run(command, target)
+}
+
 #[track_caller]
 fn run(mut command: Command, target: &Target) -> Value {
     command.args(&target.arguments);
