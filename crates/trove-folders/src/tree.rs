@@ -512,6 +512,25 @@ mod tests {
     }
 
     #[test]
+    fn a_farm_of_links_is_followed_to_a_bound_and_leads_nowhere_else() {
+        use std::os::unix::fs::symlink;
+        let place = Place::with(&[("a.md", "")]);
+        let farm = place.dir.path().join("farm");
+        fs::create_dir(&farm).unwrap();
+        for link in 0..MAX_LINKS + 5 {
+            symlink("../a.md", farm.join(format!("link-{link}"))).unwrap();
+        }
+        symlink("..", place.dir.path().join("up")).unwrap();
+        symlink("round", place.dir.path().join("round")).unwrap();
+        symlink("/etc/hostname", place.dir.path().join("out")).unwrap();
+        let tree = place.tree();
+        assert_eq!(tree.links.len(), MAX_LINKS);
+        assert!(paths(&tree).iter().all(|path| path == "a.md" || path.starts_with("farm/link-")));
+        let said = tree.omissions();
+        assert!(said.iter().any(|why| why.contains("links were not followed")), "{said:?}");
+    }
+
+    #[test]
     fn of_too_many_files_the_rest_is_counted() {
         let place = Place::with(&[("a.md", ""), ("b.md", ""), ("c.md", "")]);
         let looked = Looked::at(&place.ground(), b"", None, 2).unwrap();

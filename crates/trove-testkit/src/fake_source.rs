@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use trove_core::{
     Json, LocalUri, Source, SourceError, SourceId,
     resource::{Freshness, Listing, Named, Resource, Template, Unread},
-    source::{Abilities, Ask, Indexing, Operation, Reply, Told},
+    source::{Abilities, Ask, Indexing, LiveHit, Operation, Reply, Told},
 };
 
 /// A Source that answers `id|uri` to every read it was not told to answer otherwise.
@@ -54,6 +54,36 @@ struct State {
     freshness: Option<Freshness>,
     is_down: bool,
     completing_takes: Duration,
+    search: Option<FakeSearch>,
+}
+
+/// How a Source searches by itself.
+#[derive(Clone)]
+pub enum FakeSearch {
+    /// It finds these.
+    Finds(Vec<LiveHit>),
+    /// It never answers.
+    Hangs,
+    /// It fails so.
+    Fails(SourceError),
+    /// It panics, as a fault of ours would.
+    Panics,
+}
+
+impl FakeSearch {
+    /// Finds resources of these URIs and names.
+    pub fn finds(hits: &[(&str, &str)]) -> FakeSearch {
+        let hit = |(uri, name): &(&str, &str)| LiveHit {
+            uri: LocalUri::new(*uri),
+            name: (*name).to_owned(),
+            title: None,
+            description: None,
+            mime: None,
+            modified: None,
+            snippet: None,
+        };
+        FakeSearch::Finds(hits.iter().map(hit).collect())
+    }
 }
 
 impl FakeSource {
@@ -92,6 +122,12 @@ impl FakeSource {
     /// Sets how much of it is searched.
     pub fn indexed_as(mut self, indexing: Indexing) -> FakeSource {
         self.indexing = indexing;
+        self
+    }
+
+    /// The same, searching by itself.
+    pub fn searching(self, search: FakeSearch) -> FakeSource {
+        self.state().search = Some(search);
         self
     }
 
@@ -354,6 +390,28 @@ impl Source for FakeSource {
 
     fn told(&self, _uri: &LocalUri) -> Option<Told> {
         self.state().told
+    }
+
+    fn searches(&self) -> bool {
+        self.state().search.is_some()
+    }
+
+    fn search<'a>(
+        &'a self,
+        _query: &'a str,
+        _max: usize,
+        _ask: Ask,
+    ) -> BoxFuture<'a, Result<Vec<LiveHit>, SourceError>> {
+        let search = self.state().search.clone();
+        Box::pin(async move {
+            match search {
+                Some(FakeSearch::Finds(hits)) => Ok(hits),
+                Some(FakeSearch::Fails(error)) => Err(error),
+                Some(FakeSearch::Hangs) => std::future::pending().await,
+                Some(FakeSearch::Panics) => panic!("told to panic"),
+                None => Err(SourceError::NotOffered { what: "a search" }),
+            }
+        })
     }
 
     fn unwatch(&self, uri: &LocalUri) {

@@ -12,6 +12,7 @@ mod http;
 mod lists;
 mod options;
 mod peer;
+mod played;
 mod sse;
 mod state;
 mod stdio;

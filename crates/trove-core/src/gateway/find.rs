@@ -1,14 +1,8 @@
 //! Finding resources: by word, by meaning, or all of them by rank.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
+use std::{sync::Arc, time::SystemTime};
 
-use super::{
-    Gateway, Named, Rules,
-    live::{Asking, MAX_LIVE_WAIT},
-};
+use super::{Gateway, Named, Rules};
 use crate::{
     access::Standing,
     caller::Caller,
@@ -62,23 +56,7 @@ impl FindError {
 }
 
 impl Gateway {
-    /// Looks for resources, among those the caller may read.
-    /// Looks for resources, and has servers look that can search by themselves. Those are waited
-    /// for so long once our own answer is there; where that is no time they are not asked.
-    pub async fn find_live(
-        &self,
-        caller: &Caller,
-        query: Query,
-        wait: Duration,
-    ) -> Result<Found, FindError> {
-        let is_asked = !wait.is_zero();
-        let asking = if is_asked { self.ask_live(caller, &query) } else { Asking::default() };
-        let mut found = self.find(caller, query.clone()).await?;
-        let heard = asking.end(wait.min(MAX_LIVE_WAIT)).await;
-        self.join_live(caller, &query, heard, &mut found).await;
-        Ok(found)
-    }
-
+    /// Looks for resources in the index, among those the caller may read.
     pub(super) async fn look_for(
         &self,
         caller: &Caller,

@@ -1,6 +1,7 @@
 //! Asking servers that can search by themselves, beside our own index and at the same time.
 //!
-//! A question is told to those servers and to none else. One that is slow, fails, or has been
+//! Each question to a server is a [`super::Call`] of its own: admitted, fetched and settled as every
+//! other. A question is told to those servers and to none else. One that is slow, fails, or has been
 //! asked too often costs only its own hits, and is named.
 
 use std::{
@@ -9,17 +10,21 @@ use std::{
     time::Duration,
 };
 
+use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 
-use super::{Found, Gateway, Named};
+use super::{AskError, FindError, Found, Gateway, Named};
 use crate::{
     access::Standing,
     caller::Caller,
     catalogue::Snapshot,
+    failure::Class,
+    metrics::Ending,
     search::{Evidence, Foreign, Hit, Key, NEAR_MISS_SCORE, Query, Scope, Wanted, Weighed, Why},
     source::{Ask, LiveHit, Source, SourceError, SourceId},
     uri::PublicUri,
@@ -33,6 +38,8 @@ pub const MAX_LIVE_WAIT: Duration = Duration::from_secs(10);
 const MAX_SERVERS: usize = 8;
 /// The most hits that are taken of one server.
 const MAX_HITS: usize = 10;
+/// The most characters that are taken of a name, a description or a snippet of a hit.
+const MAX_TEXT_CHARS: usize = 1000;
 /// The most questions to servers under way, of all callers together.
 const MAX_UNDER_WAY: usize = 32;
 /// How often one server is asked in a minute.
@@ -67,47 +74,49 @@ impl Budget {
     }
 }
 
-/// The answer of one server.
-type Answered = (SourceId, Result<Vec<LiveHit>, SourceError>);
-
-/// The servers that are being asked.
-#[derive(Default)]
-pub(super) struct Asking {
-    under_way: JoinSet<Answered>,
-    waited_for: Vec<SourceId>,
-    unasked: Vec<SourceId>,
+/// A question to one server that searches by itself.
+pub struct LiveQuestion {
+    /// The server.
+    pub source: SourceId,
+    /// The text to search for.
+    pub text: String,
+    /// How long the server may take once the index has answered. It is told in the failure of a
+    /// late server.
+    pub wait: Duration,
+    /// The end of the wait.
+    pub given_up: CancellationToken,
 }
 
-/// The hits of servers, and the servers that gave no answer.
+impl LiveQuestion {
+    /// A question that is asked by itself. It ends with the server's answer or its timeout.
+    pub fn alone(source: SourceId, text: impl Into<String>) -> LiveQuestion {
+        let given_up = CancellationToken::new();
+        LiveQuestion { source, text: text.into(), wait: MAX_LIVE_WAIT, given_up }
+    }
+}
+
+/// The hits of one server, under public names; only those that the caller may read.
+pub struct LiveAnswer {
+    /// The server.
+    pub source: SourceId,
+    /// The hits, not weighed yet.
+    pub hits: Vec<Hit>,
+}
+
+/// The hits of all servers, and the servers that gave no answer.
 #[derive(Default)]
-pub(super) struct Heard {
-    hits: Vec<(SourceId, LiveHit)>,
+struct Heard {
+    hits: Vec<Hit>,
     silent: Vec<(SourceId, String)>,
 }
 
-impl Asking {
-    /// Waits for answers, but no longer than this.
-    pub(super) async fn end(mut self, wait: Duration) -> Heard {
-        let deadline = Instant::now() + wait;
-        let mut heard = Heard::default();
-        let mut waited_for: HashSet<SourceId> = self.waited_for.into_iter().collect();
-        while let Ok(Some(ended)) =
-            tokio::time::timeout_at(deadline, self.under_way.join_next()).await
-        {
-            let Ok((id, outcome)) = ended else { continue };
-            waited_for.remove(&id);
-            match outcome {
-                Ok(hits) => heard.hits.extend(hits.into_iter().map(|hit| (id.clone(), hit))),
-                Err(error) => heard.silent.push((id, error.to_string())),
-            }
+impl Heard {
+    fn take(&mut self, id: SourceId, answer: Result<LiveAnswer, AskError>) {
+        match answer {
+            Ok(answer) => self.hits.extend(answer.hits),
+            Err(AskError::Source { error, .. }) => self.silent.push((id, error.to_string())),
+            Err(error) => self.silent.push((id, error.to_string())),
         }
-        let late = format!("its own search did not answer within {} ms", wait.as_millis());
-        heard.silent.extend(waited_for.into_iter().map(|id| (id, late.clone())));
-        let often = "its own search was asked too often; ask again in a minute";
-        heard.silent.extend(self.unasked.into_iter().map(|id| (id, often.to_owned())));
-        heard.silent.sort();
-        // Dropping the set takes back what is still asked.
-        heard
     }
 }
 
@@ -127,46 +136,156 @@ fn text_of(query: &Query) -> Option<String> {
 }
 
 impl Gateway {
-    /// Begins to ask the servers that can search.
-    pub(super) fn ask_live(&self, caller: &Caller, query: &Query) -> Asking {
-        let mut asking = Asking::default();
-        let Some(text) = text_of(query) else { return asking };
+    /// Looks for resources in the index, and meanwhile has servers look that can search by
+    /// themselves.
+    pub(super) async fn look_everywhere(
+        &self,
+        caller: &Caller,
+        query: Query,
+    ) -> Result<Found, FindError> {
+        let wait = query.live_wait.min(MAX_LIVE_WAIT);
+        let (given_up, all_heard) = (CancellationToken::new(), CancellationToken::new());
+        let questions = self.live_questions(&query, wait, &given_up);
+        let mut asked: FuturesUnordered<_> =
+            questions.into_iter().map(|question| self.ask_live(caller, question)).collect();
+        let ours = async {
+            let found = self.look_for(caller, query.clone()).await;
+            if found.is_ok() {
+                tokio::select! {
+                    () = tokio::time::sleep(wait) => {}
+                    () = all_heard.cancelled() => {}
+                }
+            }
+            given_up.cancel();
+            found
+        };
+        let hearing = async {
+            let mut heard = Heard::default();
+            while let Some((id, answer)) = asked.next().await {
+                heard.take(id, answer);
+            }
+            all_heard.cancel();
+            heard
+        };
+        let (found, heard) = tokio::join!(ours, hearing);
+        let mut found = found?;
+        self.join_live(caller, &query, heard, &mut found).await;
+        Ok(found)
+    }
+
+    /// A question for each server that can search and is wanted.
+    fn live_questions(
+        &self,
+        query: &Query,
+        wait: Duration,
+        given_up: &CancellationToken,
+    ) -> Vec<LiveQuestion> {
+        if wait.is_zero() {
+            return Vec::new();
+        }
+        let Some(text) = text_of(query) else { return Vec::new() };
         let snapshot = self.current();
         let is_wanted = |id: &SourceId| query.sources.is_empty() || query.sources.contains(id);
         let sources = snapshot.members().iter().map(|member| &member.source);
         let able = sources.filter(|source| is_wanted(source.id()) && source.searches());
-        for source in able.take(MAX_SERVERS) {
-            let id = source.id().clone();
-            let Some(place) = self.live.take(&id) else {
-                asking.unasked.push(id);
-                continue;
-            };
-            let ask = Ask {
-                caller: caller.clone(),
-                visible: self.visible(caller, &id),
-                ..Ask::default()
-            };
-            asking.waited_for.push(id);
-            asking.under_way.spawn(ask_one(source.clone(), text.clone(), ask, place));
+        let question = |source: &Arc<dyn Source>| LiveQuestion {
+            source: source.id().clone(),
+            text: text.clone(),
+            wait,
+            given_up: given_up.clone(),
+        };
+        able.take(MAX_SERVERS).map(question).collect()
+    }
+
+    /// Puts one question on the road of all calls.
+    fn ask_live<'a>(
+        &'a self,
+        caller: &'a Caller,
+        question: LiveQuestion,
+    ) -> BoxFuture<'a, (SourceId, Result<LiveAnswer, AskError>)> {
+        let id = question.source.clone();
+        async move { (id, self.search_live(caller, question).await) }.boxed()
+    }
+
+    /// Has one server search, within its budget and until the wait for it ends.
+    pub(super) async fn fetch_live(
+        &self,
+        caller: &Caller,
+        question: LiveQuestion,
+    ) -> Result<LiveAnswer, AskError> {
+        let LiveQuestion { source: id, text, wait, given_up } = question;
+        let snapshot = self.current();
+        let failed = |error| AskError::Source { source_id: id.clone(), uri: None, error };
+        let Some(source) = snapshot.member(&id).map(|member| member.source.clone()) else {
+            return Err(AskError::UnknownName { what: "server", name: id.to_string() });
+        };
+        if !source.searches() {
+            return Err(failed(SourceError::NotOffered { what: "a search" }));
         }
-        asking
+        let Some(place) = self.live.take(&id) else {
+            let message = "its own search was asked too often; ask again in a minute".to_owned();
+            return Err(failed(SourceError::Told { class: Class::Busy, message }));
+        };
+        let visible = self.visible(caller, &id);
+        let ask = Ask { caller: caller.clone(), visible, ..Ask::default() };
+        let timer = self.metrics.sources.begin(id.as_str());
+        // A task of its own takes a long answer apart, so that it holds up none but itself. The
+        // set ends the task when it is dropped.
+        let mut asked = JoinSet::new();
+        asked.spawn(async move {
+            let _place = place;
+            source.search(&text, MAX_HITS, ask).await
+        });
+        let outcome = tokio::select! {
+            ended = asked.join_next() => match ended {
+                Some(Ok(outcome)) => outcome,
+                Some(Err(_)) | None => {
+                    Err(SourceError::Malformed { what: "its own search broke off".to_owned() })
+                }
+            },
+            () = given_up.cancelled() => Err(SourceError::TimedOut { waited: wait }),
+        };
+        timer.end(if outcome.is_ok() { Ending::Ok } else { Ending::Error });
+        let hits = outcome.map_err(failed)?;
+        let hits = self.readable_hits(caller, &snapshot, &id, hits);
+        Ok(LiveAnswer { source: id, hits })
+    }
+
+    /// The first hits that the caller may read, under their public names.
+    fn readable_hits(
+        &self,
+        caller: &Caller,
+        snapshot: &Snapshot,
+        id: &SourceId,
+        hits: Vec<LiveHit>,
+    ) -> Vec<Hit> {
+        let rules = self.rules();
+        let mut readable = Vec::new();
+        for hit in hits.into_iter().take(MAX_HITS) {
+            let local = hit.uri.as_str();
+            let (standing, _) = rules.standing(caller, Named::given(snapshot, id, local));
+            if standing != Standing::Open || local.len() > self.limits.uri_bytes {
+                continue;
+            }
+            let renamed = snapshot.public_name(id, local);
+            let public = renamed.unwrap_or_else(|| PublicUri::new(hit.uri.shared()));
+            readable.push(result(id.clone(), public, hit));
+        }
+        readable
     }
 
     /// Puts what servers found among our own results, by the same relevance.
-    pub(super) async fn join_live(
-        &self,
-        caller: &Caller,
-        query: &Query,
-        heard: Heard,
-        found: &mut Found,
-    ) {
+    async fn join_live(&self, caller: &Caller, query: &Query, heard: Heard, found: &mut Found) {
         let is_told = !self.access().withholds_causes_from(caller);
-        let told = |(id, why): (SourceId, String)| {
+        for (id, why) in heard.silent {
             let why = if is_told { why } else { "its own search gave no answer".to_owned() };
-            (id, why)
-        };
-        found.silent = heard.silent.into_iter().map(told).collect();
-        let mut hits = self.seen(caller, heard.hits, found);
+            found.silent.push((id, why));
+        }
+        found.silent.sort();
+        let mut known: HashSet<PublicUri> =
+            found.hits.hits.iter().map(|hit| hit.public.clone()).collect();
+        let mut hits = heard.hits;
+        hits.retain(|hit| known.insert(hit.public.clone()));
         let Some(search) = self.search().cloned().filter(|_| !hits.is_empty()) else { return };
         let asked = query.clone();
         let weighing = tokio::task::spawn_blocking(move || {
@@ -183,50 +302,26 @@ impl Gateway {
         }
         found.hits.hits.truncate(query.max_results.max(1));
     }
+}
 
-    /// The hits that the caller may read, and that are not among our own results, as results.
-    fn seen(&self, caller: &Caller, hits: Vec<(SourceId, LiveHit)>, found: &Found) -> Vec<Hit> {
-        let (snapshot, rules) = (self.current(), self.rules());
-        let mut known: HashSet<PublicUri> =
-            found.hits.hits.iter().map(|hit| hit.public.clone()).collect();
-        let mut seen = Vec::new();
-        for (id, hit) in hits {
-            let named = Named::given(&snapshot, &id, hit.uri.as_str());
-            let (standing, _) = rules.standing(caller, named);
-            let public = public_name(&snapshot, &id, &hit);
-            if standing == Standing::Open && known.insert(public.clone()) {
-                seen.push(result(id, public, hit));
-            }
-        }
-        seen
+/// At most so many characters of a text.
+fn cut(text: String) -> String {
+    match text.char_indices().nth(MAX_TEXT_CHARS) {
+        Some((end, _)) => text[..end].to_owned(),
+        None => text,
     }
-}
-
-async fn ask_one(
-    source: Arc<dyn Source>,
-    text: String,
-    ask: Ask,
-    _place: OwnedSemaphorePermit,
-) -> Answered {
-    let outcome = source.search(&text, MAX_HITS, ask).await;
-    let outcome = outcome.map(|hits| hits.into_iter().take(MAX_HITS).collect());
-    (source.id().clone(), outcome)
-}
-
-fn public_name(snapshot: &Snapshot, id: &SourceId, hit: &LiveHit) -> PublicUri {
-    let renamed = snapshot.public_name(id, hit.uri.as_str());
-    renamed.unwrap_or_else(|| PublicUri::new(hit.uri.shared()))
 }
 
 /// A hit as a result, not weighed yet.
 fn result(source: SourceId, public: PublicUri, hit: LiveHit) -> Hit {
     let LiveHit { uri, name, title, description, mime, modified, snippet } = hit;
+    let snippet = snippet.map(cut);
     Hit {
         key: Key { source, local: uri },
         public,
-        name,
-        title,
-        description: description.or_else(|| snippet.clone()),
+        name: cut(name),
+        title: title.map(cut),
+        description: description.map(cut).or_else(|| snippet.clone()),
         mime,
         size: None,
         modified,

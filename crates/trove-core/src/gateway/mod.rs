@@ -49,7 +49,7 @@ pub use fetch::{ListAnswer, MAX_CACHE_BYTES, MAX_CACHED_ANSWER, Reading};
 pub use find::{FindError, Found};
 pub use index::{Index, Opening};
 pub use limits::Limits;
-pub use live::{LIVE_WAIT, MAX_LIVE_WAIT};
+pub use live::{LIVE_WAIT, LiveAnswer, LiveQuestion, MAX_LIVE_WAIT};
 pub use road::{Answer, Call, Purpose, Read};
 pub use rules::{Named, Rules};
 pub use views::View;

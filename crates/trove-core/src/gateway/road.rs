@@ -7,7 +7,8 @@
 use std::sync::Arc;
 
 use super::{
-    Action, AskError, FindError, Found, Gateway, ListAnswer, Reading, View, Watched,
+    Action, AskError, FindError, Found, Gateway, ListAnswer, LiveAnswer, LiveQuestion, Reading,
+    View, Watched,
     documents::{GuideShelf, Written},
     settle::Asked,
 };
@@ -44,6 +45,8 @@ pub enum Call {
     SetLogLevel(String),
     /// Resources by word, by meaning, or by rank.
     Find(Query),
+    /// The hits of one server that searches by itself.
+    LiveSearch(LiveQuestion),
     /// The documents that an expression means, e.g. `lang/rust+python`. The pattern is for the
     /// parts of it that name no document.
     Documents(String, Option<String>),
@@ -99,6 +102,8 @@ pub enum Answer {
     Watched(Watched),
     /// To [`Call::Find`].
     Found(Result<Found, FindError>),
+    /// To [`Call::LiveSearch`].
+    Live(LiveAnswer),
     /// To [`Call::Documents`].
     Documents(Result<Content, KnowledgeError>),
     /// To [`Call::Guide`].
@@ -151,6 +156,7 @@ impl Call {
             Call::SetLogLevel(level) => ("set_log_level", level.as_str().into()),
             // The words of a question are private.
             Call::Find(_) => ("find", "".into()),
+            Call::LiveSearch(question) => ("live_search", question.source.as_str().into()),
             Call::Documents(expression, _) => ("get_content", expression.as_str().into()),
             Call::Guide => ("list", "guide://".into()),
             Call::Written(category, path) => ("read", document_uri(category, path).into()),
@@ -196,7 +202,8 @@ impl Gateway {
                 self.pass_log_level(&level).await;
                 Answer::Done
             }
-            Call::Find(query) => Answer::Found(self.look_for(caller, query).await),
+            Call::Find(query) => Answer::Found(self.look_everywhere(caller, query).await),
+            Call::LiveSearch(question) => Answer::Live(self.fetch_live(caller, question).await?),
             Call::Documents(expression, pattern) => {
                 let pattern = pattern.as_deref();
                 Answer::Documents(self.documents_of(caller, &expression, pattern).await)
@@ -276,5 +283,14 @@ impl Gateway {
             // It fails with an error of its own.
             Err(_) => Err(FindError::NoIndex),
         }
+    }
+
+    /// Has one server search by itself.
+    pub async fn search_live(
+        &self,
+        caller: &Caller,
+        question: LiveQuestion,
+    ) -> Result<LiveAnswer, AskError> {
+        Ok(expect!(Live, self.run(caller, Call::LiveSearch(question)).await?))
     }
 }

@@ -29,7 +29,7 @@ impl<'a> Asked<'a> {
     pub(super) fn of(caller: &'a Caller, call: &Call) -> Option<Asked<'a>> {
         let (action, target) = call.line()?;
         let via = match (call, caller.via) {
-            (Call::Find(_), Via::Native | Via::Bridge) => Via::Search,
+            (Call::Find(_) | Call::LiveSearch(_), Via::Native | Via::Bridge) => Via::Search,
             (_, via) => via,
         };
         Some(Asked { caller, via, action, target, began: Instant::now() })
@@ -83,6 +83,7 @@ impl Gateway {
                         (false, false) => Cache::Miss,
                     });
                 }
+                Ok(Answer::Live(answer)) => entry.source = Some(answer.source.clone()),
                 Ok(Answer::Reply(reply)) => entry.given = Some(reply.body.as_bytes().clone()),
                 Ok(Answer::Written(written)) => {
                     entry.source = Some(SourceId::guide());

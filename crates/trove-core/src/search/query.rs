@@ -1,6 +1,6 @@
 //! The questions a caller may ask, and how large they may be.
 
-use std::ops::Range;
+use std::{ops::Range, time::Duration};
 
 use crate::source_id::SourceId;
 
@@ -76,6 +76,9 @@ pub struct Query {
     pub now: i64,
     /// Whether the answer tells how much is indexed.
     pub with_coverage: bool,
+    /// How long servers that search by themselves are waited for, once the index has answered.
+    /// They are not asked if this is zero.
+    pub live_wait: Duration,
 }
 
 impl Query {
@@ -127,6 +130,7 @@ impl Query {
             near_misses: 0,
             now: 0,
             with_coverage: false,
+            live_wait: Duration::ZERO,
         }
     }
 }

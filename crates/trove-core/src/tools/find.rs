@@ -208,11 +208,11 @@ impl Tool for DiscoverResources {
                 None => NEAR_MISSES,
             },
             with_coverage: true,
+            live_wait: Duration::from_millis(self.live_wait_ms),
             ..Query::everything()
         };
         let with_content = self.include_content && call.settings.has_previews;
-        let wait = Duration::from_millis(self.live_wait_ms);
-        let found = call.gateway.find_live(call.caller, asked, wait).await.map_err(failure)?;
+        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
         log(call, query.unwrap_or_default(), &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found
@@ -266,9 +266,10 @@ impl Tool for SearchResources {
             offset,
             is_semantic: self.semantic,
             with_coverage: true,
+            live_wait: LIVE_WAIT,
             ..Query::terms(self.search_terms)
         };
-        let found = call.gateway.find_live(call.caller, asked, LIVE_WAIT).await.map_err(failure)?;
+        let found = call.gateway.find(call.caller, asked).await.map_err(failure)?;
         log(call, &text, &found);
         let down: HashSet<&SourceId> = found.down.iter().map(|(id, _)| id).collect();
         let resources: Vec<Value> = found

@@ -9,6 +9,7 @@ mod find;
 mod guide;
 mod guide_tools;
 mod kept;
+mod live;
 mod names;
 mod opening;
 mod search;

@@ -76,7 +76,7 @@ impl Answer {
 
     /// Its data: a text that is JSON, else what it says beside the text.
     pub(super) fn data(&self, text: &str) -> Result<Option<Value>, SourceError> {
-        let is_json = text.trim_start().starts_with(['{', '[']);
+        let is_json = text.trim_start().starts_with(['{', '[', '"']);
         if is_json && let Some(value) = parsed(text)? {
             return Ok(Some(value));
         }
@@ -137,8 +137,13 @@ impl Answer {
             let text = text.unwrap_or_else(|| pretty(&value));
             return wrapped(vec![content(uri, step.mime.as_deref(), &Json::of(&text), &text)]);
         }
+        let mut blocks = self.blocks();
+        // A server that embeds the thing itself says beside it only that it did.
+        if blocks.iter().any(is_embedded) {
+            blocks.retain(is_embedded);
+        }
         let mut contents: Vec<String> = Vec::new();
-        for block in self.blocks() {
+        for block in blocks {
             contents.extend(self.content_of(&block, uri, step.mime.as_deref()));
         }
         if contents.is_empty()
@@ -179,6 +184,10 @@ impl Answer {
             _ => None,
         }
     }
+}
+
+fn is_embedded(block: &Json) -> bool {
+    block.get_str("type").as_deref() == Some("resource")
 }
 
 fn malformed(what: &str) -> SourceError {
@@ -354,13 +363,17 @@ mod tests {
             is_plain: false,
         };
         let all = r#"{"content":[{"type":"text","text":"{\"a\":1}"},
-            {"type":"image","data":"aGk=","mimeType":"image/png"},
-            {"type":"resource","resource":{"uri":"y://1","text":"inner"}}]}"#;
+            {"type":"image","data":"aGk=","mimeType":"image/png"}]}"#;
         let read = answer(all).expect("an answer").contents("x://1", &step).expect("contents");
         let read: Value = serde_json::from_str(read.as_str()).expect("JSON");
         assert_eq!(read["contents"][0]["text"], "{\"a\":1}");
         assert_eq!(read["contents"][1]["blob"], "aGk=");
-        assert_eq!(read["contents"][2]["uri"], "x://1");
+        let embedded = r#"{"content":[{"type":"text","text":"downloaded it"},
+            {"type":"resource","resource":{"uri":"y://1","text":"inner"}}]}"#;
+        let read = answer(embedded).expect("an answer").contents("x://1", &step).expect("contents");
+        let read: Value = serde_json::from_str(read.as_str()).expect("JSON");
+        let inner = serde_json::json!([{ "uri": "x://1", "text": "inner" }]);
+        assert_eq!(read["contents"], inner);
         let only_data = r#"{"content":[],"structuredContent":{"a":[1]}}"#;
         let read = answer(only_data).expect("an answer").contents("x://1", &step).expect("it");
         assert!(read.as_str().contains("[1]"));

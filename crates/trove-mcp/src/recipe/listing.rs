@@ -224,5 +224,9 @@ pub(super) fn moment(text: &str) -> Option<OffsetDateTime> {
     if let Ok(seconds) = text.parse::<f64>() {
         return OffsetDateTime::from_unix_timestamp(seconds as i64).ok();
     }
+    let text = match text.strip_suffix(" UTC") {
+        Some(start) => format!("{start}Z"),
+        None => text.to_owned(),
+    };
     OffsetDateTime::parse(&text.replacen(' ', "T", 1), &Rfc3339).ok()
 }

@@ -15,8 +15,8 @@ use trove_core::{
 };
 
 use super::{
-    Choice, EntryForm, Items, ListStep, MAX_PAGES, Made, Next, Path, ReadStep, Recipe, ToolCall,
-    Toolbox,
+    Choice, EntryForm, Items, ListStep, MAX_ANSWER_BYTES, MAX_PAGES, Made, Next, Path, ReadStep,
+    Recipe, SearchStep, ToolCall, Toolbox,
 };
 use crate::bounds::Bounds;
 
@@ -27,13 +27,19 @@ struct Endless {
     told: Mutex<Option<Standing>>,
     /// Whether its reading tool says that it changes things.
     has_changed: AtomicBool,
+    /// The text that every tool answers with, if it is not a page.
+    text: Option<String>,
 }
 
 impl Endless {
     fn new() -> Arc<Endless> {
+        Endless::answering(None)
+    }
+
+    fn answering(text: Option<String>) -> Arc<Endless> {
         let id = SourceId::new("endless").expect("an id");
         let (called, told) = (Mutex::default(), Mutex::default());
-        Arc::new(Endless { id, called, told, has_changed: AtomicBool::new(false) })
+        Arc::new(Endless { id, called, told, has_changed: AtomicBool::new(false), text })
     }
 
     fn calls(&self) -> usize {
@@ -70,7 +76,8 @@ impl Source for Endless {
             called.push(name);
             let nth = called.len();
             let page = json!({ "things": [{ "id": nth }], "next": format!("page {nth}") });
-            let body = json!({ "content": [{ "type": "text", "text": page.to_string() }] });
+            let text = self.text.clone().unwrap_or_else(|| page.to_string());
+            let body = json!({ "content": [{ "type": "text", "text": text }] });
             Ok(Reply::plain(Json::of(&body)))
         }
         .boxed()
@@ -130,6 +137,17 @@ fn recipe() -> Recipe {
         next: Some(Next::From { path: path("$.next"), to: "cursor".to_owned() }),
         entry,
     };
+    let search = SearchStep {
+        call: call("list"),
+        items: Items::Found { path: path("$.things[*]"), trail: None },
+        entry: EntryForm {
+            split: Vec::new(),
+            uri: template("x://{id}"),
+            members: Vec::new(),
+            modified: None,
+        },
+        snippet: None,
+    };
     let read = ReadStep {
         template: template("x://{id}"),
         name: None,
@@ -148,7 +166,7 @@ fn recipe() -> Recipe {
         options: Vec::new(),
         lists: vec![list],
         reads: vec![read],
-        searches: Vec::new(),
+        searches: vec![search],
         fresh_seconds: None,
         is_indexed: true,
     }
@@ -183,4 +201,25 @@ async fn a_tool_that_changes_its_mind_is_not_called_from_the_next_list_on() {
     let before = inner.calls();
     assert!(made.perform(read, Ask::default()).await.is_err());
     assert_eq!(inner.calls(), before);
+}
+
+/// Fifty megabytes are not taken apart: neither for a list, nor for a search, nor for a part of
+/// them that is read.
+#[tokio::test]
+async fn an_answer_of_fifty_megabytes_costs_its_own_step_and_is_said() {
+    let long = "x".repeat(50_000_000);
+    let inner = Endless::answering(Some(format!("{{\"things\":[{{\"id\":\"{long}\"}}]}}")));
+    let mut recipe = recipe();
+    recipe.reads[0].take = Some(Path::parse("$.things[0].id").expect("a path"));
+    let choice = Choice::Given(vec![Arc::new(recipe)]);
+    let made = Made::new(inner.clone(), choice, true, Arc::default(), Bounds::default());
+    let listing = made.list().await.expect("a listing");
+    assert!(listing.resources.is_empty());
+    let limit = MAX_ANSWER_BYTES.to_string();
+    assert!(listing.omissions.iter().any(|why| why.contains(&limit)), "{:?}", listing.omissions);
+    let found = made.search("x", 10, Ask::default()).await;
+    assert!(matches!(found, Err(SourceError::TooLarge { limit: MAX_ANSWER_BYTES })));
+    let read = Operation::Read { uri: LocalUri::new("x://1") };
+    let read = made.perform(read, Ask::default()).await;
+    assert!(matches!(read, Err(SourceError::TooLarge { limit: MAX_ANSWER_BYTES })));
 }

@@ -253,17 +253,31 @@ impl Pattern {
     }
 
     /// Reads the values of a text that begins with the form, and gives what stands behind it.
-    /// A value ends where the literal after it begins.
+    /// The piece that opens the bracket in which the last value of a line stands.
+    fn last_bracket(&self) -> Option<usize> {
+        let [.., Piece::Literal(open), Piece::Variable(_), Piece::Literal(close)] = &self.0[..]
+        else {
+            return None;
+        };
+        let pairs = [('(', ')'), ('[', ']'), ('<', '>')];
+        let are_pair = |(a, b): (char, char)| open.ends_with(a) && close.starts_with(b);
+        pairs.into_iter().any(are_pair).then_some(self.0.len() - 3)
+    }
+
+    /// A value ends where the literal after it begins. A line may end with a value in brackets,
+    /// whose last pair counts: `{name} ({type})` reads the name `a (b)` of `a (b) (text/csv)`.
     fn read<'t>(&self, text: &'t str, is_line: bool) -> Option<(Value, &'t str)> {
         let mut values = Map::new();
         let mut rest = text;
         let mut open: Option<&str> = None;
+        let bracket = if is_line { self.last_bracket() } else { None };
         for (nth, piece) in self.0.iter().enumerate() {
             match (piece, open.take()) {
                 (Piece::Literal(literal), None) => rest = rest.strip_prefix(literal.as_str())?,
                 (Piece::Literal(literal), Some(name)) => {
                     let is_last = is_line && nth + 1 == self.0.len();
-                    let end = if is_last { rest.rfind(literal) } else { rest.find(literal) }?;
+                    let is_from_end = is_last || bracket == Some(nth);
+                    let end = if is_from_end { rest.rfind(literal) } else { rest.find(literal) }?;
                     values.insert(name.to_owned(), rest[..end].trim().into());
                     rest = &rest[end + literal.len()..];
                 }
@@ -298,6 +312,8 @@ mod tests {
         assert_eq!(of("[FILE] {name}", "[DIR] src"), None);
         assert_eq!(of("/{rest}", "/home/me"), Some(json!({ "rest": "home/me" })));
         assert_eq!(of("'{a}'", "'it's'"), Some(json!({ "a": "it's" })));
+        let file = json!({ "id": "7", "name": "a (b).csv", "type": "text/csv" });
+        assert_eq!(of("{id} {name} ({type})", "7 a (b).csv (text/csv)"), Some(file));
         assert!(Pattern::parse("{a}{b}").is_err() && Pattern::parse("plain").is_err());
     }
 

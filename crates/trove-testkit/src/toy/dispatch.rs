@@ -244,7 +244,7 @@ impl Exchange {
                 Ok(Answer::Result("{}".to_owned()))
             }
             "completion/complete" => Ok(Answer::Result(complete(&self.params))),
-            "tools/list" => Ok(Answer::Cacheable(tools::list())),
+            "tools/list" => Ok(Answer::Cacheable(tools::list(&self.toy))),
             "tools/call" => tools::call(self).await,
             "prompts/list" => Ok(Answer::Cacheable(tools::list_prompts())),
             "prompts/get" => tools::get_prompt(self),
@@ -255,7 +255,7 @@ impl Exchange {
     /// Whether the server offers a method in this era; `None` when it does not and says nothing about it either.
     fn is_known(&self, method: &str) -> Option<bool> {
         let options = &self.toy.options;
-        let offers = |feature| !options.without.contains(&feature);
+        let offers = |feature| options.offers(feature);
         let is_legacy = self.era == Era::Legacy;
         let known = match method {
             "initialize" | "ping" => is_legacy,
@@ -434,7 +434,7 @@ fn capabilities(options: &Options) -> Value {
         (Feature::Prompts, "prompts", json!({})),
         (Feature::Completion, "completions", json!({})),
     ];
-    let offered = all.into_iter().filter(|(feature, ..)| !options.without.contains(feature));
+    let offered = all.into_iter().filter(|(feature, ..)| options.offers(*feature));
     Value::Object(offered.map(|(_, key, value)| (key.to_owned(), value)).collect())
 }
 

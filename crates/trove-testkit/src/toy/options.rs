@@ -57,6 +57,9 @@ pub struct Options {
     /// A feature not to offer: its methods are unknown.
     #[arg(long, value_enum, value_name = "FEATURE")]
     pub without: Vec<Feature>,
+    /// Play the tools of another server from this file, and offer only tools.
+    #[arg(long, value_name = "FILE")]
+    pub play: Option<PathBuf>,
     /// The `ttlMs` of cacheable results.
     #[arg(long, value_name = "MS", default_value_t = 0)]
     pub ttl_ms: u64,
@@ -266,6 +269,12 @@ impl Fault {
 }
 
 impl Options {
+    /// Whether the methods of this group are offered.
+    pub(super) fn offers(&self, feature: Feature) -> bool {
+        let is_played = self.play.is_none() || feature == Feature::Tools;
+        is_played && !self.without.contains(&feature)
+    }
+
     /// Whether the server does this wrong.
     pub(super) fn has(&self, fault: Fault) -> bool {
         self.amount(fault).is_some()

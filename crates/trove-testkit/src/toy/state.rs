@@ -12,12 +12,15 @@ use tokio_util::task::TaskTracker;
 use super::content::{self, Entry};
 use super::options::{Fault, Options};
 use super::peer::{Peer, lock};
+use super::played;
 use super::wire::{Frame, META_SUBSCRIPTION, notification, quote, with_members};
 
 /// One server.
 #[derive(Debug)]
 pub(super) struct Toy {
     pub options: Options,
+    /// The tools of another server that are played.
+    pub played: Option<Value>,
     pub entries: Mutex<Vec<Entry>>,
     pub counter: AtomicU64,
     /// How often a list that changes was looked at.
@@ -52,6 +55,7 @@ pub(super) enum Change<'a> {
 impl Toy {
     pub(super) fn new(options: Options) -> Self {
         Self {
+            played: options.play.as_deref().map(played::read),
             entries: Mutex::new(content::entries(&options)),
             options,
             counter: AtomicU64::default(),

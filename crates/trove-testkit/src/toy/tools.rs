@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::content;
 use super::dispatch::{Answer, Exchange};
 use super::peer::lock;
-use super::state::Change;
+use super::state::{Change, Toy};
 use super::wire::{RpcError, quote};
+use super::{content, played};
 
 /// A tool: name, description, and the one argument it takes with its JSON type.
 type Tool = (&'static str, &'static str, Option<(&'static str, &'static str)>);
@@ -30,7 +30,10 @@ const TOOLS: [Tool; 7] = [
 const PROMPT: &str = "summarize";
 
 /// The result of `tools/list`.
-pub(super) fn list() -> String {
+pub(super) fn list(toy: &Toy) -> String {
+    if let Some(played) = &toy.played {
+        return played::list(played);
+    }
     let tools: Vec<Value> = TOOLS
         .iter()
         .map(|(name, description, argument)| {
@@ -51,6 +54,9 @@ pub(super) async fn call(exchange: &Exchange) -> Result<Answer, RpcError> {
     let (toy, params) = (&exchange.toy, &exchange.params);
     let argument = |key: &str| params["arguments"][key].as_str().unwrap_or_default();
     let options = &toy.options;
+    if let Some(played) = &toy.played {
+        return Ok(Answer::Result(played::call(played, params)));
+    }
     let result = match params["name"].as_str().unwrap_or_default() {
         "echo" => with_structure(argument("text"), &raw_arguments(exchange)),
         "bump" => {

@@ -2,11 +2,10 @@
 
 use serde_json::{Value, json};
 use trove_core::{
-    PublicUri, SourceId,
-    catalogue::Snapshot,
-    content::escape_line,
-    source::{Ask, Source},
+    PublicUri, SourceId, catalogue::Snapshot, content::escape_line, gateway::LiveQuestion,
+    source::Ask,
 };
+
 use trove_mcp::recipe::Proposal;
 
 use super::{Answer, Work, first_text};
@@ -84,17 +83,17 @@ impl Work<'_> {
     }
 
     async fn search_one(&self, snapshot: &Snapshot, id: &SourceId, query: &str) -> Value {
-        let source = snapshot.member(id).map(|member| member.source.clone());
-        let Some(source) = source.filter(|source| source.searches()) else {
+        let source = snapshot.member(id).map(|member| &member.source);
+        if !source.is_some_and(|source| source.searches()) {
             return json!({ "offered": false });
-        };
-        let ask = Ask { caller: self.caller(), ..Ask::default() };
-        match Source::search(&*source, query, SHOWN, ask).await {
-            Ok(hits) => {
-                let hits: Vec<Value> = hits
+        }
+        let question = LiveQuestion::alone(id.clone(), query);
+        match self.live.gateway().search_live(&self.caller(), question).await {
+            Ok(answer) => {
+                let hits: Vec<Value> = answer
+                    .hits
                     .iter()
-                    .take(SHOWN)
-                    .map(|hit| json!({ "uri": hit.uri.as_str(), "name": hit.name }))
+                    .map(|hit| json!({ "uri": hit.public.as_str(), "name": hit.name }))
                     .collect();
                 json!({ "query": query, "hits": hits })
             }

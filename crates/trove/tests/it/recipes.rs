@@ -188,6 +188,46 @@ fn mistakes_in_a_recipe_are_told_with_their_place() {
     });
 }
 
+/// Makes a git repository; what is given back runs git in it.
+pub(crate) fn repository(folder: &Path) -> impl Fn(&[&str]) + use<> {
+    std::fs::create_dir_all(folder).expect("the folder can be made");
+    let folder = folder.to_owned();
+    let git = move |args: &[&str]| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(&folder).args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
+        let done = command.args(args).output().expect("git can be started");
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q", "."]);
+    git
+}
+
+/// A site with these pages, as long as the test runs.
+pub(crate) async fn site(pages: Vec<(String, String)>) -> std::net::SocketAddr {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let address = listener.local_addr().expect("its address");
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let mut head = [0; 4096];
+            let read = stream.read(&mut head).await.unwrap_or_default();
+            let asked = String::from_utf8_lossy(&head[..read]).into_owned();
+            let page = pages.iter().find(|(path, _)| asked.starts_with(&format!("GET {path} ")));
+            let (status, body) = match page {
+                Some((_, body)) => ("200 OK", body.as_str()),
+                None => ("404 Not Found", ""),
+            };
+            let answer = format!(
+                "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
+                body.len()
+            );
+            // A reader that is gone needs no answer.
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    address
+}
+
 /// Trove in front of one real server.
 async fn before(id: &str, program: &Path, args: &[&str], more: &str) -> (Arc<Folder>, Trove) {
     let entry = format!(
@@ -252,13 +292,7 @@ async fn what_server_memory_remembers_is_resources() {
 async fn the_commits_before_server_git_are_resources() {
     let repository = tempfile::tempdir().expect("a folder");
     let path = repository.path().canonicalize().expect("its path").display().to_string();
-    let git = |args: &[&str]| {
-        let mut command = std::process::Command::new("git");
-        command.current_dir(&path).args(["-c", "user.name=a", "-c", "user.email=a@b.example"]);
-        let done = command.args(args).output().expect("git can be started");
-        assert!(done.status.success(), "{done:?}");
-    };
-    git(&["init", "-q", "."]);
+    let git = self::repository(repository.path());
     std::fs::write(repository.path().join("a.txt"), "text").expect("a file");
     git(&["add", "-A"]);
     git(&["commit", "-q", "-m", "Paint the crane\n\nBlue, as was wished."]);
@@ -307,28 +341,8 @@ async fn the_tables_of_server_sqlite_are_resources_once_the_recipe_is_named() {
 
 #[tokio::test]
 async fn a_page_of_the_web_is_read_by_server_fetch_once_the_recipe_is_named() {
-    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let address = listener.local_addr().expect("its address");
-    let site = tokio::spawn(async move {
-        while let Ok((mut stream, _)) = listener.accept().await {
-            let mut head = [0; 4096];
-            let read = stream.read(&mut head).await.unwrap_or_default();
-            let asked = String::from_utf8_lossy(&head[..read]).into_owned();
-            let is_page = asked.starts_with("GET /a%20b?x=1 ");
-            let (status, body) = if is_page {
-                ("200 OK", "<html><body><h1>Harbour</h1><p>The crane is blue.</p></body></html>")
-            } else {
-                ("404 Not Found", "")
-            };
-            let answer = format!(
-                "HTTP/1.1 {status}\r\ncontent-type: text/html\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-                body.len()
-            );
-            // A reader that is gone needs no answer.
-            let _ = stream.write_all(answer.as_bytes()).await;
-        }
-    });
+    let page = "<html><body><h1>Harbour</h1><p>The crane is blue.</p></body></html>";
+    let address = site(vec![("/a%20b?x=1".to_owned(), page.to_owned())]).await;
     let uri = format!("http://{address}/a%20b?x=1");
     let args = ["-m", "mcp_server_fetch", "--allow-private-ips"];
     let (folder, trove) = before("web", &python(), &args, "").await;
@@ -342,7 +356,6 @@ async fn a_page_of_the_web_is_read_by_server_fetch_once_the_recipe_is_named() {
     until("the page", async || client.read(&uri).await.is_ok()).await;
     let text = client.text(&uri).await;
     assert!(text.contains("The crane is blue."), "{text}");
-    site.abort();
 }
 
 #[tokio::test]
@@ -435,4 +448,97 @@ async fn a_server_that_is_added_gets_its_recipe_and_what_it_calls_is_said() {
     folder.run(&["add", "plain", "--no-recipe", "--", "uvx", "mcp-server-sqlite"]).await;
     let text = std::fs::read_to_string(folder.config()).expect("the configuration");
     assert_eq!(text.matches("recipe =").count(), 1, "{text}");
+}
+
+/// Answers of the shape that a server's own have.
+#[derive(serde::Deserialize)]
+struct Played {
+    server: String,
+    calls: Value,
+    /// The resources it lists.
+    lists: Vec<String>,
+    /// Texts that reads hold; `null` if there is no such thing.
+    reads: std::collections::BTreeMap<String, Option<String>>,
+    /// Questions, each with the hit of the server itself.
+    finds: std::collections::BTreeMap<String, String>,
+}
+
+/// The entries of all files in a folder of `recipes`, by the name of the recipe.
+fn recorded<T: serde::de::DeserializeOwned>(folder: &str) -> Vec<(String, Vec<T>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../recipes").join(folder);
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the folder") {
+        let path = entry.expect("a file").path();
+        let name = path.file_stem().expect("a name").to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(&path).expect("the file");
+        let entries = serde_json::from_str(&text).unwrap_or_else(|why| panic!("{name}: {why}"));
+        all.push((name, entries));
+    }
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    all
+}
+
+/// Servers that need an account: their recipes list, read and search by answers of their shape.
+#[tokio::test]
+async fn recipes_of_servers_with_accounts_list_read_and_search_what_these_answer() {
+    let tools: Vec<(String, Vec<Value>)> = recorded("tools");
+    let folder = Folder::empty();
+    let (mut all, mut config) = (Vec::new(), String::new());
+    for (name, servers) in recorded::<Played>("answers") {
+        let (_, recorded) = tools.iter().find(|(one, _)| *one == name).expect("its tools");
+        for (nth, played) in servers.into_iter().enumerate() {
+            let id = format!("{name}-{nth}");
+            let offered = recorded.iter().find(|one| one["server"] == played.server.as_str());
+            let offered =
+                &offered.unwrap_or_else(|| panic!("{} has tools", played.server))["tools"];
+            let file = format!("{id}.json");
+            folder.put(&file, &json!({ "tools": offered, "calls": played.calls }).to_string());
+            config.push_str(&format!(
+                "[servers.{id}]\ncommand = {program:?}\nargs = [\"--play\", \"{file}\"]\ncwd = \".\"\nrecipe = \"{name}\"\n",
+                program = crate::kit::toy::program(),
+            ));
+            all.push((id, played));
+        }
+    }
+    folder.write(&config);
+    let trove = Trove::start_in(&folder).await;
+    let ids: Vec<&str> = all.iter().map(|(id, _)| id.as_str()).collect();
+    trove.ready(&ids).await;
+    let client = trove.client(Kind::HTTP_LEGACY).await;
+    for (id, played) in &all {
+        shows(&client, id, played).await;
+    }
+}
+
+/// Checks what one server that is played lists, gives and finds, each through Trove.
+async fn shows(client: &Client, id: &str, played: &Played) {
+    // Two servers of one recipe list the same names, so that each is asked for its own.
+    let own = |uri: &str| format!("{id}+{uri}");
+    let listed = async || {
+        let uris = client.uris().await;
+        let has = |uri: &String| uris.contains(&own(uri)) || uris.contains(uri);
+        played.lists.iter().all(has)
+    };
+    until(&format!("what {id} lists"), listed).await;
+    for (uri, text) in &played.reads {
+        let read = client.read(&own(uri)).await;
+        match text {
+            Some(text) => {
+                let read = read.unwrap_or_else(|error| panic!("{id}: {uri}: {error}"));
+                let first = read["contents"][0]["text"].as_str().unwrap_or_default();
+                assert!(first.contains(text.as_str()), "{id}: {uri}: {read}");
+            }
+            None => assert!(read.is_err(), "{id}: {uri}: {read:?}"),
+        }
+    }
+    for (question, hit) in &played.finds {
+        let ask = json!({ "query": question, "servers": [id], "liveWaitMs": 10000, "relevanceThreshold": 0.0 });
+        let found = client.call("discover_resources", ask).await;
+        let found = &found["structuredContent"];
+        assert!(found["liveErrors"].is_null(), "{id}: {found}");
+        let hits = found["resources"].as_array().expect("results");
+        let is_hit =
+            |one: &&Value| one["uri"].as_str().is_some_and(|uri| uri.ends_with(hit.as_str()));
+        assert!(hits.iter().any(|one| is_hit(&one)), "{id}: {question}: {found}");
+    }
 }
