@@ -78,7 +78,9 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
     if (!uri) node.classList.remove('chosen');
     if (!uri || !WIDE.matches) return;
     const known = await ask('resource', { uri }, signal).catch(() => null);
-    if (known && here().params.get('look') === uri) beside(known);
+    if (!known || here().params.get('look') !== uri) return;
+    rows.point((row) => row.uri === uri);
+    beside(known);
   }
   const again = later(async () => { await reload(true); say('The list has changed'); }, 200);
   return {
@@ -86,8 +88,8 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
     node,
     // Asked once more: nothing tells of changes while the places are on their way.
     async ready() {
-      rows.reset(true);
       rows.focus();
+      await rows.reset(true);
       await addressed();
     },
     hear: (name, data) => name === 'lists' && data.resources && again(),
