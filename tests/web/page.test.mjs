@@ -74,7 +74,7 @@ test('without a pass there is a door that says how to get in', async () => {
 });
 
 const VIEWS = {
-  home: ['', '.card'], browse: ['browse', '.row b'], search: ['search?q=runbook', '.hit'], nothing: ['search?q=zzzz', '.empty'],
+  home: ['', '.card'], browse: ['browse', '.row b'], panes: [`browse?look=${encodeURIComponent('docs://runbooks/release.md')}`, '.glance iframe.frame'], map: ['map', '.area'], search: ['search?q=runbook', '.hit'], nothing: ['search?q=zzzz', '.empty'],
   templates: ['templates', '.filling'], guide: ['guide', '.shelves'], document: ['guide?category=lang&path=rust.md', '.desk textarea'], clients: ['clients?name=cursor-vscode', '.detail details'], activity: ['activity', '.activity'],
   conflicts: ['conflicts', 'table'], health: ['health?server=broken', '.log pre'], settings: ['settings', '.card'],
   resource: [uri('docs://runbooks/release.md'), 'iframe.frame'], model: [uri('docs://runbooks/release.md', '&tab=model'), '.box'],
@@ -503,7 +503,7 @@ test('the keyboard is enough', async () => {
 
 test('a small window shows everything too', async () => {
   const page = await open({ viewport: { width: 320, height: 640 } });
-  const paths = { '': '.card', browse: '.row b', 'search?q=runbook': '.hit', templates: '.filling', health: '.tiles', settings: '.sheet', [uri('docs://runbooks/release.md')]: 'iframe.frame' };
+  const paths = { '': '.card', browse: '.row b', map: '.area', activity: '.activity', clients: '.clients', conflicts: 'table', 'guide?category=lang&path=rust.md': '.desk', [uri('docs://runbooks/release.md', '&tab=model')]: '.box', 'search?q=runbook': '.hit', templates: '.filling', health: '.tiles', settings: '.sheet', [uri('docs://runbooks/release.md')]: 'iframe.frame' };
   for (const [path, selector] of Object.entries(paths)) {
     await page.view(path);
     await page.waitForSelector(selector);

@@ -15,9 +15,9 @@ const of = (uri, more = '') => `resource?uri=${encodeURIComponent(uri)}${more}`;
 const RUNBOOK = 'docs://runbooks/release.md';
 const PICTURES = [
   ['web-home', 'light', '', '.card'],
-  ['web-browse', 'light', 'browse?server=share', '.row b'],
+  ['web-browse', 'light', 'browse?look=docs%3A%2F%2Frunbooks%2Frelease.md', '.glance iframe.frame'],
   ['web-resource', 'dark', of(RUNBOOK), 'iframe.frame'],
-  ['web-model', 'light', of(RUNBOOK, '&tab=model'), '.box.text'],
+  ['web-model', 'light', of('docs://long/log.txt', '&tab=model'), '.box.text'],
   ['web-guide', 'light', 'guide?category=lang&path=python.md', '.desk iframe.frame'],
 ];
 const VIEWS = [
@@ -38,6 +38,8 @@ const VIEWS = [
   ['contested', of('shared://handbook'), 'section'],
   ['model', of(RUNBOOK, '&tab=model'), '.box.text'],
   ['about', of(RUNBOOK, '&tab=about'), 'section'],
+  ['notebook', of('docs://notes/plot.ipynb'), 'iframe.frame'],
+  ['map', 'map', '.area'],
   ['templates', 'templates', 'section'],
   ['guide', 'guide', '.picks'],
   ['guide-editor', 'guide?category=lang&path=python.md', '.desk iframe.frame'],
@@ -67,7 +69,7 @@ async function take(name, colorScheme, path, selector) {
   const page = await openPage(browser, trove, { colorScheme, viewport: { width: 1200, height: 720 } });
   await page.view(path);
   await page.waitForSelector(selector);
-  if (selector === 'iframe.frame') await frame(page, 'main');
+  if (selector.endsWith('iframe.frame')) await frame(page, 'main');
   // Sub-pixels and curves settle; nothing here waits for an answer.
   await page.waitForTimeout(600);
   await page.screenshot({ path: join(folder, `${name}.png`) });

@@ -10,15 +10,15 @@ import { patiently } from './wait.js';
 const PAUSE = 140;
 
 /** A pane that shows one resource after the other. */
-export function glance(signal) {
-  const node = h('aside.glance', { 'aria-label': 'The resource that is chosen' }, hint());
+export function glance(signal, close) {
+  const node = h('aside.glance', { 'aria-label': 'The resource that is chosen' });
   let timer = 0;
   let stop = new AbortController();
   let shown = null;
 
   async function draw(row) {
     const part = h('div.part');
-    fill(node, head(row), part);
+    fill(node, head(row, close), part);
     const own = AbortSignal.any([signal, stop.signal]);
     try {
       const reading = await patiently(part, `Asking ${visible(row.server)}`, own, (one) => ask('contents', { uri: row.uri }, one));
@@ -41,22 +41,13 @@ export function glance(signal) {
       timer = setTimeout(() => draw(row), PAUSE);
       signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
     },
-    clear() {
-      shown = null;
-      stop.abort();
-      clearTimeout(timer);
-      fill(node, hint());
-    },
   };
 }
 
-function hint() {
-  return h('p.empty', null, 'Choose one with ', h('kbd', null, '↑'), ' ', h('kbd', null, '↓'), ' to look at it here; ', h('kbd', null, 'Enter'), ' opens it.');
-}
-
-function head(row) {
+function head(row, close) {
   return h('header', null,
-    h('h2', null, h('a', { href: resource(row.uri) }, visible(row.name || row.uri))),
+    h('div.line.title', null, h('h2', null, h('a', { href: resource(row.uri) }, visible(row.name || row.uri))), h('span.fill'),
+      h('button.plain', { type: 'button', 'aria-label': 'Close', onclick: close }, '×')),
     h('p.mono.soft', null, visible(row.uri)),
     row.description ? h('p', null, visible(row.description)) : null,
     h('div.line', null, h('a.quiet', { href: resource(row.uri) }, 'Open'), copier('URI', row.uri), h('a.quiet', { href: resource(row.uri, { tab: 'model' }) }, 'As the model sees it')));

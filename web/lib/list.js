@@ -137,7 +137,16 @@ export function list({ height, label, fetch, draw, open, choose, empty }) {
       paint();
       return answer;
     },
+    /** Goes to a row, if it is among those that are there. */
+    point(is) {
+      for (const [page, all] of pages) {
+        const n = all.findIndex(is);
+        if (n < 0) continue;
+        at = page * PAGE + n;
+        select();
+        return;
+      }
+    },
     get total() { return total; },
-    get chosen() { return row(at); },
   };
 }

@@ -24,11 +24,18 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
   const bar = h('div.filters');
   const heads = h('div.heads', { role: 'group', 'aria-label': 'Order' });
   const total = h('span.total', { role: 'status' });
-  const pane = glance(signal);
+  const pane = glance(signal, () => beside(null));
+  /** Shows a resource beside the list, or none. */
+  function beside(data) {
+    keep({ look: data?.uri ?? '' });
+    node.classList.toggle('chosen', Boolean(data));
+    if (data) pane.show(data);
+    else rows.focus();
+  }
   const rows = list({
     height: 46, label: 'Resources', draw: row, open: (data) => go(resource(data.uri)),
     choose(data) {
-      if (WIDE.matches) pane.show(data);
+      if (WIDE.matches) beside(data);
       return WIDE.matches;
     },
     fetch: (offset, limit) => ask('resources', { ...state(), offset, limit }, signal),
@@ -59,19 +66,34 @@ export async function show({ params, signal, fixed = {}, title = 'Browse', none 
       ? h(`button.plain.${name}`, { type: 'button', 'aria-pressed': String(now.sort === sort), title: `Order: ${SORTS.find(([value]) => value === sort)[1]}`, onclick: () => change({ sort: now.sort === sort ? '' : sort }) }, words)
       : h(`span.${name}`, null, words))));
   }
+  const node = h('section.browse', { class: fixed.scheme ? 'flat' : '' }, h('h1.unseen', null, title),
+    fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('details.where', { open: !NARROW.matches }, h('summary', null, h('h2', null, 'Places')), tree)), h('div.rows', null, bar, heads, rows.node), pane.node);
   const first = await rows.reset();
   fill(total, many(first.total, 'resource'));
   draw(first.facets);
   if (!fixed.scheme) await places(tree, first.facets, state, change);
+  /** Looks at the resource that the address names. */
+  async function addressed() {
+    const uri = here().params.get('look');
+    if (!uri) node.classList.remove('chosen');
+    if (!uri || !WIDE.matches) return;
+    const known = await ask('resource', { uri }, signal).catch(() => null);
+    if (!known || here().params.get('look') !== uri) return;
+    rows.point((row) => row.uri === uri);
+    beside(known);
+  }
   const again = later(async () => { await reload(true); say('The list has changed'); }, 200);
   return {
     title,
-    node: h('section.browse', { class: fixed.scheme ? 'flat' : '' }, h('h1.unseen', null, title),
-      fixed.scheme ? null : h('aside.places', { 'aria-label': 'Places' }, h('details.where', { open: !NARROW.matches }, h('summary', null, h('h2', null, 'Places')), tree)), h('div.rows', null, bar, heads, rows.node), pane.node),
+    node,
     // Asked once more: nothing tells of changes while the places are on their way.
-    ready() { rows.reset(true); rows.focus(); },
+    async ready() {
+      rows.focus();
+      await rows.reset(true);
+      await addressed();
+    },
     hear: (name, data) => name === 'lists' && data.resources && again(),
-    update: () => { reload(); return true; },
+    update: () => { reload(); addressed(); return true; },
   };
 }
 

@@ -52,6 +52,8 @@ function portions({ known, reading }, seen, name) {
   const rows = seen.cuts.map((one) => ({ ...one, gets: Math.min(1, (one.at ?? answered) / whole) }));
   rows.sort((a, b) => (b.client === own) - (a.client === own) || a.gets - b.gets);
   const [first] = rows;
+  const isWhole = rows.every((one) => one.gets >= 0.995);
+  if (isWhole) return h('p.soft', null, rows.length ? 'Every client of this kind gets all of it in one answer.' : '');
   // Clients that get as much share a row.
   const groups = new Map();
   for (const one of rows) {
