@@ -6,6 +6,7 @@
 
 mod bridge;
 mod crowd;
+mod folders;
 mod guide;
 pub(crate) mod hostile;
 mod kill;
@@ -70,6 +71,7 @@ const MEASUREMENTS: &[(&str, Measure)] = &[
     ("bridge", |lab, _| bridge::measure(lab)),
     ("lists", |lab, _| lists::measure(lab)),
     ("guide", |lab, _| guide::measure(lab)),
+    ("folders", |lab, _| folders::measure(lab)),
     ("start", |lab, _| start::measure(lab)),
     ("memory", |lab, _| memory::measure(lab)),
     ("search", |lab, _| search::measure(lab)),

@@ -87,6 +87,11 @@ impl Target {
 }
 
 impl Lab {
+    /// A folder for what is measured.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
     /// The program that is measured.
     pub(crate) fn trove_binary(&self) -> &Path {
         &self.trove
@@ -352,6 +357,6 @@ fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
 
-fn text(path: &Path) -> String {
+pub(super) fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }

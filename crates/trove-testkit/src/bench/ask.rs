@@ -1,4 +1,4 @@
-//! One question again and again: how long its answer takes.
+//! Questions again and again: how long their answers take.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,8 @@ use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::target::Target;
+use super::load::{MAX_BUSY, quantile};
+use super::target::{Running, Target};
 use super::{message, millis, print, process};
 
 /// Enough for a median, and for the ticks of processor time to add up.
@@ -20,38 +21,102 @@ pub(super) struct Options {
     /// How long to go on with each
     #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
     seconds: f64,
+    /// Ask each exactly so often, however long that takes
+    #[arg(long, value_name = "N")]
+    times: Option<usize>,
+    /// Ask all of them in turn, once the server is at rest: what one costs over another, whatever
+    /// else the machine does meanwhile
+    #[arg(long)]
+    in_turn: bool,
     #[command(flatten)]
     target: Target,
+}
+
+/// One question, and how long its answers took.
+struct Question {
+    method: String,
+    params: Value,
+    times: Vec<Duration>,
+    bytes: usize,
 }
 
 pub(super) async fn measure(options: &Options) -> anyhow::Result<()> {
     let mut running = options.target.start().await?;
     running.list_all(options.target.expect).await?;
     let id = running.id()?;
+    let mut questions = Vec::new();
     for question in &options.questions {
         let (method, params) = question.split_once(' ').unwrap_or((question, "{}"));
-        let params: Value = serde_json::from_str(params).context("the params are no JSON")?;
-        // The first answer of its kind may have to be made.
-        message::check(running.client.call(method, params.clone()).await?, 0)?;
-        let (before, start) = (process::cpu_time(id), Instant::now());
-        let end = start + Duration::from_secs_f64(options.seconds);
-        let (mut times, mut bytes) = (Vec::new(), 0);
-        while Instant::now() < end || times.len() < MIN_ASKED {
-            let since = Instant::now();
-            let answer = running.client.call(method, params.clone()).await?;
-            times.push(since.elapsed());
-            bytes = answer.len();
-            message::check(answer, 0)?;
+        let params = serde_json::from_str(params).context("the params are no JSON")?;
+        let (times, bytes) = (Vec::new(), 0);
+        questions.push(Question { method: method.to_owned(), params, times, bytes });
+    }
+    if options.in_turn {
+        process::rest(id, MAX_BUSY).await;
+        ask(options, &mut running, &mut questions).await?;
+        for question in &mut questions {
+            print(&question.told())?;
         }
-        let used = process::cpu_time(id).own - before.own;
-        times.sort_unstable();
-        print(&json!({
-            "asked": times.len(),
-            "bytes": bytes,
-            "p50_ms": millis(times[times.len() / 2]),
-            "p99_ms": millis(times[times.len() * 99 / 100]),
-            "cpu_ms": used as f64 / times.len() as f64,
-        }))?;
+        return running.stop().await;
+    }
+    for question in &mut questions {
+        let used = ask(options, &mut running, std::slice::from_mut(question)).await?;
+        let mut told = question.told();
+        told["cpu_ms"] = json!(used as f64 / question.times.len() as f64);
+        print(&told)?;
     }
     running.stop().await
+}
+
+/// Asks each question once more than it counts: the first answer of its kind may have to be made.
+/// Gives the milliseconds of processor time that the counted ones took.
+async fn ask(
+    options: &Options,
+    running: &mut Running,
+    questions: &mut [Question],
+) -> anyhow::Result<u64> {
+    for question in questions.iter_mut() {
+        question.ask(running).await?;
+        question.times.clear();
+    }
+    let id = running.id()?;
+    let before = process::cpu_time(id).own;
+    let end = Instant::now() + Duration::from_secs_f64(options.seconds * questions.len() as f64);
+    loop {
+        let asked = questions[0].times.len();
+        let is_enough = match options.times {
+            Some(times) => asked >= times,
+            None => asked >= MIN_ASKED && Instant::now() >= end,
+        };
+        if is_enough {
+            return Ok(process::cpu_time(id).own - before);
+        }
+        for question in questions.iter_mut() {
+            question.ask(running).await?;
+        }
+    }
+}
+
+impl Question {
+    async fn ask(&mut self, running: &mut Running) -> anyhow::Result<()> {
+        let params = self.params.clone();
+        let since = Instant::now();
+        let answer = running.client.call(&self.method, params).await?;
+        self.times.push(since.elapsed());
+        self.bytes = answer.len();
+        message::check(answer, 0)?;
+        let is_refused = message::is_refused(answer);
+        anyhow::ensure!(!is_refused, "the tool failed: {}", String::from_utf8_lossy(answer));
+        Ok(())
+    }
+
+    fn told(&self) -> Value {
+        json!({
+            "asked": self.times.len(),
+            "bytes": self.bytes,
+            "p50_ms": millis(quantile(&self.times, 0.50)),
+            "p95_ms": millis(quantile(&self.times, 0.95)),
+            "p99_ms": millis(quantile(&self.times, 0.99)),
+        })
+    }
 }

@@ -22,6 +22,7 @@ mod soak;
 mod start;
 mod target;
 mod upstream;
+mod watch;
 
 use std::io::Write as _;
 
@@ -54,6 +55,8 @@ enum Measure {
     Start(start::Options),
     /// Weigh the process once it holds the full list and rests
     Rest(rest::Options),
+    /// Change a file, and time the notice of it
+    Watch(watch::Options),
     /// Kill the upstream with SIGKILL during a request
     Kill(kill::Options),
     /// Weigh the process while very many idle connections are open
@@ -82,6 +85,7 @@ pub fn run(options: Options) -> anyhow::Result<()> {
             Measure::List(options) => lists::measure(&options).await,
             Measure::Start(options) => start::measure(&options).await,
             Measure::Rest(options) => rest::measure(&options).await,
+            Measure::Watch(options) => watch::measure(&options).await,
             Measure::Kill(options) => kill::measure(&options).await,
             Measure::Idle(options) => crowd::idle(&options).await,
             Measure::Readers(options) => crowd::readers(&options).await,

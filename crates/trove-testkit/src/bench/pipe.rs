@@ -43,6 +43,20 @@ impl Pipe {
         Ok(())
     }
 
+    /// Waits for a notification of this method.
+    pub(super) async fn hear(&mut self, method: &str) -> anyhow::Result<()> {
+        let member = format!("\"method\":\"{method}\"");
+        loop {
+            self.line.clear();
+            if self.stdout.read_until(b'\n', &mut self.line).await? == 0 {
+                bail!("the server has gone");
+            }
+            if String::from_utf8_lossy(&self.line).contains(&member) {
+                return Ok(());
+            }
+        }
+    }
+
     /// The next answer, to whichever request.
     pub(super) async fn receive(&mut self) -> anyhow::Result<(u64, &[u8])> {
         loop {
