@@ -109,6 +109,11 @@ impl Server {
             List::Prompts if is_first => self.tools.prompts(),
             _ => Vec::new(),
         };
+        if list == List::Tools && self.tools.searches_tools() {
+            // They are found by a tool of ours, not listed.
+            answer.page.entries.clear();
+            answer.page.next = None;
+        }
         answer.page.entries.splice(0..0, ours);
         Ok(self.told(encode::list(key, &answer, asking.version), &asking.caller).into())
     }
@@ -144,6 +149,8 @@ impl Server {
             let unknown = AskError::UnknownName { what: "tool", name };
             return Err(self.refusal(unknown, asking));
         };
+        // A tool of ours may pass on what a server answered.
+        let reply = if asking.version.is_modern() { reply } else { encode::legacy_result(reply) };
         self.sealed(Answer::Reply(reply), subject, Keeping::OnceOnly, asking)
     }
 
