@@ -66,6 +66,8 @@ pub struct SourceStatus {
     pub tools: Option<usize>,
     /// The recipe that makes resources of its tools, if there is one for it.
     pub recipe: Option<Recipe>,
+    /// Whether its tools are passed on to clients, and why.
+    pub passing: Option<String>,
     /// How many descriptions differ from those that were accepted.
     pub changed: usize,
     /// The parts that are missing from its listing, and why.
@@ -167,6 +169,7 @@ impl SourceStatus {
             counts: Counts::default(),
             tools: None,
             recipe: None,
+            passing: None,
             changed: 0,
             omissions: Vec::new(),
             pid: None,

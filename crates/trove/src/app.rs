@@ -264,6 +264,7 @@ impl App {
         doors.spawn(live.admission.listener().clone().follow(gateway.clone(), stop.clone()));
         gateway.feed().all_attached().await;
         index_of(loaded, opening, is_semantic).open(&gateway, &stop, &mut doors);
+        doors.spawn(live.tools.clone().follow(stop.clone()));
         doors.spawn(rest::watch(stop.clone()));
         App { gateway, knowledge, flags, live, state, home, stop, doors }
     }

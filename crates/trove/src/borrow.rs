@@ -11,7 +11,7 @@ use trove_core::files;
 
 use crate::{
     approval::{Approvals, judge},
-    clients::{GatherRequest, Gathered, Host, TABLE, gather},
+    clients::{GatherRequest, Gathered, Host, TABLE, gather, mark_beside},
     config::{Borrowed, HostScope, Loaded, ProcessEnv},
 };
 
@@ -56,6 +56,7 @@ impl Extras {
         if let Some(starter) = &self.starter {
             loaded.config.guide_root.value.clone_from(starter);
         }
+        mark_beside(loaded, host);
         let found = borrow(loaded, host);
         if self.lends == Lends::Approved {
             keep_approved(loaded, host);
@@ -133,6 +134,7 @@ fn found(loaded: &Loaded, host: &Host<'_>) -> Gathered {
         &GatherRequest {
             rows: TABLE.iter().collect(),
             from: None,
+            only: None,
             existing: &loaded.config.upstreams,
             own_url: format!("http://{address}/mcp"),
         },

@@ -181,6 +181,9 @@ pub struct SourceHealth {
     /// A sentence on what is made of the tools.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_tools: Option<String>,
+    /// Whether its tools and prompts are passed on to clients, and why; told of servers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub passing: Option<String>,
 }
 
 /// A recipe, which makes resources of what tools answer.
@@ -282,6 +285,7 @@ impl SourceHealth {
             own_tools: status.tools,
             recipe: status.recipe.map(RecipeHealth::of),
             from_tools,
+            passing: status.passing,
         }
     }
 }

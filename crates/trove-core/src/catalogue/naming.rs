@@ -17,7 +17,7 @@ const MAX_DECODINGS: usize = 4;
 
 /// Names of tools of our own that no prefix sets apart: a tool of a server that has one of
 /// them is shown under a longer name.
-pub const RESERVED_TOOLS: [&str; 9] = [
+pub const RESERVED_TOOLS: [&str; 12] = [
     "get_resource",
     "read_resource",
     "discover_resources",
@@ -25,6 +25,9 @@ pub const RESERVED_TOOLS: [&str; 9] = [
     "resource_summary",
     "health_check",
     "run_code",
+    "find_tool",
+    "call_tool",
+    "call_read_only_tool",
     "guide",
     "find_information",
 ];

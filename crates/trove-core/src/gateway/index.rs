@@ -79,6 +79,11 @@ impl Gateway {
         self.index.get()
     }
 
+    /// The index, once it is open; `None` if there is none.
+    pub(crate) async fn opened_search(&self) -> Option<&Arc<Search>> {
+        self.index.opened().await.ok()
+    }
+
     /// Whether there is an index, or will be one in a moment.
     pub(super) fn is_searchable(&self) -> bool {
         self.search().is_some() || *self.index.0.is_opening.borrow()

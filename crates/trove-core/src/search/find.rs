@@ -481,13 +481,13 @@ impl Candidate {
 }
 
 /// The range of some scores, to which each is compared.
-struct Scale {
+pub(super) struct Scale {
     least: f32,
     most: f32,
 }
 
 impl Scale {
-    fn of(scores: impl Iterator<Item = f32>) -> Scale {
+    pub(super) fn of(scores: impl Iterator<Item = f32>) -> Scale {
         let mut scale = Scale { least: f32::MAX, most: f32::MIN };
         for score in scores {
             scale.least = scale.least.min(score);
@@ -497,7 +497,7 @@ impl Scale {
     }
 
     /// Where a score lies, from 0 to 1.
-    fn place(&self, score: f32) -> f32 {
+    pub(super) fn place(&self, score: f32) -> f32 {
         let range = self.most - self.least;
         if range > f32::EPSILON { ((score - self.least) / range).clamp(0.0, 1.0) } else { 0.0 }
     }

@@ -16,6 +16,7 @@ mod extract;
 mod filter;
 mod find;
 mod fuzzy;
+mod handful;
 mod highlight;
 mod hits;
 mod interval;
@@ -69,6 +70,7 @@ pub use entry::{
     SourceListing, Wanting,
 };
 pub use extract::{Extracted, MAX_BODY_BYTES, extract};
+pub use handful::{Handful, Passage};
 pub use hits::{Highlight, Hit, Hits, Why};
 pub use interval::{Believed, FIRST_DATED_INTERVAL, FIRST_INTERVAL, MAX_INTERVAL, MIN_INTERVAL};
 pub use letters::common_words;
@@ -247,6 +249,12 @@ impl Search {
         let used = used.filter(|record| filter.admits_record(record));
         let most = top::top_by(used, limit, |a, b| a.uses.total_cmp(&b.uses));
         most.into_iter().map(|it| (PublicUri::from(it.public()), it.uses as u64)).collect()
+    }
+
+    /// The meanings of texts, one for each; `None` if nothing is found by meaning. It takes
+    /// processor time, as [`Search::find`] does.
+    pub fn meanings(&self, texts: &[&str]) -> Option<Vec<Vec<f32>>> {
+        self.encoder.as_ref().map(|encoder| encoder.encode(texts))
     }
 
     /// Waits until everything brought before can be found.

@@ -10,17 +10,19 @@ use std::{
 
 use arc_swap::ArcSwap;
 use futures_util::FutureExt as _;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::Instant;
 use tracing::{debug, error, trace, warn};
 
 use super::{
-    Answers, Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
+    Effect, Prefix, TOOLS, ToolSpec, Toolset, arguments,
     consent::{self, Question},
     describe::{self, Descriptions},
     offer::{self, BridgeMode, Need},
     outcome::{Given, Outcome},
-    per_server, prompts, schema, settle,
+    passed,
+    passed::{DEFAULT_TOOL_BUDGET, Finder, ToolSearch},
+    per_server, prompts, settle,
 };
 use crate::{
     about::{Item, ToolBook},
@@ -56,6 +58,10 @@ pub struct Settings {
     pub has_previews: bool,
     /// Whether logs tell what was asked for.
     pub logs_queries: bool,
+    /// When tools of servers are looked for instead of listed.
+    pub tool_search: ToolSearch,
+    /// How many tokens their list may take before.
+    pub tool_budget: usize,
 }
 
 impl Settings {
@@ -67,13 +73,19 @@ impl Settings {
         }
     }
 
+    /// Whether a group is offered.
+    fn offers(&self, toolset: Toolset) -> bool {
+        match toolset {
+            Toolset::ToolSearch => self.tool_search != ToolSearch::Off,
+            other => self.toolsets.contains(&other),
+        }
+    }
+
     /// The tool of that name as clients see it, if there is one.
     pub(super) fn name_offered(&self, name: &str) -> Mentioned {
         match TOOLS.iter().find(|spec| spec.name == name) {
             None => Mentioned::NoTool,
-            Some(spec) if self.toolsets.contains(&spec.toolset) => {
-                Mentioned::Offered(self.finish(spec, name))
-            }
+            Some(spec) if self.offers(spec.toolset) => Mentioned::Offered(self.finish(spec, name)),
             Some(_) => Mentioned::NotOffered,
         }
     }
@@ -92,6 +104,8 @@ impl Default for Settings {
             relevance_threshold: 0.3,
             has_previews: true,
             logs_queries: false,
+            tool_search: ToolSearch::default(),
+            tool_budget: DEFAULT_TOOL_BUDGET,
         }
     }
 }
@@ -105,6 +119,16 @@ pub struct Tools {
     pub(super) discoveries: super::get_resource::Discoveries,
     /// Who searches long texts.
     pub(super) turns: super::get_resource::Turns,
+    /// Finds tools of servers.
+    pub(super) finder: Arc<Finder>,
+}
+
+/// What decides which groups are shown at a moment.
+#[derive(Clone, Copy)]
+struct Surroundings {
+    has_guide: bool,
+    /// Tools of servers are looked for instead of listed.
+    searches_tools: bool,
 }
 
 struct Offered {
@@ -230,6 +254,7 @@ impl Tools {
             offered: ArcSwap::from_pointee(Offered::new(settings, table)),
             discoveries: super::get_resource::Discoveries::default(),
             turns: super::get_resource::Turns::default(),
+            finder: Arc::default(),
         }
     }
 
@@ -244,7 +269,7 @@ impl Tools {
     /// The entries of the tools that this caller is offered, in order.
     pub fn list(&self, caller: &Caller) -> Vec<Json> {
         let offered = self.offered.load();
-        let shown = offered.shown_to(caller, self.has_guide());
+        let shown = offered.shown_to(caller, self.given());
         let mut entries: Vec<Json> = shown.map(|tool| tool.entry.clone()).collect();
         entries.extend(self.of_servers());
         entries
@@ -262,7 +287,7 @@ impl Tools {
     /// Whether this caller is offered any.
     pub fn are_shown_to(&self, caller: &Caller) -> bool {
         let offered = self.offered.load();
-        offered.shown_to(caller, self.has_guide()).next().is_some() || !self.of_servers().is_empty()
+        offered.shown_to(caller, self.given()).next().is_some() || !self.of_servers().is_empty()
     }
 
     /// The question that a person must answer before this call, if the client can ask.
@@ -276,7 +301,7 @@ impl Tools {
     /// of them is not offered.
     pub fn named(&self, words: &'static str) -> Option<String> {
         let offered = self.offered.load();
-        let is_left_out = offered.leaves_out(self.has_guide());
+        let is_left_out = offered.leaves_out(self.given());
         let name_of = |name: &str| match TOOLS.iter().find(|spec| spec.name == name) {
             Some(spec) if is_left_out(spec.toolset) => Mentioned::NotOffered,
             Some(_) | None => offered.settings.name_offered(name),
@@ -296,6 +321,21 @@ impl Tools {
         is_offered.then(|| per_server::meant(&self.gateway.current(), name)).flatten()
     }
 
+    /// Whether tools of servers are looked for now instead of listed.
+    pub fn searches_tools(&self) -> bool {
+        let offered = self.offered.load();
+        passed::searches(&offered.settings, &self.gateway.current())
+    }
+
+    /// The gateway they are over.
+    pub(super) fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    fn given(&self) -> Surroundings {
+        Surroundings { has_guide: self.has_guide(), searches_tools: self.searches_tools() }
+    }
+
     fn has_guide(&self) -> bool {
         self.gateway.knowledge().is_some_and(|knowledge| knowledge.has_root())
     }
@@ -307,7 +347,7 @@ impl Tools {
         let own = offered.by_name.get(name).map(|&n| offered.tools[n].spec.toolset);
         match own {
             Some(toolset) => {
-                let is_left_out = offered.leaves_out(self.has_guide())(toolset);
+                let is_left_out = offered.leaves_out(self.given())(toolset);
                 !(is_left_out && self.gateway.current().tool(name).is_some())
             }
             None => self.per_server(name).is_some(),
@@ -401,7 +441,7 @@ impl ToolBook for Tools {
             toolset: Some(tool.spec.toolset.as_str()),
             effect: Some(tool.spec.effect.as_str()),
         };
-        let own = offered.shown_to(caller, self.has_guide()).map(summary);
+        let own = offered.shown_to(caller, self.given()).map(summary);
         own.chain(per_server::summaries(&self.of_servers())).collect()
     }
 
@@ -428,7 +468,7 @@ impl ToolBook for Tools {
 
     fn offers(&self, toolset: &str) -> bool {
         let offered = self.offered.load();
-        let is_left_out = offered.leaves_out(self.has_guide());
+        let is_left_out = offered.leaves_out(self.given());
         let has_servers = toolset == Toolset::PerServer.as_str() && !self.of_servers().is_empty();
         has_servers
             || offered.tools.iter().any(|tool| {
@@ -479,10 +519,10 @@ impl Offered {
     fn shown_to(
         &self,
         caller: &Caller,
-        has_guide: bool,
+        around: Surroundings,
     ) -> impl Iterator<Item = &OfferedTool> + use<'_> {
         let need = offer::need(self.settings.bridge, caller);
-        let is_left_out = self.leaves_out(has_guide);
+        let is_left_out = self.leaves_out(around);
         self.tools.iter().filter(move |tool| {
             !is_left_out(tool.spec.toolset) && (!tool.spec.is_bridge || need != Need::Nothing)
         })
@@ -490,7 +530,8 @@ impl Offered {
 
     /// The tools offered beside these servers, to a client that needs all of them.
     fn own(&self, has_guide: bool, servers: &[&SourceId]) -> OwnTools {
-        let is_left_out = self.leaves_out(has_guide);
+        // The names stay taken whether they are shown at the moment or not.
+        let is_left_out = self.leaves_out(Surroundings { has_guide, searches_tools: true });
         let is_offered = |n: &usize| !is_left_out(self.tools[*n].spec.toolset);
         let callable = self.by_name.iter().filter(|(_, n)| is_offered(n));
         let mut names: HashSet<String> = callable.map(|(name, _)| name.clone()).collect();
@@ -500,27 +541,32 @@ impl Offered {
         }
         // It decides who is shown which of them.
         self.settings.bridge.hash(&mut hasher);
+        (self.settings.tool_search, self.settings.tool_budget).hash(&mut hasher);
         if self.settings.toolsets.contains(&Toolset::PerServer) {
             names.extend(per_server::names(servers));
         }
         OwnTools { names, print: hasher.finish() }
     }
 
-    /// The groups that are not offered though they are set: without a guide, those of the guide,
-    /// unless the settings name them.
-    fn leaves_out(&self, has_guide: bool) -> impl Fn(Toolset) -> bool + use<> {
-        let follows = self.settings.follows_guide && !has_guide;
-        move |toolset| follows && matches!(toolset, Toolset::Guide | Toolset::Flags)
+    /// Which groups are not offered though they are set: unless somebody wrote them down, those
+    /// of the guide go with it.
+    fn leaves_out(&self, around: Surroundings) -> impl Fn(Toolset) -> bool + use<> {
+        let follows = self.settings.follows_guide && !around.has_guide;
+        move |toolset| match toolset {
+            Toolset::Guide | Toolset::Flags => follows,
+            Toolset::ToolSearch => !around.searches_tools,
+            _ => false,
+        }
     }
 
     fn new(settings: Settings, table: &'static [ToolSpec]) -> Offered {
         let mut tools = Vec::new();
         let mut by_name = HashMap::new();
-        for spec in table.iter().filter(|spec| settings.toolsets.contains(&spec.toolset)) {
+        for spec in table.iter().filter(|spec| settings.offers(spec.toolset)) {
             let finish = |name: &str| settings.finish(spec, name);
             let schema = (spec.schema)();
             let name = finish(spec.name);
-            let entry = entry(spec, &name, &schema, settings.descriptions);
+            let entry = describe::entry(spec, &name, &schema, settings.descriptions);
             by_name.insert(name.clone(), tools.len());
             for alias in spec.aliases {
                 by_name.entry(finish(alias)).or_insert(tools.len());
@@ -529,46 +575,5 @@ impl Offered {
             tools.push(OfferedTool { spec, name, schema, takes, entry });
         }
         Offered { settings, tools, by_name }
-    }
-}
-
-/// A tool as `tools/list` shows it unless the settings say otherwise, under its bare name.
-pub fn listed(spec: &ToolSpec) -> Json {
-    entry(spec, spec.name, &(spec.schema)(), Descriptions::Short)
-}
-
-/// A tool as `tools/list` shows it.
-fn entry(spec: &ToolSpec, name: &str, schema: &Value, descriptions: Descriptions) -> Json {
-    let input = match descriptions {
-        Descriptions::Full => schema::whole(schema),
-        Descriptions::Short => schema::short(schema),
-    };
-    Json::of(&json!({
-        "name": name,
-        "description": describe::listed(spec, schema, descriptions),
-        "inputSchema": input,
-        "outputSchema": match descriptions {
-            Descriptions::Short => Answers::short(),
-            Descriptions::Full => spec.answers.schema(),
-        },
-        "annotations": annotations(spec, descriptions),
-    }))
-}
-
-/// The hints about a tool. A short list leaves out those that equal the protocol's defaults. For a
-/// tool that reads, it also leaves out those that matter only to a tool that changes something.
-fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
-    let is_closed = spec.toolset != Toolset::Resources;
-    match (spec.effect, descriptions) {
-        (Effect::Reads, Descriptions::Short) => json!({ "readOnlyHint": true }),
-        (Effect::Writes, Descriptions::Short) => {
-            json!({ "destructiveHint": false, "idempotentHint": true })
-        }
-        (Effect::Destroys, _) | (_, Descriptions::Full) => json!({
-            "readOnlyHint": spec.effect == Effect::Reads,
-            "destructiveHint": spec.effect == Effect::Destroys,
-            "idempotentHint": true,
-            "openWorldHint": !is_closed,
-        }),
     }
 }

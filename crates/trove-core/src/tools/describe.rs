@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{Effect, Example, ToolSpec, Toolset, schema};
+use super::{Answers, Effect, Example, ToolSpec, Toolset, schema};
+use crate::json::Json;
 
 /// How much a tool says about itself in `tools/list`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -23,7 +24,7 @@ const DETAILS: &str = "# Details\n";
 pub(super) const MAX_SHORT: usize = 1500;
 
 /// The description for `tools/list`.
-pub(super) fn listed(spec: &ToolSpec, schema: &Value, descriptions: Descriptions) -> String {
+fn words_listed(spec: &ToolSpec, schema: &Value, descriptions: Descriptions) -> String {
     match descriptions {
         Descriptions::Full => document_of(spec, schema),
         Descriptions::Short => {
@@ -33,6 +34,56 @@ pub(super) fn listed(spec: &ToolSpec, schema: &Value, descriptions: Descriptions
             text.truncate(text.floor_char_boundary(MAX_SHORT));
             text
         }
+    }
+}
+
+/// A tool as `tools/list` shows it unless the settings say otherwise, under its bare name.
+pub fn listed(spec: &ToolSpec) -> Json {
+    entry(spec, spec.name, &(spec.schema)(), Descriptions::Short)
+}
+
+/// A tool as `tools/list` shows it.
+pub(super) fn entry(
+    spec: &ToolSpec,
+    name: &str,
+    schema: &Value,
+    descriptions: Descriptions,
+) -> Json {
+    let input = match descriptions {
+        Descriptions::Full => schema::whole(schema),
+        Descriptions::Short => schema::short(schema),
+    };
+    Json::of(&json!({
+        "name": name,
+        "description": words_listed(spec, schema, descriptions),
+        "inputSchema": input,
+        "outputSchema": match descriptions {
+            Descriptions::Short => Answers::short(),
+            Descriptions::Full => spec.answers.schema(),
+        },
+        "annotations": annotations(spec, descriptions),
+    }))
+}
+
+/// The hints about a tool. A short list leaves out those that are as the protocol takes them to
+/// be, and of a tool that reads those that are asked only of tools that change something.
+fn annotations(spec: &ToolSpec, descriptions: Descriptions) -> Value {
+    let is_closed = spec.toolset != Toolset::Resources;
+    match (spec.effect, descriptions) {
+        (Effect::Reads, Descriptions::Short) => json!({ "readOnlyHint": true }),
+        (Effect::Writes, Descriptions::Short) => {
+            json!({ "destructiveHint": false, "idempotentHint": true })
+        }
+        (Effect::PassesOn, _) => json!({
+            "readOnlyHint": false, "destructiveHint": true, "idempotentHint": false,
+            "openWorldHint": true,
+        }),
+        (Effect::Destroys, _) | (_, Descriptions::Full) => json!({
+            "readOnlyHint": spec.effect == Effect::Reads,
+            "destructiveHint": spec.effect == Effect::Destroys,
+            "idempotentHint": true,
+            "openWorldHint": !is_closed,
+        }),
     }
 }
 
@@ -69,6 +120,7 @@ pub(super) fn written(
             Effect::Reads => "and changes nothing",
             Effect::Writes => "what it is given",
             Effect::Destroys => "what it names",
+            Effect::PassesOn => "a call",
         },
     );
     out.push_str(&table(schema));

@@ -38,6 +38,9 @@ impl Tool for HealthCheck {
         }
         object.set("resources", health.resources.to_string());
         object.set("templates", health.templates.to_string());
+        if call.tools.searches_tools() {
+            object.set("tools_found_by_meaning", call.tools.finder.meanings().to_string());
+        }
         object.set("index", Json::of(&health.index).as_str().to_owned());
         object.set("stores", Json::of(&health.stores).as_str().to_owned());
         object.set("sources", Json::of(&health.sources).as_str().to_owned());

@@ -22,6 +22,7 @@ mod health;
 mod hint;
 mod offer;
 mod outcome;
+mod passed;
 mod per_server;
 mod prompts;
 mod run_code;
@@ -42,12 +43,13 @@ use serde_json::Value;
 
 pub use crate::failure::{Advice, Class, Failure};
 pub use answers::Answers;
-pub use call::{Call, Settings, Tools, listed};
+pub use call::{Call, Settings, Tools};
 pub use consent::{Consent, Question, can_be_asked};
-pub use describe::{Descriptions, document};
+pub use describe::{Descriptions, document, listed};
 pub use find::COVERAGE_THRESHOLD;
 pub use offer::{BridgeMode, CLIENTS_DATE, Client, Takes, client, clients};
 pub use outcome::{Outcome, classes_document};
+pub use passed::{BYTES_PER_TOKEN, DEFAULT_TOOL_BUDGET, ToolSearch};
 pub use prompts::prompt_documents;
 
 /// Every tool there is. Server, documents, schemas and tests all walk this list.
@@ -77,6 +79,9 @@ pub static TOOLS: &[ToolSpec] = &[
     spec::<flags::GetProjectFlag>(),
     spec::<flags::ListProjectFlags>(),
     spec::<run_code::RunCode>(),
+    spec::<passed::FindTool>(),
+    spec::<passed::CallReadOnlyTool>(),
+    spec::<passed::CallTool>(),
     spec::<example::ExampleEcho>(),
 ];
 
@@ -176,13 +181,15 @@ pub enum Toolset {
     PerServer,
     /// Sandboxed programs.
     Code,
+    /// Finding and calling tools of servers, where there are too many to list.
+    ToolSearch,
     /// An example for those who write tools.
     Example,
 }
 
 impl Toolset {
     /// All of them.
-    pub const ALL: [Toolset; 8] = [
+    pub const ALL: [Toolset; 9] = [
         Toolset::Resources,
         Toolset::Health,
         Toolset::Guide,
@@ -190,6 +197,7 @@ impl Toolset {
         Toolset::Flags,
         Toolset::PerServer,
         Toolset::Code,
+        Toolset::ToolSearch,
         Toolset::Example,
     ];
 
@@ -203,6 +211,7 @@ impl Toolset {
             Toolset::Flags => "flags",
             Toolset::PerServer => "per_server",
             Toolset::Code => "code",
+            Toolset::ToolSearch => "tool_search",
             Toolset::Example => "example",
         }
     }
@@ -217,6 +226,8 @@ pub enum Effect {
     Writes,
     /// Takes away.
     Destroys,
+    /// Whatever the tool of a server does that it calls.
+    PassesOn,
 }
 
 impl Effect {
@@ -226,6 +237,7 @@ impl Effect {
             Effect::Reads => "reads",
             Effect::Writes => "writes",
             Effect::Destroys => "destroys",
+            Effect::PassesOn => "passes on",
         }
     }
 }

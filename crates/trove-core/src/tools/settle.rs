@@ -28,7 +28,7 @@ pub(super) fn call(
     let subject = match effect {
         // The words of a question are private.
         Effect::Reads => None,
-        Effect::Writes | Effect::Destroys => arguments.and_then(subject),
+        Effect::Writes | Effect::Destroys | Effect::PassesOn => arguments.and_then(subject),
     };
     let target = subject.map_or_else(|| name.to_owned(), |subject| format!("{name} {subject}"));
     call.gateway.settle_own(call.caller, ("call_tool", &target), call.began, outcome);

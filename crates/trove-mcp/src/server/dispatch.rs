@@ -112,6 +112,11 @@ impl Server {
             List::Prompts if is_first => self.tools.prompts(),
             _ => Vec::new(),
         };
+        if list == List::Tools && self.tools.searches_tools() {
+            // They are found by a tool of ours, not listed.
+            answer.page.entries.clear();
+            answer.page.next = None;
+        }
         answer.page.entries.splice(0..0, ours);
         answer.page.next = match answer.page.next.take() {
             Some(next) => Some(close_cursor(self.seal(), &next, &asking.caller)?),
@@ -151,6 +156,8 @@ impl Server {
             let unknown = AskError::UnknownName { what: "tool", name };
             return Err(self.refusal(unknown, asking));
         };
+        // A tool of ours may pass on what a server answered.
+        let reply = if asking.version.is_modern() { reply } else { encode::legacy_result(reply) };
         self.sealed(Answer::Reply(reply), subject, Keeping::OnceOnly, asking)
     }
 

@@ -12,7 +12,10 @@ use std::{
 
 use trove_core::{SourceId, source::Indexing};
 
-use super::variables::Text;
+use super::{
+    passing::{Expose, Moved},
+    variables::Text,
+};
 use crate::recipe::Choice;
 
 /// One upstream server as configured.
@@ -26,6 +29,8 @@ pub struct UpstreamConfig {
     pub protocol: Protocol,
     /// Which of its features our clients see.
     pub expose: Expose,
+    /// Where it came from, and the clients that have it beside Trove.
+    pub moved: Moved,
     /// What of it search may read.
     pub index: Index,
     /// Whether its answers may be kept and shown to every caller who may ask.
@@ -107,7 +112,7 @@ impl UpstreamConfig {
             }
             Reach::Http(_) | Reach::Sse(_) => self.reach.fingerprint().hash(&mut hasher),
         }
-        (self.expose == Expose::All, self.has_flat_schemas).hash(&mut hasher);
+        (self.passes_tools(), self.has_flat_schemas).hash(&mut hasher);
         hasher.finish()
     }
 }
@@ -144,16 +149,6 @@ pub enum Protocol {
     Legacy,
     /// Stateless; 2026-07-28.
     Modern,
-}
-
-/// Which features of an upstream our clients see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Expose {
-    /// Resources, templates, completions, skills.
-    #[default]
-    Resources,
-    /// Tools and prompts too.
-    All,
 }
 
 /// What of an upstream search may read.

@@ -12,7 +12,6 @@ use trove_core::{
 };
 
 use super::{
-    config::Expose,
     conversation::Conversation,
     mend::{Entries, mended},
 };
@@ -27,7 +26,7 @@ pub(crate) struct Listed {
 /// Lists what our clients are to see of a server.
 pub(crate) async fn list(
     conversation: &Conversation,
-    expose: Expose,
+    passes_tools: bool,
     timeout: Duration,
     bounds: &Bounds,
 ) -> Result<Listed, SourceError> {
@@ -54,12 +53,12 @@ pub(crate) async fn list(
             gathered.excuse(pager("skills/list", "skills").run().await, &mut unread.skills)?;
         listing.skills = gathered.take("skills", pages, named("uri"), |s| s.name.clone());
     }
-    if expose == Expose::All && offers.tools {
+    if passes_tools && offers.tools {
         let pages = gathered.excuse(pager("tools/list", "tools").run().await, &mut unread.tools)?;
         listing.tools = gathered.take(TOOLS, pages, named("name"), |t| t.name.clone());
         conversation.learn(&listing.tools, !unread.tools);
     }
-    if expose == Expose::All && offers.prompts {
+    if passes_tools && offers.prompts {
         let pages =
             gathered.excuse(pager("prompts/list", "prompts").run().await, &mut unread.prompts)?;
         listing.prompts = gathered.take(PROMPTS, pages, named("name"), |p| p.name.clone());

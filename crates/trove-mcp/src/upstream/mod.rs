@@ -20,6 +20,7 @@ mod mend;
 mod meter;
 mod mux;
 pub mod oauth;
+mod passing;
 mod polling;
 mod process;
 pub mod secretive;
@@ -45,10 +46,11 @@ use tracing::info;
 use trove_core::{Gateway, SourceId, source::Outage};
 
 pub use backoff::{CIRCUIT_INTERVAL, CIRCUIT_OPENS_AFTER, STABLE_AFTER};
-pub use config::{Expose, Index, OauthClient, Protocol, Reach, Remote, UpstreamConfig, Watch};
+pub use config::{Index, OauthClient, Protocol, Reach, Remote, UpstreamConfig, Watch};
 pub use eras::Eras;
 pub use guardian::{GuardianCommand, MARKER, watch_over};
 pub use interpreter::missing_interpreter;
+pub use passing::{Expose, Moved};
 pub use process::ENV_ALLOW_LIST;
 pub use secrets::Secrets;
 pub use variables::{Dialect, ExpandError, Piece, Scope, Text, Variable};
@@ -202,6 +204,8 @@ impl Upstreams {
     async fn start(&self, config: UpstreamConfig) -> Running {
         let id = config.id.clone();
         self.shared.board.add(&id, config.reach.word());
+        let passing = config.passing();
+        self.shared.board.update(&id, |status| status.passing = Some(passing));
         let wanted = {
             let mut all = self.wanted.lock();
             all.entry(id.clone()).or_insert_with(|| Arc::new(watch::Sender::default())).clone()

@@ -28,7 +28,7 @@ use trove_core::{
 
 use super::{
     Gate,
-    config::{Expose, Reach, UpstreamConfig, Watch},
+    config::{Reach, UpstreamConfig, Watch},
     conversation::Conversation,
     eras::Eras,
     flat,
@@ -341,7 +341,7 @@ impl Source for Upstream {
     }
 
     fn abilities(&self) -> Abilities {
-        let shows_all = self.config.expose == Expose::All;
+        let shows_all = self.config.passes_tools();
         let offers = self.conversation().map(|c| c.hello.offers).unwrap_or_default();
         Abilities {
             watch: offers.subscribe || self.config.watch != Watch::Notify,
@@ -357,7 +357,8 @@ impl Source for Upstream {
         Box::pin(async {
             let conversation = self.ready().await?;
             let (config, bounds) = (&self.config, &self.shared.bounds);
-            let listed = listing::list(&conversation, config.expose, config.timeout, bounds).await;
+            let passes_tools = config.passes_tools();
+            let listed = listing::list(&conversation, passes_tools, config.timeout, bounds).await;
             let Listed { mut listing, is_cut } =
                 listed.map_err(|error| self.without_secrets(error))?;
             self.shared.board.update(&config.id, |status| status.is_cut = is_cut);

@@ -73,6 +73,8 @@ pub(crate) fn tool_settings(config: &Config) -> Settings {
         toolsets: offered(config).map(Into::into).collect(),
         follows_guide: config.toolsets.origin == Origin::Default,
         descriptions: config.descriptions.value.into(),
+        tool_search: config.tool_search.value.into(),
+        tool_budget: config.tool_budget.value,
         bridge: config.bridge.value.into(),
         max_answer: config.max_answer_bytes.value,
         patterns: config.bounds.patterns,

@@ -13,8 +13,8 @@ use trove_mcp::{
     recipe::Choice,
     server::{Guard, Identity, Server},
     upstream::{
-        Eras, Expose, Index, OauthClient, Protocol, Reach, Remote, Scope, Text, UpstreamConfig,
-        Upstreams, Watch, oauth::Credentials,
+        Eras, Expose, Index, Moved, OauthClient, Protocol, Reach, Remote, Scope, Text,
+        UpstreamConfig, Upstreams, Watch, oauth::Credentials,
     },
 };
 
@@ -178,6 +178,7 @@ fn entry(address: SocketAddr, token: &str) -> UpstreamConfig {
         }),
         protocol: Protocol::Auto,
         expose: Expose::Resources,
+        moved: Moved::default(),
         index: Index::Off,
         is_public: false,
         watch: Watch::Notify,

@@ -60,6 +60,10 @@ pub struct Install {
     /// Let the client connect to a running Trove by its URL
     #[arg(long, conflicts_with = "stdio")]
     pub(crate) http: bool,
+    /// Put Trove in the place of the client's servers: they go into trove.toml;
+    /// `uninstall` takes that back
+    #[arg(long = "move", requires = "client")]
+    pub(crate) moves: bool,
     /// Let the client start Trove; this is what happens by itself
     #[arg(long)]
     pub(crate) stdio: bool,

@@ -215,7 +215,7 @@ fn notes(wish: &Wish<'_>, launch: &Launch, original: &Original) -> Vec<String> {
             "set {TOKEN_VARIABLE} to the token where {} is started; `trove up` prints it",
             wish.row.client
         )),
-        (Launch::Stdio { command, args }, Scope::Project) => {
+        (Launch::Stdio { command, args, .. }, Scope::Project) => {
             let is_of_this_machine = |word: &String| Path::new(word).is_absolute();
             if is_of_this_machine(command) || args.iter().any(is_of_this_machine) {
                 notes.push(

@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     path::{Path, PathBuf},
 };
 
@@ -58,6 +59,24 @@ pub(crate) struct Needed {
     pub(crate) what: String,
     /// Whether it is set here and now, to what it should be if we know that.
     pub(crate) is_set: bool,
+    /// The value as the client wrote it, which may be a secret: only for the client's own file.
+    pub(crate) written: Option<Written>,
+}
+
+/// A value that stands in a client's file.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// The value itself.
+    Literal(String),
+    /// A variable of the client's own that gives it, e.g. `${input:token}`.
+    Reference(String),
+}
+
+/// The value does not show.
+impl fmt::Debug for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
 }
 
 /// Turns servers of one machine into ours.
@@ -243,12 +262,15 @@ impl Turn<'_> {
                 }
                 Piece::Variable(Variable::File(path)) => {
                     let variable = self.name_for(role, "value", &format!("${{file:{path}}}"));
-                    self.need(&variable, &format!("what the file {path} holds"), None);
+                    let written = Written::Reference(format!("${{file:{path}}}"));
+                    self.need(&variable, &format!("what the file {path} holds"), Some(written));
                     value.push_str(&format!("${{env:{variable}}}"));
                 }
                 Piece::Variable(Variable::Input(id)) => {
                     let variable = self.name_for(role, id, &format!("${{input:{id}}}"));
-                    self.need(&variable, &format!("what the client asked for as `{id}`"), None);
+                    let written = Written::Reference(format!("${{input:{id}}}"));
+                    let what = format!("what the client asked for as `{id}`");
+                    self.need(&variable, &what, Some(written));
                     value.push_str(&format!("${{env:{variable}}}"));
                 }
                 other @ Piece::Variable(_) => value.push_str(&self.converter.neutral(&other)),
@@ -266,7 +288,7 @@ impl Turn<'_> {
             Role::Arg { .. } => "the secret in its arguments".to_owned(),
             Role::Url | Role::Command => "the secret in its URL".to_owned(),
         };
-        self.need(&variable, &what, Some(secret));
+        self.need(&variable, &what, Some(Written::Literal(secret.to_owned())));
         format!("${{env:{variable}}}")
     }
 
@@ -291,11 +313,14 @@ impl Turn<'_> {
         own
     }
 
-    fn need(&mut self, variable: &str, what: &str, value: Option<&str>) {
+    fn need(&mut self, variable: &str, what: &str, written: Option<Written>) {
         let set = self.converter.env.get(variable);
-        let is_set = set.is_some_and(|set| value.is_none_or(|value| value == set));
+        let is_set = set.is_some_and(|set| match &written {
+            Some(Written::Literal(value)) => *value == set,
+            Some(Written::Reference(_)) | None => true,
+        });
         let what = format!("{what}, {}", self.place);
-        let needed = Needed { variable: variable.to_owned(), what, is_set };
+        let needed = Needed { variable: variable.to_owned(), what, is_set, written };
         if !self.needed.contains(&needed) {
             self.needed.push(needed);
         }

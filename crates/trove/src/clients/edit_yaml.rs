@@ -122,7 +122,7 @@ fn merged(present: &Node, entry: &Entry) -> Map<String, Json> {
     map
 }
 
-fn json(node: &Node) -> Json {
+pub(super) fn json(node: &Node) -> Json {
     match &node.value {
         Value::Null | Value::Date => Json::Null,
         Value::Bool(flag) => Json::from(*flag),

@@ -1,6 +1,6 @@
 //! The one entry we add, in the words of the client it is for.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde_json::{Map, Value, json};
 
@@ -16,8 +16,8 @@ pub(crate) const TOKEN_VARIABLE: &str = "TROVE_TOKEN";
 /// How a client is to reach Trove.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Launch {
-    /// The client starts this program with these arguments.
-    Stdio { command: String, args: Vec<String> },
+    /// The client starts this program with these arguments and variables.
+    Stdio { command: String, args: Vec<String>, env: BTreeMap<String, String> },
     /// It connects to a Trove that is running.
     Http { url: String, access: Access },
 }
@@ -51,6 +51,11 @@ pub(super) struct Entry {
 }
 
 impl Entry {
+    /// An entry that says what another said, key by key.
+    pub(super) fn like(must: Map<String, Value>) -> Entry {
+        Entry { must, once: Map::new(), never: Vec::new() }
+    }
+
     pub(super) fn of(
         row: &Row,
         scope: Scope,
@@ -58,14 +63,21 @@ impl Entry {
         launch: &Launch,
     ) -> Result<Entry, ClientError> {
         let (must, once) = match launch {
-            Launch::Stdio { command, args } => (stdio(&row.stdio, command, args), row.stdio.once),
+            Launch::Stdio { command, args, env } => {
+                let mut must = stdio(&row.stdio, command, args);
+                if !env.is_empty() {
+                    must.insert(row.stdio.env.into(), json!(env));
+                }
+                (must, row.stdio.once)
+            }
             Launch::Http { url, access } => {
                 let words =
                     row.remote.as_ref().ok_or(ClientError::NoRemote { client: row.client })?;
                 (remote(row, words, scope, (url, access))?, words.once)
             }
         };
-        let once = once.iter().map(|(key, value)| ((*key).to_owned(), value.of(name))).collect();
+        let once = once.iter().filter(|(key, _)| !must.contains_key(*key));
+        let once = once.map(|(key, value)| ((*key).to_owned(), value.of(name))).collect();
         let mut never = keys(row);
         never.retain(|key| !must.contains_key(*key));
         Ok(Entry { must, once, never })

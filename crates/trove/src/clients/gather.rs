@@ -25,6 +25,8 @@ pub(crate) struct Request<'a> {
     /// The clients to look at, unless one file is named.
     pub(crate) rows: Vec<&'static Row>,
     pub(crate) from: Option<&'a Path>,
+    /// The files to look at, if not all of those clients.
+    pub(crate) only: Option<Vec<(Scope, PathBuf)>>,
     /// The servers that `trove.toml` has already.
     pub(crate) existing: &'a [UpstreamConfig],
     /// Where this Trove is served.
@@ -48,6 +50,28 @@ pub(crate) struct Gathered {
 pub(crate) struct LeftOut {
     pub(crate) origin: Origin,
     pub(crate) why: String,
+    /// The server of `trove.toml` that is the same.
+    pub(crate) twin: Option<Twin>,
+}
+
+/// A server of `trove.toml` that stands in a client's file too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Twin {
+    pub(crate) id: SourceId,
+    /// Whether it is given the same variables or headers.
+    pub(crate) is_whole: bool,
+}
+
+/// Why a server is not taken over.
+struct Refusal {
+    why: String,
+    twin: Option<Twin>,
+}
+
+impl Refusal {
+    fn of(why: impl Into<String>) -> Refusal {
+        Refusal { why: why.into(), twin: None }
+    }
 }
 
 /// Reads all files and settles what each server becomes.
@@ -64,7 +88,8 @@ pub(crate) fn gather(host: &Host<'_>, request: &Request<'_>) -> Gathered {
         if let Some(identity) = state.converter.identity(&server.reach) {
             let name = format!("`{}` in trove.toml", server.id);
             let extras = extras(&server.reach);
-            state.seen.push(Seen { identity, name, extras });
+            let id = Some(server.id.clone());
+            state.seen.push(Seen { identity, name, extras, id });
         }
     }
     for (scope, path) in files(host, request) {
@@ -80,6 +105,9 @@ pub(crate) fn gather(host: &Host<'_>, request: &Request<'_>) -> Gathered {
 fn files(host: &Host<'_>, request: &Request<'_>) -> Vec<(Scope, PathBuf)> {
     if let Some(from) = request.from {
         return vec![(Scope::User, host.cwd.join(from))];
+    }
+    if let Some(only) = &request.only {
+        return only.clone();
     }
     let mut files: Vec<(Scope, PathBuf)> = Vec::new();
     for row in &request.rows {
@@ -100,6 +128,8 @@ struct Seen {
     name: String,
     /// The names of its variables or headers.
     extras: Vec<String>,
+    /// Its id, if it stands in `trove.toml`.
+    id: Option<SourceId>,
 }
 
 fn extras(reach: &Reach) -> Vec<String> {
@@ -127,26 +157,29 @@ impl State<'_> {
             let origin = Origin { client, scope, path: path.to_owned(), line, name };
             if gathered.servers.len() >= MAX_SERVERS {
                 let why = format!("more than {MAX_SERVERS} servers are not taken at once");
-                gathered.left_out.push(LeftOut { origin, why });
+                gathered.left_out.push(LeftOut { origin, why, twin: None });
                 continue;
             }
             match self.server(&found, &origin) {
                 Ok(imported) => gathered.servers.push(imported),
-                Err(why) => gathered.left_out.push(LeftOut { origin, why }),
+                Err(Refusal { why, twin }) => {
+                    gathered.left_out.push(LeftOut { origin, why, twin });
+                }
             }
         }
     }
 
     /// The server as ours, or why it is left out.
-    fn server(&mut self, found: &ClientServer, origin: &Origin) -> Result<Imported, String> {
+    fn server(&mut self, found: &ClientServer, origin: &Origin) -> Result<Imported, Refusal> {
         if self.is_trove(&found.server.reach) {
-            return Err("it is Trove itself".to_owned());
+            return Err(Refusal::of("it is Trove itself"));
         }
         let identity = self.converter.identity(&found.server.reach).unwrap_or_default();
         let extras = extras(&found.server.reach);
         self.refuse_double(&identity, &extras)?;
         let convert = |id: &SourceId| {
-            self.converter.convert(id, found, &origin.path).map_err(|error| error.to_string())
+            let converted = self.converter.convert(id, found, &origin.path);
+            converted.map_err(|error| Refusal::of(error.to_string()))
         };
         let mut id = SourceId::normalise(&found.name);
         let mut draft = convert(&id)?;
@@ -160,8 +193,10 @@ impl State<'_> {
         }
         self.converter.agree(&draft);
         let name = format!("`{}` of {}", origin.name, origin.client);
-        self.seen.push(Seen { identity, name: name.clone(), extras: extras.clone() });
-        self.seen.push(Seen { identity: draft.server.identity(), name, extras });
+        for identity in [identity, draft.server.identity()] {
+            let (name, extras) = (name.clone(), extras.clone());
+            self.seen.push(Seen { identity, name, extras, id: None });
+        }
         self.ids.insert(id.clone());
         Ok(Imported {
             as_found: UpstreamConfig { id: id.clone(), ..found.server.clone() },
@@ -174,16 +209,19 @@ impl State<'_> {
         })
     }
 
-    fn refuse_double(&self, identity: &str, extras: &[String]) -> Result<(), String> {
+    fn refuse_double(&self, identity: &str, extras: &[String]) -> Result<(), Refusal> {
         let Some(known) = self.seen.iter().find(|seen| seen.identity == identity) else {
             return Ok(());
         };
-        let differs = if known.extras == extras {
+        let is_whole = known.extras == extras;
+        let differs = if is_whole {
             ""
         } else {
             ", though with other variables or headers; add it by hand if you need both"
         };
-        Err(format!("it is the same as {}{differs}", known.name))
+        let why = format!("it is the same as {}{differs}", known.name);
+        let twin = known.id.clone().map(|id| Twin { id, is_whole });
+        Err(Refusal { why, twin })
     }
 
     /// Another id for another server of the same name.

@@ -18,7 +18,7 @@ pub(crate) struct Link {
 /// The links for an entry. A link travels, so there is none that would hold a token.
 pub(crate) fn links(name: &str, launch: &Launch) -> Vec<Link> {
     let (cursor, code) = match launch {
-        Launch::Stdio { command, args } => (
+        Launch::Stdio { command, args, .. } => (
             json!({ "command": command, "args": args }),
             json!({ "name": name, "type": "stdio", "command": command, "args": args }),
         ),
@@ -57,7 +57,8 @@ mod tests {
     #[test]
     fn links_carry_the_whole_command() {
         let args = vec!["serve".to_owned(), "--stdio".to_owned()];
-        let launch = Launch::Stdio { command: "/usr/bin/trove é".into(), args };
+        let launch =
+            Launch::Stdio { command: "/usr/bin/trove é".into(), args, env: Default::default() };
         let links = links("trove", &launch);
         let (start, packed) = links[0].url.split_once("&config=").unwrap();
         assert_eq!(start, "cursor://anysphere.cursor-deeplink/mcp/install?name=trove");

@@ -6,6 +6,7 @@
 //! here prints, and nothing a file names is ever run.
 
 mod backup;
+mod beside;
 mod change;
 mod convert;
 mod diff;
@@ -17,8 +18,10 @@ mod entry;
 mod error;
 mod gather;
 mod guard;
+mod journal;
 mod links;
 mod locate;
+mod moving;
 mod ours;
 #[cfg(test)]
 mod properties;
@@ -29,16 +32,19 @@ mod verify;
 mod written;
 
 pub(crate) use backup::{Original, replace};
+pub(crate) use beside::mark_beside;
 pub(crate) use change::{Outcome, Plan, Wish, plan_install, plan_uninstall};
 pub(crate) use convert::{Converted, Imported, Needed, Origin};
 pub(crate) use diff::unified;
 pub(crate) use entry::{Access, Launch, in_workspace};
 pub(crate) use error::ClientError;
 pub(crate) use gather::{Gathered, LeftOut, Request as GatherRequest, gather};
+pub(crate) use journal::{Kept, Record, kept, relied_on};
 pub(crate) use links::{Link, links};
 pub(crate) use locate::{Host, Os, Scope};
+pub(crate) use moving::{FileChange, Found, config_with, find_movable};
 pub(crate) use survey::{Standing, Survey, survey};
-pub(crate) use table::{Row, TABLE, row};
+pub(crate) use table::{Row, TABLE, row, word};
 pub(crate) use text::Dressed;
 pub(crate) use trove_mcp::upstream::secretive::is_secret;
 pub(crate) use written::toml_with;

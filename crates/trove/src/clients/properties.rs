@@ -17,7 +17,7 @@ use crate::config::Client;
 fn entry(client: Client) -> Entry {
     let row = TABLE.iter().find(|row| row.client == client).expect("a row");
     let args = vec!["serve".to_owned(), "--config".to_owned(), "/a b/\"é\"\\.toml".to_owned()];
-    let launch = Launch::Stdio { command: "/opt/a: b/trove".into(), args };
+    let launch = Launch::Stdio { command: "/opt/a: b/trove".into(), args, env: Default::default() };
     Entry::of(row, Scope::User, "trove", &launch).expect("an entry")
 }
 

@@ -58,6 +58,8 @@ pub(crate) struct StdioWords {
     pub(crate) command: &'static str,
     /// The key of the arguments; `None`: they follow the command in one list.
     pub(crate) args: Option<&'static str>,
+    /// The key of the variables.
+    pub(crate) env: &'static str,
     /// Written when the entry is made, and the user's from then on.
     pub(crate) once: &'static [(&'static str, Fixed)],
 }
@@ -95,7 +97,7 @@ pub(crate) enum Fixed {
 }
 
 const PLAIN: StdioWords =
-    StdioWords { kind: None, command: "command", args: Some("args"), once: &[] };
+    StdioWords { kind: None, command: "command", args: Some("args"), env: "env", once: &[] };
 const TYPED: StdioWords = StdioWords { kind: Some(("type", "stdio")), ..PLAIN };
 const REMOTE: RemoteWords = RemoteWords {
     kind: None,
@@ -321,6 +323,7 @@ pub(crate) const TABLE: &[Row] = &[
             kind: Some(("type", "stdio")),
             command: "cmd",
             args: Some("args"),
+            env: "envs",
             once: GOOSE_ONCE,
         },
         remote: Some(RemoteWords {
@@ -348,6 +351,7 @@ pub(crate) const TABLE: &[Row] = &[
             kind: Some(("type", "local")),
             command: "command",
             args: None,
+            env: "environment",
             once: &[("enabled", Fixed::True)],
         },
         remote: Some(RemoteWords {
@@ -385,6 +389,15 @@ const GOOSE_ONCE: &[(&str, Fixed)] = &[
     ("timeout", Fixed::Number(300)),
     ("envs", Fixed::EmptyMap),
 ];
+
+/// The word for a client, e.g. `claude-code`.
+pub(crate) fn word(client: Client) -> &'static str {
+    match row(client) {
+        Some(row) => row.word,
+        None if client == Client::Amp => "amp",
+        None => "another-client",
+    }
+}
 
 /// The row of a client.
 pub(crate) fn row(client: Client) -> Option<&'static Row> {

@@ -2,7 +2,10 @@
 
 use toml_edit::{Array, DocumentMut, InlineTable, Item, Table, Value};
 
-use super::convert::{Converted, Imported, Origin};
+use super::{
+    convert::{Converted, Imported, Origin},
+    table::word,
+};
 use crate::approval::Calls;
 
 /// How long one request may take where `trove.toml` does not say.
@@ -74,6 +77,7 @@ fn table(server: &Imported) -> Table {
             }
         }
     }
+    add("moved_from", Value::from(word(server.origin.client)));
     if let Some(name) = Calls::of(&server.as_found).and_then(|calls| calls.name) {
         add("recipe", Value::from(name));
     }

@@ -8,6 +8,7 @@ use super::{Failed, exit, host, load_as_is, ls::plain, runtime, say};
 use crate::{
     app::{App, memory_of},
     cli::{Global, Wait},
+    clients::mark_beside,
     config::{HostScope, Loaded, ProcessEnv},
     doctor::{
         Finding, Level, check_clients, check_config, check_ends, check_folders, check_guide,
@@ -23,7 +24,8 @@ const MAX_ASKING: Duration = Duration::from_secs(5);
 
 pub(super) fn doctor(global: &Global, wait: Wait) -> Result<(), Failed> {
     let host = host()?;
-    let loaded = load_as_is(global)?;
+    let mut loaded = load_as_is(global)?;
+    mark_beside(&mut loaded, &host);
     let config = &loaded.config;
     let mut at_rest = check_servers(config, &ProcessEnv, &host.cwd);
     at_rest.extend(check_folders(config));

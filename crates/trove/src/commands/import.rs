@@ -31,6 +31,7 @@ pub(super) fn import(global: &Global, import: &Import) -> Result<(), Failed> {
         &GatherRequest {
             rows,
             from: import.from.as_deref(),
+            only: None,
             existing: &target.loaded.config.upstreams,
             own_url: format!("http://{address}/mcp"),
         },
@@ -191,7 +192,7 @@ impl Report<'_> {
         for server in &self.gathered.servers {
             text.push_str(&described(server));
         }
-        for LeftOut { origin, why } in &self.gathered.left_out {
+        for LeftOut { origin, why, .. } in &self.gathered.left_out {
             let _ = writeln!(text, "left out: {}: {}", from(origin), plain(why));
         }
         for problem in &self.gathered.problems {
@@ -253,7 +254,7 @@ impl Report<'_> {
         let left_out: Vec<Value> = gathered
             .left_out
             .iter()
-            .map(|LeftOut { origin, why }| json!({ "origin": origin_json(origin), "why": why }))
+            .map(|LeftOut { origin, why, .. }| json!({ "origin": origin_json(origin), "why": why }))
             .collect();
         let variables: Vec<Value> = self
             .needed()

@@ -1,10 +1,10 @@
 //! `trove install` and `trove uninstall`: one entry into a client's file, or out of it.
 
-use std::{fmt::Write as _, path::Path};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path};
 
 use serde_json::{Value, json};
 
-use super::{Class, Failed, approve::unapproved, host, load_as_is, ls::plain, say};
+use super::{Class, Failed, approve::unapproved, host, load_as_is, ls::plain, moving, say};
 use crate::{
     approval::Hand,
     cli::{EntryOf, Global, Install, Uninstall},
@@ -23,12 +23,17 @@ pub(super) fn install(global: &Global, install: &Install) -> Result<(), Failed> 
         return list(&host, &loaded, install);
     };
     let wish = wish(client, &install.entry)?;
+    let loaded = if install.moves { moving::target(&loaded, &host)? } else { loaded };
     let launch = if install.http {
         by_url(&loaded, install.entry.dry_run)?
     } else {
         refuse_unapproved(&loaded, &host)?;
         by_command(&host, &loaded, wish.row, wish.scope)
     };
+    if install.moves {
+        let installing = Installing { wish: &wish, launch: &launch, entry: &install.entry };
+        return moving::move_in(&host, &installing, &loaded);
+    }
     let mut plan = plan_install(&host, &wish, &launch)?;
     plan.notes.extend(about_config(&loaded));
     plan.notes.extend(about_trust(&loaded, &launch));
@@ -36,10 +41,22 @@ pub(super) fn install(global: &Global, install: &Install) -> Result<(), Failed> 
     finish(&host, &plan, &install.entry, Some((&launch, link)))
 }
 
-pub(super) fn uninstall(uninstall: &Uninstall) -> Result<(), Failed> {
+pub(super) fn uninstall(global: &Global, uninstall: &Uninstall) -> Result<(), Failed> {
     let host = host()?;
-    let plan = plan_uninstall(&host, &wish(uninstall.client, &uninstall.entry)?)?;
+    let wish = wish(uninstall.client, &uninstall.entry)?;
+    let state = load_as_is(global)?.config.state_dir.value;
+    if moving::take_back(&host, &wish, (&uninstall.entry, &state))? {
+        return Ok(());
+    }
+    let plan = plan_uninstall(&host, &wish)?;
     finish(&host, &plan, &uninstall.entry, None)
+}
+
+/// An entry that is to be made.
+pub(super) struct Installing<'a> {
+    pub(super) wish: &'a Wish<'a>,
+    pub(super) launch: &'a Launch,
+    pub(super) entry: &'a EntryOf,
 }
 
 fn wish(client: Client, entry: &EntryOf) -> Result<Wish<'_>, Failed> {
@@ -73,7 +90,7 @@ fn by_command(host: &Host<'_>, loaded: &Loaded, row: &Row, scope: Scope) -> Laun
         args.push("--config".to_owned());
         args.push(shared.unwrap_or_else(|| file.display().to_string()));
     }
-    Launch::Stdio { command: host.program.display().to_string(), args }
+    Launch::Stdio { command: host.program.display().to_string(), args, env: BTreeMap::new() }
 }
 
 /// The client connects to us. The token is made only if it is to be written.
@@ -196,20 +213,25 @@ fn headline(plan: &Plan, is_dry_run: bool) -> String {
 /// The user's next step that makes the client see the change.
 fn next_step(plan: &Plan) -> Option<String> {
     match plan.outcome {
-        Outcome::Added | Outcome::Updated => Some(plan.row.restart.to_owned()),
+        Outcome::Added | Outcome::Updated => Some(next_of(plan.row)),
         Outcome::Removed => Some(format!("restart {} if it still shows it", plan.row.client)),
         Outcome::AlreadyThere | Outcome::NotThere => None,
     }
 }
 
+/// What makes a client see that its file changed.
+pub(super) fn next_of(row: &Row) -> String {
+    row.restart.to_owned()
+}
+
 fn described(launch: &Launch) -> String {
     match launch {
-        Launch::Stdio { command, args } => format!("runs: {command} {}", args.join(" ")),
+        Launch::Stdio { command, args, .. } => format!("runs: {command} {}", args.join(" ")),
         Launch::Http { url, .. } => format!("connects to: {url}"),
     }
 }
 
-fn shown(path: &Path) -> String {
+pub(super) fn shown(path: &Path) -> String {
     plain(&path.display().to_string())
 }
 

@@ -16,6 +16,7 @@ mod install;
 mod logs;
 mod ls;
 mod man;
+mod moving;
 mod noted;
 mod read;
 mod recipe;
@@ -97,7 +98,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Command::Config(command) => config::config(&cli.global, command),
         Command::Import(import) => import::import(&cli.global, &import),
         Command::Install(install) => install::install(&cli.global, &install),
-        Command::Uninstall(uninstall) => install::uninstall(&uninstall),
+        Command::Uninstall(uninstall) => install::uninstall(&cli.global, &uninstall),
         Command::Completions(completions) => completions::completions(&completions),
         Command::Man(man) => man::man(&man),
     };

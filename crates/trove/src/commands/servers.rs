@@ -16,14 +16,16 @@ use crate::{
     approval::{Approvals, Calls, judge},
     borrow::borrow,
     cli::{Add, Global, Output, Remove},
-    clients::{ClientError, Dressed, Original, replace, unified},
+    clients::{ClientError, Dressed, Original, mark_beside, replace, unified},
     config::{HostScope, Overrides, ProcessEnv, Request, Severity, load_as_if, masked_url},
     machine::current_folder,
 };
 
 pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
     let (mut loaded, cwd) = configure(global, Overrides::default())?;
-    borrow(&mut loaded, &host()?);
+    let host = host()?;
+    mark_beside(&mut loaded, &host);
+    borrow(&mut loaded, &host);
     let approvals = Approvals::load(&loaded.config.state_dir.value)?;
     let candidates = judge(&loaded, &approvals, &HostScope::new(ProcessEnv, cwd));
     let mut rows: Vec<Json> = candidates
@@ -38,7 +40,10 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
             };
             let file = one.file.display().to_string();
             let id = one.upstream.id.as_str();
-            json!({ "id": id, "transport": transport, "reach": reach, "approval": state, "file": file })
+            json!({
+                "id": id, "transport": transport, "reach": reach, "approval": state, "file": file,
+                "passes_tools": one.upstream.passes_tools(), "passing": one.upstream.passing(),
+            })
         })
         .collect();
     rows.extend(folders::rows(&loaded, &approvals));
@@ -59,6 +64,9 @@ pub(super) fn list(global: &Global, output: Output) -> Result<(), Failed> {
             word("reach"),
             word("file")
         );
+        if !word("passing").is_empty() {
+            let _ = writeln!(text, "{:<20} its tools are {}", "", word("passing"));
+        }
     }
     if rows.is_empty() {
         text.push_str("No servers yet: `trove add FOLDER`, `trove add NAME -- COMMAND`, or `trove import` for those of other clients.\n");

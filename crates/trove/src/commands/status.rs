@@ -55,6 +55,9 @@ fn table(health: &str, stderr: &Value, paint: Paint) -> String {
         if let Some(said) = source["from_tools"].as_str() {
             let _ = writeln!(text, "  {}", plain(said));
         }
+        if let Some(said) = source["passing"].as_str() {
+            let _ = writeln!(text, "  its tools are {}", plain(said));
+        }
         if let Some(count) = source["changed"].as_u64() {
             let _ = writeln!(
                 text,

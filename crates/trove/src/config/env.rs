@@ -136,7 +136,7 @@ pub(crate) fn home_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
 }
 
 /// Where `trove.toml` is sought last.
-pub(super) fn config_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
+pub(crate) fn config_folder(env: &dyn EnvLookup) -> Option<PathBuf> {
     let base =
         folder(&env, XDG_CONFIG_HOME).or_else(|| Some(folder(&env, HOME)?.join(".config")))?;
     Some(base.join("trove"))

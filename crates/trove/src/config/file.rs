@@ -71,8 +71,10 @@ section! {
         #[schemars(extend("default" = "auto"))]
         protocol: Key<Protocol>,
         /// Which of its features clients see.
-        #[schemars(extend("default" = "resources"))]
+        #[schemars(extend("default" = "auto"))]
         expose: Key<Expose>,
+        /// The client it was moved from by `trove import` or `trove install --move`, e.g. `cursor`.
+        moved_from: Key<String>,
         /// What of it search may read.
         #[schemars(extend("default" = "content"))]
         index: Key<Index>,
@@ -323,6 +325,12 @@ section! {
         /// How much a tool says about itself.
         #[schemars(extend("default" = "short"))]
         descriptions: Key<Descriptions>,
+        /// When tools of servers that are passed on are found by `find_tool` instead of listed.
+        #[schemars(extend("default" = "auto"))]
+        search: Key<ToolSearch>,
+        /// How many tokens their list may take with `search = "auto"`, a token counted as 4 bytes.
+        #[schemars(extend("default" = 6000))]
+        search_budget: Key<u64>,
         /// Whether failures leave out what only those who run Trove should see; unless
         /// written, when HTTP is served beyond this machine.
         mask_error_details: Key<bool>,
@@ -498,6 +506,8 @@ choice! {
 choice! {
     /// Which features of a server clients see.
     pub(super) Expose {
+        /// Tools and prompts too, if it was moved here from a client that has it no more.
+        Auto = "auto",
         /// Resources, templates, completions, skills.
         Resources = "resources",
         /// Tools and prompts too.
@@ -596,6 +606,18 @@ choice! {
 }
 
 choice! {
+    /// When tools of servers are found by `find_tool` instead of listed.
+    pub ToolSearch {
+        /// Where their list takes more than `search_budget`.
+        Auto = "auto",
+        /// Always.
+        On = "on",
+        /// Never.
+        Off = "off",
+    }
+}
+
+choice! {
     /// How much a tool says about itself.
     pub Descriptions {
         /// A text that fits every client.
@@ -626,7 +648,7 @@ macro_rules! stands_for {
 
 stands_for! {
     Protocol { Auto, Legacy, Modern }
-    Expose { Resources, All }
+    Expose { Auto, Resources, All }
     Index { Content, Metadata, Off }
 }
 
@@ -647,4 +669,5 @@ means! {
     BridgeMode { Auto, Always, Never }
     Toolset { Resources, Health, Guide, GuideAdmin, Flags, PerServer, Code, Example }
     Descriptions { Short, Full }
+    ToolSearch { Auto, On, Off }
 }

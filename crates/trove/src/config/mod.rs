@@ -23,7 +23,7 @@ pub(crate) use server::DEFAULT_TIMEOUT;
 pub(crate) use server::launches_trove;
 pub use settings::{
     BridgeMode, Config, Descriptions, Discovery, Http, HttpAuth, IndexSetting, Origin, Overrides,
-    PolicyRule, Setting, Share, Tokens, Toolset,
+    PolicyRule, Setting, Share, Tokens, ToolSearch, Toolset,
 };
 pub(crate) use show::{masked_args, masked_url};
 pub use show::{show, show_origins, show_text};

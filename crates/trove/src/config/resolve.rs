@@ -5,7 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use trove_core::access::audit::{KEPT_FILES, MAX_FILE_BYTES};
+use trove_core::{
+    access::audit::{KEPT_FILES, MAX_FILE_BYTES},
+    tools::DEFAULT_TOOL_BUDGET,
+};
 use trove_mcp::upstream::{Dialect, Text, UpstreamConfig};
 
 use super::{
@@ -20,7 +23,8 @@ use super::{
     problem::Problems,
     read::{Key, Spot},
     settings::{
-        Audit, BridgeMode, Config, Descriptions, Origin, Overrides, PolicyRule, Setting, Toolset,
+        Audit, BridgeMode, Config, Descriptions, Origin, Overrides, PolicyRule, Setting,
+        ToolSearch, Toolset,
     },
     tree::At,
 };
@@ -73,6 +77,8 @@ pub(super) fn resolve(
     let (tokens, local_roles) = auth::callers(file.auth, problems);
     let max_answer = file.bridge.max_answer_bytes.take();
     let max_answer = max_answer.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+    let tool_budget = file.tools.search_budget.take();
+    let tool_budget = tool_budget.map(|tokens| usize::try_from(tokens).unwrap_or(usize::MAX));
     let is_public = !http.addr.ip().is_loopback();
     let bounds = limits::bounds(&file.limits, &http, problems);
     let guide_project = guide::named_project(&file.guide, problems);
@@ -99,6 +105,8 @@ pub(super) fn resolve(
         bridge: pick(flags.bridge, file.bridge.mode.take(), BridgeMode::Auto),
         toolsets,
         descriptions: pick(None, file.tools.descriptions.take(), Descriptions::Short),
+        tool_search: pick(None, file.tools.search.take(), ToolSearch::Auto),
+        tool_budget: pick(None, tool_budget, DEFAULT_TOOL_BUDGET),
         audit: audit(file.audit),
         code_enabled,
         state_dir: state_dir(around, problems),

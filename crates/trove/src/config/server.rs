@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use trove_core::SourceId;
-use trove_mcp::upstream::{self, Dialect, OauthClient, Reach, Remote, Text, UpstreamConfig};
+use trove_mcp::upstream::{self, Dialect, Moved, OauthClient, Reach, Remote, Text, UpstreamConfig};
 
 use super::{
     env::EnvLookup,
@@ -58,6 +58,7 @@ fn upstream(
         reach: reach?,
         protocol: server.protocol.take().map(Into::into).unwrap_or_default(),
         expose: server.expose.take().map(Into::into).unwrap_or_default(),
+        moved: Moved { from: server.moved_from.take(), ..Moved::default() },
         index: server.index.take().map(Into::into).unwrap_or_default(),
         is_public: server.cache.take().is_some_and(|word| word == CacheWord::Public),
         watch,

@@ -18,7 +18,7 @@ use trove_mcp::{
     upstream::{Index, Text, UpstreamConfig},
 };
 
-pub use super::file::{BridgeMode, Descriptions, Toolset};
+pub use super::file::{BridgeMode, Descriptions, ToolSearch, Toolset};
 
 /// Everything the program was told.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +53,10 @@ pub struct Config {
     pub toolsets: Setting<Vec<Toolset>>,
     /// How much a tool says about itself.
     pub descriptions: Setting<Descriptions>,
+    /// When tools of servers are found instead of listed.
+    pub tool_search: Setting<ToolSearch>,
+    /// How many tokens their list may take before.
+    pub tool_budget: Setting<usize>,
     /// The part before the names of tools that share a prefix.
     pub tool_prefix: Setting<String>,
     /// Whether failures leave out details that only the operator should see.

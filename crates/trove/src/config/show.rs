@@ -94,7 +94,7 @@ fn origins(config: &Config) -> BTreeMap<String, Origin> {
     all
 }
 
-fn named_origins(config: &Config) -> [(&'static str, Origin); 35] {
+fn named_origins(config: &Config) -> [(&'static str, Origin); 37] {
     [
         ("http.addr", config.http.addr.origin),
         ("http.auth", config.http.auth.origin),
@@ -122,6 +122,8 @@ fn named_origins(config: &Config) -> [(&'static str, Origin); 35] {
         ("bridge.mode", config.bridge.origin),
         ("tools.toolsets", config.toolsets.origin),
         ("tools.descriptions", config.descriptions.origin),
+        ("tools.search", config.tool_search.origin),
+        ("tools.search_budget", config.tool_budget.origin),
         ("tool_prefix", config.tool_prefix.origin),
         ("tools.mask_error_details", config.mask_error_details.origin),
         ("bridge.max_answer_bytes", config.max_answer_bytes.origin),
@@ -160,6 +162,8 @@ fn in_force(config: &Config) -> Value {
         "tools": {
             "toolsets": toolsets,
             "descriptions": config.descriptions.as_str(),
+            "search": config.tool_search.as_str(),
+            "search_budget": config.tool_budget.value,
             "mask_error_details": config.mask_error_details.value,
         },
         "audit": {
@@ -182,6 +186,9 @@ fn server(upstream: &UpstreamConfig) -> Value {
     let mut add = |key: &str, value: Value| shown.insert(key.into(), value);
     add("protocol", json!(file::Protocol::from(upstream.protocol).as_str()));
     add("expose", json!(file::Expose::from(upstream.expose).as_str()));
+    if let Some(from) = &upstream.moved.from {
+        add("moved_from", json!(from));
+    }
     add("index", json!(file::Index::from(upstream.index).as_str()));
     add("cache", json!(if upstream.is_public { "public" } else { "auto" }));
     add("schemas", json!(if upstream.has_flat_schemas { "flat" } else { "as-is" }));

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use trove_mcp::upstream::{Reach, Scope, Text, UpstreamConfig, missing_interpreter};
+use trove_mcp::upstream::{Expose, Reach, Scope, Text, UpstreamConfig, missing_interpreter};
 
 use super::{Finding, Level};
 use crate::config::{Config, EnvLookup, HostScope};
@@ -24,6 +24,7 @@ pub(crate) fn check_servers(config: &Config, env: &dyn EnvLookup, cwd: &Path) ->
             findings.extend(program(server, command, &scope, (here, &path)));
             findings.extend(folder.as_deref().and_then(|folder| lost_folder(server, folder)));
         }
+        findings.extend(beside(server));
         let twin = config.upstreams[..index].iter().find(|other| other.reach == server.reach);
         if let Some(twin) = twin {
             let message = format!("`{}` and `{}` are the same server", twin.id, server.id);
@@ -32,6 +33,16 @@ pub(crate) fn check_servers(config: &Config, env: &dyn EnvLookup, cwd: &Path) ->
         }
     }
     findings
+}
+
+/// A finding on a server that was moved into Trove and stands in a client all the same.
+fn beside(server: &UpstreamConfig) -> Option<Finding> {
+    if server.expose != Expose::Auto || server.moved.beside.is_empty() {
+        return None;
+    }
+    let message = format!("its tools are {}", server.passing());
+    let fix = "run `trove install --move --client NAME` for that client, or set `expose`";
+    Some(of(server, Level::Note, message, fix))
 }
 
 fn of(

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use trove_core::{
     Json,
     json::items,
-    tools::{CLIENTS_DATE, Client, Takes, client, clients},
+    tools::{BYTES_PER_TOKEN, CLIENTS_DATE, Client, Takes, client, clients},
 };
 use trove_mcp::{protocol_versions, server::Pretend};
 
@@ -24,8 +24,6 @@ use super::{
     query::Query,
 };
 
-/// How many bytes make a token, as a rule; clients count with tokenizers of their own.
-const BYTES_PER_TOKEN: usize = 4;
 /// How much of a text the page draws; the whole can be saved.
 const MAX_DRAWN: usize = 256 * 1024;
 /// The tool that reads for clients whose model cannot.

@@ -5,6 +5,7 @@
 mod golden;
 mod import;
 mod install;
+mod moved;
 mod refusals;
 
 use std::{

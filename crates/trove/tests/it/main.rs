@@ -20,6 +20,7 @@ mod recipes;
 
 // Events while a client is there: changes, progress, a new configuration.
 mod hushed;
+mod passed;
 mod progress;
 mod projects;
 mod reload;

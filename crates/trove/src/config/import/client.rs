@@ -71,7 +71,7 @@ impl Client {
     }
 
     /// How its variables are written.
-    pub(super) fn dialect(self) -> Dialect {
+    pub(crate) fn dialect(self) -> Dialect {
         match self {
             Client::Amp | Client::ClaudeCode | Client::Other => Dialect::ClaudeCode,
             Client::Continue => Dialect::Continue,

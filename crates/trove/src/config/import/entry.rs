@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use trove_core::SourceId;
 use trove_mcp::recipe::Choice;
 use trove_mcp::upstream::{
-    Dialect, ExpandError, Expose, Index, OauthClient, Protocol, Reach, Remote, Text,
+    Dialect, ExpandError, Expose, Index, Moved, OauthClient, Protocol, Reach, Remote, Text,
     UpstreamConfig, Watch,
 };
 
@@ -147,7 +147,8 @@ impl Reader<'_> {
             id: SourceId::normalise(name),
             reach: reach?,
             protocol: Protocol::Auto,
-            expose: Expose::Resources,
+            expose: Expose::Auto,
+            moved: Moved::default(),
             index: Index::Content,
             is_public: false,
             watch: Watch::Notify,
