@@ -53,7 +53,7 @@ pub struct Live {
     upstreams: Arc<Upstreams>,
     knowledge: Arc<Knowledge>,
     folder: PathBuf,
-    state: PathBuf,
+    home: Home,
     /// Shared by all doors.
     memory: Memory,
     /// Whether this run finds by meaning; that is settled at the start.
@@ -121,8 +121,9 @@ impl Live {
     /// Puts the keys in force that seal what clients carry. Without this each run has its own.
     pub(crate) fn take_keys(&self, config: &Config) -> Result<(), BadKeys> {
         let scope = HostScope::new(ProcessEnv, self.folder.clone());
-        let ring = keys::load(&config.keys, &scope, &self.state)?;
-        self.memory.seal.rotate(ring);
+        if let Some(ring) = keys::load(&config.keys, &scope, &self.home)? {
+            self.memory.seal.rotate(ring);
+        }
         Ok(())
     }
 
@@ -249,7 +250,7 @@ impl App {
             upstreams,
             knowledge: knowledge.clone(),
             folder: workspace,
-            state: state.clone(),
+            home: home.clone(),
             memory,
             is_semantic,
             admission,

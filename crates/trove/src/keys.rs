@@ -49,12 +49,16 @@ pub(crate) fn path(state: &Path) -> PathBuf {
     state.join(FILE)
 }
 
-/// The keys in force.
-pub(crate) fn load(written: &[Text], scope: &dyn Scope, state: &Path) -> Result<Ring, BadKeys> {
+/// The keys to put in force; `None` if our own cannot be had now, so that those in force stay.
+pub(crate) fn load(
+    written: &[Text],
+    scope: &dyn Scope,
+    home: &Home,
+) -> Result<Option<Ring>, BadKeys> {
     if written.is_empty() {
-        return Ok(own(state));
+        return Ok(own(home));
     }
-    Ok(Ring::new(&expand(written, scope)?)?)
+    Ok(Some(Ring::new(&expand(written, scope)?)?))
 }
 
 /// The configured keys with their variables replaced.
@@ -74,15 +78,18 @@ pub(crate) fn weakness(key: &str) -> Option<&'static str> {
 }
 
 /// Our own keys, made if there are none. Without a place for them sessions end with this run.
-fn own(state: &Path) -> Ring {
-    load_or_make(state).unwrap_or_else(|error| {
-        warn!(%error, "sessions, cursors and unfinished requests will end with this run");
-        Ring::random()
-    })
+fn own(home: &Home) -> Option<Ring> {
+    match load_or_make(home) {
+        Ok(ring) => Some(ring),
+        Err(error) => {
+            warn!(%error, "sessions, cursors and unfinished requests will end with this run");
+            None
+        }
+    }
 }
 
-fn load_or_make(state: &Path) -> Result<Ring, StateError> {
-    let file = StateFile::inside(&Home::at(state), path(state), &FORM);
+fn load_or_make(home: &Home) -> Result<Ring, StateError> {
+    let file = StateFile::inside(home, path(home.path()), &FORM);
     if let Some(ring) = file.read(parse)? {
         return Ok(ring);
     }
@@ -115,7 +122,7 @@ mod tests {
         let texts = written.iter().map(|key| Text::new(*key, Dialect::Trove).relative_to(folder));
         let texts: Vec<Text> = texts.collect();
         let scope = HostScope::new(ProcessEnv, folder.to_owned());
-        load(&texts, &scope, &folder.join("home")).err().map(|error| error.to_string())
+        load(&texts, &scope, &Home::at(folder.join("home"))).err().map(|error| error.to_string())
     }
 
     #[test]
@@ -140,9 +147,9 @@ mod tests {
     #[test]
     fn our_own_key_is_made_once_for_its_owner_alone() {
         let dir = tempfile::tempdir().unwrap();
-        load_or_make(dir.path()).unwrap();
+        load_or_make(&Home::at(dir.path())).unwrap();
         let made = fs::read_to_string(path(dir.path())).unwrap();
-        load_or_make(dir.path()).unwrap();
+        load_or_make(&Home::at(dir.path())).unwrap();
         assert_eq!(fs::read_to_string(path(dir.path())).unwrap(), made);
         let mode = fs::metadata(path(dir.path())).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
@@ -154,7 +161,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         for damaged in ["", "short\n", "\u{0}"] {
             fs::write(path(dir.path()), damaged).unwrap();
-            load_or_make(dir.path()).unwrap();
+            load_or_make(&Home::at(dir.path())).unwrap();
             let aside = fs::read_to_string(dir.path().join("keys.damaged")).unwrap();
             assert_eq!(aside, damaged);
             assert!(fs::read_to_string(path(dir.path())).unwrap().len() > MIN_KEY_LETTERS);
@@ -166,7 +173,6 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let file = dir.path().join("file");
         fs::write(&file, "no folder").unwrap();
-        assert!(load_or_make(&file).is_err());
-        own(&file);
+        assert!(own(&Home::at(&file)).is_none(), "the keys in force stay");
     }
 }
