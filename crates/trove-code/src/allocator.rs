@@ -42,7 +42,7 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
         // SAFETY: as the caller promised.
-        unsafe { Jemalloc.alloc(layout) }
+        had(unsafe { Jemalloc.alloc(layout) })
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
@@ -54,14 +54,14 @@ unsafe impl GlobalAlloc for Allocator {
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         take(layout.size());
         // SAFETY: as the caller promised.
-        unsafe { Jemalloc.alloc_zeroed(layout) }
+        had(unsafe { Jemalloc.alloc_zeroed(layout) })
     }
 
     unsafe fn realloc(&self, ptr: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         take(size);
         give_back(layout.size());
         // SAFETY: as the caller promised.
-        unsafe { Jemalloc.realloc(ptr, layout, size) }
+        had(unsafe { Jemalloc.realloc(ptr, layout, size) })
     }
 }
 
@@ -80,6 +80,15 @@ fn give_back(size: usize) {
     if IS_COUNTING.load(Ordering::Relaxed) {
         LIVE_MEMORY.fetch_sub(size, Ordering::Relaxed);
     }
+}
+
+/// Ends a worker for which the kernel has no more memory: its address space is bounded too.
+#[inline]
+fn had(memory: *mut u8) -> *mut u8 {
+    if memory.is_null() && IS_COUNTING.load(Ordering::Relaxed) {
+        end();
+    }
+    memory
 }
 
 /// Ends this process at once, because any code on the way out would allocate.

@@ -8,7 +8,7 @@ use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::{policy::RULES, wire::Locks};
+use crate::{boxed::Bounds, wire::Locks};
 
 /// Address space for stacks, buffers on the way and the allocator's own use, beyond the program's
 /// bound and the mappings of the start.
@@ -19,16 +19,16 @@ const SPARE_SPACE: u64 = 256 * 1024 * 1024;
 /// With eight busy programs on two cores it still gets a twelfth of one.
 const NICENESS: i32 = 5;
 
-/// Gives up all that a program does not need.
-pub(crate) fn lock_in() -> io::Result<Locks> {
+/// Gives up all that computing does not need.
+pub(crate) fn lock_in(bounds: Bounds) -> io::Result<Locks> {
     end_with_parent()?;
     // All other work of this machine comes first.
     let _ = rustix::process::nice(NICENESS);
     close_strangers()?;
     let has_no_network = leave_network();
     give_up_rights();
-    bound(Resource::As, mapped()?.saturating_add(RULES.memory_bytes as u64 + SPARE_SPACE))?;
-    bound_cpu(RULES.compute_seconds)?;
+    bound(Resource::As, mapped()?.saturating_add(bounds.memory_bytes as u64 + SPARE_SPACE))?;
+    bound_cpu(bounds.compute_seconds)?;
     bound(Resource::Fsize, 0)?;
     bound(Resource::Core, 0)?;
     bound(Resource::Nofile, 3)?;

@@ -1,65 +1,39 @@
 //! One worker, as the gateway sees it: nothing it says is believed further than it must be.
 
-use std::{io, path::Path, process::Stdio, time::Duration};
+use std::{io, path::Path};
 
-use parking_lot::Mutex;
 use serde_json::{Map, Value};
-use tokio::{
-    io::{AsyncReadExt as _, AsyncWriteExt as _},
-    process::{Child, ChildStdin, ChildStdout, Command},
-    time::timeout,
-};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use trove_core::programs::{Answer, Complaint, Fault, Given, Host, Raised, Ran};
 
 use crate::{
-    allocator::OUT_OF_MEMORY,
-    clock::OUT_OF_TIME,
+    boxed::{Child, Death},
     hints::hint,
     policy::RULES,
     wire::{Failed, FromWorker, Gift, Locks, MAX_MESSAGE, ToWorker, framed, json_len},
 };
 
-/// How long a worker that closed its pipes may take to be gone.
-const MAX_DYING: Duration = Duration::from_secs(1);
 /// From this size on, an answer is written down on a thread of its own.
 const LARGE: usize = 64 * 1024;
 
 /// One worker; it ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Worker {
-    child: Mutex<Child>,
-    input: ChildStdin,
-    output: ChildStdout,
+    child: Child,
     calls: usize,
     read_bytes: usize,
 }
 
 impl Worker {
     pub(crate) fn start(program: &Path, args: &[String]) -> Result<Worker, Fault> {
-        let unavailable = |why: io::Error| Fault::Unavailable { why: why.to_string() };
-        let mut child = Command::new(program)
-            .args(args)
-            .env_clear()
-            // Only a process of one thread may leave its network without being root.
-            .env("_RJEM_MALLOC_CONF", "background_thread:false")
-            .current_dir("/")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            // A Ctrl-C for the gateway is no Ctrl-C for the program.
-            .process_group(0)
-            .kill_on_drop(true)
-            .spawn()
-            .map_err(unavailable)?;
-        let pipes = child.stdin.take().zip(child.stdout.take());
-        let (input, output) = pipes.ok_or_else(|| Fault::Unavailable { why: "no pipes".into() })?;
-        Ok(Worker { child: Mutex::new(child), input, output, calls: 0, read_bytes: 0 })
+        let child = Child::start(program, args)
+            .map_err(|why| Fault::Unavailable { why: why.to_string() })?;
+        Ok(Worker { child, calls: 0, read_bytes: 0 })
     }
 
     /// Whether it has not ended yet.
     pub(crate) fn is_alive(&self) -> bool {
-        let mut child = self.child.lock();
-        matches!(child.try_wait(), Ok(None))
+        self.child.is_alive()
     }
 
     /// How many calls its program has made.
@@ -166,7 +140,7 @@ impl Worker {
         );
         let bytes = aside(is_large, move || framed(&message)).await.flatten();
         let bytes = bytes.map_err(|error| broke(&error.to_string()))?;
-        match self.input.write_all(&bytes).await {
+        match self.child.input.write_all(&bytes).await {
             Ok(()) => Ok(()),
             Err(_) => Err(self.died().await),
         }
@@ -174,7 +148,7 @@ impl Worker {
 
     async fn hear(&mut self) -> Result<FromWorker, Fault> {
         let mut length = [0; 4];
-        if self.output.read_exact(&mut length).await.is_err() {
+        if self.child.output.read_exact(&mut length).await.is_err() {
             return Err(self.died().await);
         }
         let length = u32::from_le_bytes(length) as usize;
@@ -182,7 +156,7 @@ impl Worker {
             return Err(broke("it said more than it may"));
         }
         let mut bytes = vec![0; length];
-        if self.output.read_exact(&mut bytes).await.is_err() {
+        if self.child.output.read_exact(&mut bytes).await.is_err() {
             return Err(self.died().await);
         }
         serde_json::from_slice(&bytes).map_err(|_| broke("it said what nobody understands"))
@@ -191,17 +165,13 @@ impl Worker {
     /// Why it is gone.
     async fn died(&mut self) -> Fault {
         let calls = self.calls;
-        let child = self.child.get_mut();
-        let Ok(Ok(status)) = timeout(MAX_DYING, child.wait()).await else {
-            return broke("it fell silent");
-        };
-        if status.code() == Some(OUT_OF_MEMORY) {
-            return Fault::OutOfMemory { megabytes: (RULES.memory_bytes / 1024 / 1024) as u64 };
+        match self.child.death().await {
+            Death::OutOfMemory => {
+                Fault::OutOfMemory { megabytes: (RULES.memory_bytes / 1024 / 1024) as u64 }
+            }
+            Death::OutOfTime => Fault::OutOfTime { seconds: RULES.compute_seconds, calls },
+            Death::Broke(how) => Fault::Broke { how },
         }
-        if status.code() == Some(OUT_OF_TIME) {
-            return Fault::OutOfTime { seconds: RULES.compute_seconds, calls };
-        }
-        broke(&status.to_string())
     }
 }
 

@@ -6,6 +6,7 @@
 //! before it reads a byte, runs one program and ends, so that nothing of it is left for the next.
 
 mod allocator;
+pub mod boxed;
 mod check;
 mod clock;
 mod confine;

@@ -108,7 +108,7 @@ pub(crate) fn json_prefix(text: &str, room: usize) -> &str {
 }
 
 /// The bytes of a message.
-pub(crate) fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
+pub fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; 4];
     serde_json::to_writer(&mut bytes, message)?;
     let length = u32::try_from(bytes.len() - 4).map_err(io::Error::other)?;
@@ -117,13 +117,13 @@ pub(crate) fn framed(message: &impl Serialize) -> io::Result<Vec<u8>> {
 }
 
 /// Writes a message, and waits until it is written.
-pub(crate) fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
+pub fn send(to: &mut impl Write, message: &impl Serialize) -> io::Result<()> {
     to.write_all(&framed(message)?)?;
     to.flush()
 }
 
 /// Waits for a message. Its length is not doubted: it comes from the process that started us.
-pub(crate) fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
+pub fn receive<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<T> {
     let mut length = [0; 4];
     from.read_exact(&mut length)?;
     let mut bytes = vec![0; u32::from_le_bytes(length) as usize];

@@ -8,7 +8,7 @@ use std::{
 use serde_json::{Map, Value};
 
 use crate::{
-    allocator, clock, confine,
+    boxed::{self, Bounds},
     interpreter::{Ended, Interpreter as _, World},
     monty::Monty,
     policy::RULES,
@@ -23,7 +23,9 @@ const MAX_WAY: usize = 4096;
 /// Locks this process in, runs the one program it is given, and ends. For a process that
 /// was started for nothing else, with pipes for stdin and stdout.
 pub fn work() -> ExitCode {
-    let locks = match clock::stop_when_over().and_then(|()| confine::lock_in()) {
+    let bounds =
+        Bounds { memory_bytes: RULES.memory_bytes, compute_seconds: RULES.compute_seconds };
+    let locks = match boxed::lock(bounds) {
         Ok(locks) => locks,
         // Unlocked it must not run anything.
         Err(error) => {
@@ -31,7 +33,6 @@ pub fn work() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    allocator::limit(RULES.memory_bytes);
     match serve(io::stdin().lock(), io::stdout().lock(), FromWorker::Ready(locks)) {
         Ok(()) => ExitCode::SUCCESS,
         // The parent is gone.

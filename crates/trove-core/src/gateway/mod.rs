@@ -17,6 +17,7 @@ mod hearers;
 mod index;
 mod limits;
 mod live;
+mod papers;
 mod progress;
 mod rights;
 mod road;
@@ -50,6 +51,7 @@ pub use find::{FindError, Found};
 pub use index::{Index, Opening};
 pub use limits::Limits;
 pub use live::{LIVE_WAIT, LiveAnswer, LiveQuestion, MAX_LIVE_WAIT};
+pub use papers::{NoPart, Texts, Wanted};
 pub use road::{Answer, Call, Purpose, Read};
 pub use rules::{Named, Rules};
 pub use views::View;
@@ -65,6 +67,7 @@ use crate::{
     flags::Flags,
     knowledge::Knowledge,
     metrics::Metrics,
+    papers::Papers,
     programs::Programs,
     source::Source,
     status::StatusBoard,
@@ -104,6 +107,7 @@ pub struct Gateway {
     /// How many questions servers may still be asked.
     live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
+    papers: Option<Arc<dyn Papers>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
@@ -131,6 +135,8 @@ pub struct Parts {
     pub index: Index,
     /// The runner of programs.
     pub programs: Option<Arc<dyn Programs>>,
+    /// The reader of papers.
+    pub papers: Option<Arc<dyn Papers>>,
 }
 
 impl Parts {
@@ -145,6 +151,7 @@ impl Parts {
             knowledge: None,
             index: Index::default(),
             programs: None,
+            papers: None,
         }
     }
 }
@@ -152,7 +159,8 @@ impl Parts {
 impl Gateway {
     /// A gateway made of these parts, at work.
     pub async fn new(parts: Parts) -> Arc<Gateway> {
-        let Parts { version, limits, shelf, flags, audit, knowledge, index, programs } = parts;
+        let Parts { version, limits, shelf, flags, audit, knowledge, index, programs, papers } =
+            parts;
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
         let changes = Arc::new(Changes::default());
@@ -180,6 +188,7 @@ impl Gateway {
             index,
             live: live::Budget::default(),
             programs,
+            papers,
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
             passing: crawl::Passing::new(),

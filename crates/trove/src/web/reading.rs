@@ -18,7 +18,7 @@ use trove_core::{
     content::{
         self, BadPattern, Content, Form, GrepLimits, Kind, Payload, escape_line, sniff, summarise,
     },
-    gateway::Reading,
+    gateway::{Reading, Wanted},
     source::Ask,
 };
 
@@ -142,13 +142,28 @@ pub(super) async fn contents(State(web): State<Arc<Web>>, request: Request) -> A
         return Err(refuse(StatusCode::CONFLICT, message, &next));
     }
     let took = began.elapsed().as_secs_f64() * 1000.0;
-    let mut parts = parts(&reading.reply.body);
+    let mut parts = with_texts(&web, &reading.reply.body).await;
     for part in &mut parts {
         if Look::of(part).first() == Some(&Look::Document) {
             part.leads = Leads::of(&web, &part.uri, &show::text_of(part)).await;
         }
     }
     Ok(json_of(&described(&web, parts, &reading, took)))
+}
+
+/// The contents of a read, with the text of each document before its bytes.
+async fn with_texts(web: &Web, body: &Json) -> Vec<Part> {
+    let own = parts(body);
+    let wanted = Wanted { written: false, ..Wanted::for_caller() };
+    let Ok(Some(texts)) = web.gateway.with_texts(body, &wanted).await else { return own };
+    let mut all = Vec::with_capacity(own.len());
+    for (bytes, text) in own.into_iter().zip(parts(&texts.body)) {
+        if text.is_text && !bytes.is_text {
+            all.push(text);
+        }
+        all.push(bytes);
+    }
+    all
 }
 
 fn described(web: &Web, parts: Vec<Part>, reading: &Reading, took_ms: f64) -> Value {

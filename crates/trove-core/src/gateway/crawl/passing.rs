@@ -181,6 +181,10 @@ impl Gateway {
         if standing != Standing::Open {
             return Outcome::Failed;
         }
+        // Text of papers is made by the crawler alone.
+        if self.form_for_index(pending.mime.as_deref(), local.as_str()).is_some() {
+            return Outcome::Failed;
+        }
         let readable = self.readable(&nobody, &snapshot, source, &reply.body);
         let Some(body) = readable else { return Outcome::Failed };
         let believed = self.believed(source, reply.freshness);

@@ -49,9 +49,14 @@ impl Reducer {
         }
         let is_tag =
             rest[1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/' || c == '!');
-        let Some(end) = rest.find('>').filter(|_| is_tag) else {
+        if !is_tag {
             self.text(&rest[..1]);
             return &rest[1..];
+        }
+        // Looked for once: behind the last tag that ends all is text.
+        let Some(end) = rest.find('>') else {
+            self.text(rest);
+            return "";
         };
         let inside = &rest[1..end];
         let is_closing = inside.starts_with('/');
