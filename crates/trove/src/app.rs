@@ -53,7 +53,6 @@ pub struct Live {
     upstreams: Arc<Upstreams>,
     knowledge: Arc<Knowledge>,
     folder: PathBuf,
-    state: PathBuf,
     /// Shared by all doors.
     memory: Memory,
     /// Whether this run finds by meaning; that is settled at the start.
@@ -92,7 +91,7 @@ impl Live {
     /// Puts the keys in force that seal what clients carry. Without this each run has its own.
     pub(crate) fn take_keys(&self, config: &Config) -> Result<(), BadKeys> {
         let scope = HostScope::new(ProcessEnv, self.folder.clone());
-        let ring = keys::load(&config.keys, &scope, &self.state)?;
+        let ring = keys::load(&config.keys, &scope, &self.settled.state_dir)?;
         self.memory.seal.rotate(ring);
         Ok(())
     }
@@ -160,6 +159,15 @@ pub struct App {
     doors: JoinSet<()>,
 }
 
+/// The memory that all doors share, with keys of this run alone until others are taken.
+fn shared_memory(upstreams: &Upstreams, home: &Home) -> Memory {
+    Memory {
+        kin: upstreams.kin(),
+        seal: Arc::new(Seal::new(Ring::random())),
+        notes: Arc::new(SessionNotes::in_home(home)),
+    }
+}
+
 /// The index of a configuration, to be opened beside everything else.
 fn index_of(loaded: &Loaded, place: Opening, is_semantic: bool) -> Opened {
     let config = &loaded.config;
@@ -210,19 +218,13 @@ impl App {
         let folders = FolderAdmission::new(&gateway, &state, is_waived);
         let admission = Admission::new(upstreams.clone(), gateway.board().clone(), seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
-        let memory = Memory {
-            kin: upstreams.kin(),
-            seal: Arc::new(Seal::new(Ring::random())),
-            notes: Arc::new(SessionNotes::in_home(&home)),
-        };
         let live = Arc::new(Live {
             gateway: gateway.clone(),
             tools,
+            memory: shared_memory(&upstreams, &home),
             upstreams,
             knowledge: knowledge.clone(),
             folder: workspace,
-            state: state.clone(),
-            memory,
             is_semantic,
             admission,
             folders,
