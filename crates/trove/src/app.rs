@@ -190,6 +190,15 @@ pub struct App {
     doors: JoinSet<()>,
 }
 
+/// The memory that all doors share, with keys of this run alone until others are taken.
+fn shared_memory(upstreams: &Upstreams, home: &Home) -> Memory {
+    Memory {
+        kin: upstreams.kin(),
+        seal: Arc::new(Seal::new(Ring::random())),
+        notes: Arc::new(SessionNotes::in_home(home)),
+    }
+}
+
 /// The index of a configuration, to be opened beside everything else.
 fn index_of(loaded: &Loaded, place: Opening, is_semantic: bool) -> Opened {
     let config = &loaded.config;
@@ -239,19 +248,14 @@ impl App {
         let folders = FolderAdmission::new(&gateway, &state, is_waived);
         let admission = Admission::new(upstreams.clone(), gateway.board().clone(), seals, keeping);
         let is_semantic = cfg!(feature = "semantic") && config.discovery.is_semantic.value;
-        let memory = Memory {
-            kin: upstreams.kin(),
-            seal: Arc::new(Seal::new(Ring::random())),
-            notes: Arc::new(SessionNotes::in_home(&home)),
-        };
         let live = Arc::new(Live {
             gateway: gateway.clone(),
             tools,
+            memory: shared_memory(&upstreams, &home),
             upstreams,
             knowledge: knowledge.clone(),
             folder: workspace,
             home: home.clone(),
-            memory,
             is_semantic,
             admission,
             folders,

@@ -21,11 +21,15 @@ const UPDATED: &str = "notifications/resources/updated";
 struct Place {
     folder: Arc<Folder>,
     address: String,
+    http: Http,
 }
 
 impl Place {
     fn of(folder: Arc<Folder>) -> Place {
-        Place { folder, address: format!("127.0.0.1:{}", free_port()) }
+        let address = format!("127.0.0.1:{}", free_port());
+        // A connection that a killed Trove leaves behind must not be used again.
+        let http = Http::builder().pool_max_idle_per_host(0).build().expect("a client");
+        Place { folder, address, http }
     }
 
     /// Dropping it is `kill -9`.
@@ -53,7 +57,7 @@ impl Place {
 
     async fn post(&self, session: Option<&str>, method: &str, params: Value) -> reqwest::Response {
         let body = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-        let post = Http::new().post(self.url()).header("Content-Type", "application/json");
+        let post = self.http.post(self.url()).header("Content-Type", "application/json");
         let post = match session {
             Some(session) => post.header("Mcp-Session-Id", session),
             None => post,
