@@ -196,6 +196,7 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
     };
     const go = h('button', { type: 'button', async onclick() {
       go.disabled = true;
+      saving = true;
       try {
         fill(status);
         await work();
@@ -203,6 +204,8 @@ function desk(side, category, path, { document: known, text }, signal, marked, s
       } catch (error) {
         fill(status, h('span.bad', null, visible(error.message)));
         go.disabled = false;
+      } finally {
+        saving = false;
       }
     } }, yes);
     fill(other, h('div.note.line', null, h('span', null, question), h('span.fill'), go, h('button', { type: 'button', onclick: stop }, 'Cancel')));
