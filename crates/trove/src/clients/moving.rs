@@ -229,7 +229,7 @@ impl Found {
         let known = existing.iter().find(|one| one.id == twin.id);
         let asked: Vec<&str> = known.map(needs).unwrap_or_default();
         let has = |name: &&str| twin.needed.iter().any(|needed| needed.variable == **name);
-        if !twin.needed.is_empty() && !asked.iter().all(|name| has(name)) {
+        if !twin.needed.is_empty() && !asked.iter().all(has) {
             return Err(format!("`{}` in trove.toml takes other variables", twin.id));
         }
         let used: Vec<Needed> = twin
