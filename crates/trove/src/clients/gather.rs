@@ -11,7 +11,7 @@ use trove_core::SourceId;
 use trove_mcp::upstream::{Reach, UpstreamConfig};
 
 use super::{
-    convert::{Converter, Imported, Origin},
+    convert::{Converter, Imported, Needed, Origin},
     locate::{Host, Scope},
     table::Row,
 };
@@ -60,6 +60,8 @@ pub(crate) struct Twin {
     pub(crate) id: SourceId,
     /// Whether it is given the same variables or headers.
     pub(crate) is_whole: bool,
+    /// The variables that it takes, with their values in that file.
+    pub(crate) needed: Vec<Needed>,
 }
 
 /// Why a server is not taken over.
@@ -132,6 +134,19 @@ struct Seen {
     id: Option<SourceId>,
 }
 
+/// The variables that a server would take, as far as it can be converted.
+fn convert_needed(
+    converter: &Converter<'_>,
+    id: &SourceId,
+    found: &ClientServer,
+    path: &Path,
+) -> Vec<Needed> {
+    match converter.convert(id, found, path) {
+        Ok(draft) => draft.needed,
+        Err(_) => Vec::new(),
+    }
+}
+
 fn extras(reach: &Reach) -> Vec<String> {
     match reach {
         Reach::Stdio { env, .. } => env.keys().cloned().collect(),
@@ -176,17 +191,19 @@ impl State<'_> {
         }
         let identity = self.converter.identity(&found.server.reach).unwrap_or_default();
         let extras = extras(&found.server.reach);
-        self.refuse_double(&identity, &extras)?;
+        let mut id = SourceId::normalise(&found.name);
+        // A double may still be moved, with the values of its variables.
+        let needed = convert_needed(&self.converter, &id, found, &origin.path);
+        self.refuse_double(&identity, &extras, &needed)?;
         let convert = |id: &SourceId| {
             let converted = self.converter.convert(id, found, &origin.path);
             converted.map_err(|error| Refusal::of(error.to_string()))
         };
-        let mut id = SourceId::normalise(&found.name);
         let mut draft = convert(&id)?;
         // A server that was imported before is found again, though its secrets are references
         // there.
         let converted = draft.server.identity();
-        self.refuse_double(&converted, &extras)?;
+        self.refuse_double(&converted, &extras, &needed)?;
         if self.ids.contains(&id) {
             id = self.free_id(&id, origin.client);
             draft = convert(&id)?;
@@ -209,7 +226,12 @@ impl State<'_> {
         })
     }
 
-    fn refuse_double(&self, identity: &str, extras: &[String]) -> Result<(), Refusal> {
+    fn refuse_double(
+        &self,
+        identity: &str,
+        extras: &[String],
+        needed: &[Needed],
+    ) -> Result<(), Refusal> {
         let Some(known) = self.seen.iter().find(|seen| seen.identity == identity) else {
             return Ok(());
         };
@@ -220,7 +242,8 @@ impl State<'_> {
             ", though with other variables or headers; add it by hand if you need both"
         };
         let why = format!("it is the same as {}{differs}", known.name);
-        let twin = known.id.clone().map(|id| Twin { id, is_whole });
+        let needed = needed.to_vec();
+        let twin = known.id.clone().map(|id| Twin { id, is_whole, needed });
         Err(Refusal { why, twin })
     }
 

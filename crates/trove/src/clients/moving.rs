@@ -12,7 +12,7 @@ use std::{
 use serde_json::Value as Json;
 use toml_edit::{DocumentMut, Item, value};
 use trove_core::SourceId;
-use trove_mcp::upstream::{Piece, Text, UpstreamConfig};
+use trove_mcp::upstream::{Piece, Reach, Text, UpstreamConfig};
 
 use super::{
     backup::Original,
@@ -23,7 +23,7 @@ use super::{
     edit_yaml,
     entry::{Entry, Launch, check_name},
     error::ClientError,
-    gather::{Gathered, LeftOut, Request, gather},
+    gather::{Gathered, LeftOut, Request, Twin, gather},
     locate::{Host, Scope},
     table::{Form, Row, TokenBy},
     text::Dressed,
@@ -100,6 +100,7 @@ pub(crate) fn find_movable(
         return Err(ClientError::Unfit { path, what, hint: "mend the file first".to_owned() });
     }
     let trees = trees(wish.row, &files)?;
+    found.env = variables_of(wish, trees.get(&found.path));
     for imported in servers {
         let origin = imported.origin.clone();
         match found.take_in(wish.row, &trees, imported) {
@@ -113,7 +114,13 @@ pub(crate) fn find_movable(
         match (twin, entry) {
             (Some(twin), Ok(entry)) => {
                 let (file, name) = (left.origin.path.clone(), left.origin.name.clone());
-                found.servers.push(Movable { file, name, id: twin.id, imported: None, entry });
+                match found.give_to_twin(wish.row, existing, &twin) {
+                    Ok(()) => {
+                        let id = twin.id;
+                        found.servers.push(Movable { file, name, id, imported: None, entry });
+                    }
+                    Err(why) => found.left_out.push(LeftOut { why, ..left }),
+                }
             }
             _ => found.left_out.push(left),
         }
@@ -181,18 +188,57 @@ impl Found {
     ) -> Result<(), String> {
         let (file, name) = (imported.origin.path.clone(), imported.origin.name.clone());
         let entry = entry_of(row, trees, &file, &name)?;
-        let mut env = BTreeMap::new();
-        for needed in &imported.needed {
-            match written_by(row, needed)? {
-                Some(text) => drop(env.insert(needed.variable.clone(), text)),
-                None if !needed.is_set => self.unset.push(needed.clone()),
-                None => {}
-            }
-        }
-        self.env.extend(env);
+        self.give(row, &imported.needed)?;
         let id = imported.id.clone();
         self.servers.push(Movable { file, name, id, imported: Some(imported), entry });
         Ok(())
+    }
+
+    /// Gives our entry the variables of a server; refuses one that stands for another value.
+    fn give(&mut self, row: &Row, all: &[Needed]) -> Result<(), String> {
+        let mut env = BTreeMap::new();
+        let mut unset = Vec::new();
+        for needed in all {
+            let variable = &needed.variable;
+            let Some(text) = written_by(row, needed)? else {
+                if !needed.is_set {
+                    unset.push(needed.clone());
+                }
+                continue;
+            };
+            if self.env.get(variable).is_some_and(|other| *other != text) {
+                return Err(format!(
+                    "its variable {variable} has another value for another server"
+                ));
+            }
+            env.insert(variable.clone(), text);
+        }
+        self.env.extend(env);
+        self.unset.extend(unset);
+        Ok(())
+    }
+
+    /// Gives our entry the variables of a server that `trove.toml` has already. It must ask for
+    /// the same ones there.
+    fn give_to_twin(
+        &mut self,
+        row: &Row,
+        existing: &[UpstreamConfig],
+        twin: &Twin,
+    ) -> Result<(), String> {
+        let known = existing.iter().find(|one| one.id == twin.id);
+        let asked: Vec<&str> = known.map(needs).unwrap_or_default();
+        let has = |name: &&str| twin.needed.iter().any(|needed| needed.variable == **name);
+        if !twin.needed.is_empty() && !asked.iter().all(has) {
+            return Err(format!("`{}` in trove.toml takes other variables", twin.id));
+        }
+        let used: Vec<Needed> = twin
+            .needed
+            .iter()
+            .filter(|needed| asked.contains(&needed.variable.as_str()))
+            .cloned()
+            .collect();
+        self.give(row, &used)
     }
 
     /// Leaves servers where they are whose file holds something else too.
@@ -235,7 +281,7 @@ impl Found {
         let original = Original::read(&self.path)?;
         let dressed = text_of(&original)?;
         let spot = Spot::of(wish.row, &original.path, wish.name);
-        let launch = self.with_env(wish.row, launch, spot.find(&spot.read(&dressed.text)?));
+        let launch = self.with_env(launch);
         let entry = Entry::of(wish.row, wish.scope, wish.name, &launch)?;
         let mut text = dressed.text.clone();
         let mut changes = Vec::new();
@@ -257,24 +303,43 @@ impl Found {
         Ok(changes)
     }
 
-    /// The launch with the variables of the servers, beside those that our entry has already.
-    fn with_env(&self, row: &Row, launch: &Launch, present: Option<&Node>) -> Launch {
+    /// The launch with the variables of the servers.
+    fn with_env(&self, launch: &Launch) -> Launch {
         let Launch::Stdio { command, args, .. } = launch else { return launch.clone() };
-        let mut env = BTreeMap::new();
-        let before = present.and_then(|entry| entry.get(row.stdio.env));
-        for variable in before.map(Node::entries).unwrap_or_default() {
-            if let Some(text) = variable.node.as_str() {
-                env.insert(variable.key.clone(), text.to_owned());
-            }
-        }
-        env.extend(self.env.clone());
-        Launch::Stdio { command: command.clone(), args: args.clone(), env }
+        Launch::Stdio { command: command.clone(), args: args.clone(), env: self.env.clone() }
     }
 
     /// The names of the variables of our entry.
     pub(crate) fn variables(&self) -> impl Iterator<Item = &str> {
         self.env.keys().map(String::as_str)
     }
+}
+
+/// The variables that our entry has already.
+fn variables_of(wish: &Wish<'_>, root: Option<&Node>) -> BTreeMap<String, String> {
+    let mut env = BTreeMap::new();
+    let Some(root) = root else { return env };
+    let entry = Spot::of(wish.row, Path::new(""), wish.name).find(root);
+    let present = entry.and_then(|entry| entry.get(wish.row.stdio.env));
+    for variable in present.map(Node::entries).unwrap_or_default() {
+        if let Some(text) = variable.node.as_str() {
+            env.insert(variable.key.clone(), text.to_owned());
+        }
+    }
+    env
+}
+
+/// The variables that a server of `trove.toml` asks for.
+fn needs(upstream: &UpstreamConfig) -> Vec<&str> {
+    let texts: Vec<&Text> = match &upstream.reach {
+        Reach::Stdio { command, args, env, .. } => {
+            std::iter::once(command).chain(args).chain(env.values()).collect()
+        }
+        Reach::Http(remote) | Reach::Sse(remote) => {
+            std::iter::once(&remote.url).chain(remote.headers.values()).collect()
+        }
+    };
+    texts.into_iter().flat_map(|text| text.needs()).collect()
 }
 
 /// How a client's file says the value of a variable; `None` if it cannot.

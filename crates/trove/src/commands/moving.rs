@@ -19,8 +19,8 @@ use crate::{
     approval::{Approval, Approvals, Hand, judge},
     cli::EntryOf,
     clients::{
-        ClientError, Dressed, FileChange, Found, Host, Kept, LeftOut, Original, Record, Wish,
-        config_with, find_movable, kept, relied_on, replace, word,
+        ClientError, Dressed, FileChange, Found, Host, Kept, Launch, LeftOut, Original, Record,
+        Wish, config_with, find_movable, kept, relied_on, replace, word,
     },
     config::{
         HostScope, Loaded, Overrides, ProcessEnv, Request, Severity, env::config_folder, load,
@@ -60,6 +60,7 @@ pub(super) fn move_in(
     let Some(path) = target.origin.clone() else { return Err(Failed::from(ClientError::NoHome)) };
     let own_url = format!("http://{}/mcp", target.config.http.addr.value);
     let found = find_movable(host, wish, (&target.config.upstreams, own_url))?;
+    refuse_lost_variables(launch, &found)?;
     let original = Original::read(&path)?;
     let bytes = original.bytes.as_deref().unwrap_or_default();
     let dressed =
@@ -83,6 +84,20 @@ pub(super) fn move_in(
     }
     say(&report(installing, &found, &path));
     Ok(())
+}
+
+/// Refuses to take values out of a client's file that only a Trove which it starts could be given.
+fn refuse_lost_variables(launch: &Launch, found: &Found) -> Result<(), Failed> {
+    let variables: Vec<&str> = found.variables().collect();
+    if matches!(launch, Launch::Stdio { .. }) || variables.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "over HTTP the client cannot give Trove {}; leave --http out, or `trove import` and set them \
+         where Trove is started",
+        variables.join(", ")
+    );
+    Err(Failed::new(Class::InvalidArguments, message))
 }
 
 /// Refuses if the configuration would have an error, or lack one of the servers.

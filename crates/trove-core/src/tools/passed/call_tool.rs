@@ -42,7 +42,7 @@ pub(in crate::tools) struct CallReadOnlyTool {
     arguments: AnyJson,
 }
 
-/// Call a tool of a server, which may change something.
+/// Call a tool of a server that may change things.
 ///
 /// For tools that find_tool found and that do not only read.
 #[derive(Debug, Deserialize, JsonSchema)]

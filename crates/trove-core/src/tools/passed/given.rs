@@ -145,7 +145,7 @@ mod tests {
         let state = Some(r#"`state` must be one of "open", "closed", not "all""#);
         check_says(json!({ "repo": "a/b", "state": "all" }), state);
         let stat = Some(
-            r#""stat" is not an argument; allowed are deep, labels, page, repo, state; did you mean `state`?"#,
+            r#""stat" is not an argument; allowed are repo, state, labels, page, deep; did you mean `state`?"#,
         );
         check_says(json!({ "repo": "a/b", "stat": "open" }), stat);
         check_says(json!({ "repo": "a/b", "labels": null, "page": 2.0, "deep": 7 }), None);

@@ -135,7 +135,7 @@ command = "npx"
 args = ["-y", "@modelcontextprotocol/server-filesystem", "docs"]
 cwd = "DIR"
 protocol = "auto"
-expose = "resources"
+expose = "auto"
 index = "content"
 cache = "auto"
 schemas = "as-is"
@@ -165,7 +165,7 @@ Authorization = "***"
 url = "http://localhost:9/sse"
 transport = "sse"
 protocol = "auto"
-expose = "resources"
+expose = "auto"
 index = "content"
 cache = "auto"
 schemas = "as-is"
@@ -207,6 +207,8 @@ max_answer_bytes = 1048576  # default
 [tools]
 toolsets = ["resources", "health", "guide", "flags"]  # file
 descriptions = "short"  # file
+search = "auto"  # default
+search_budget = 6000  # default
 mask_error_details = false  # default
 
 [audit]

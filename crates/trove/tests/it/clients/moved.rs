@@ -193,10 +193,52 @@ fn two_clients_share_what_they_have_in_common_and_each_gets_its_own_back() {
     move_in(&home, "cline");
     let moved = home.json(&["install", "--client", "claude-desktop", "--move", "--json"]);
     assert_eq!(moved["moved"].as_array().map(Vec::len), Some(2), "{moved}");
+    // Each gives its own Trove what the server needs.
+    assert!(home.read(file_of("claude-desktop")).contains(SECRET));
     take_back(&home, "claude-desktop");
     take_back(&home, "cline");
     assert_eq!(home.read(file_of("cline")), before("cline"));
     assert!(!home.path().join(CONFIG).exists());
+}
+
+#[test]
+fn a_server_that_comes_later_joins_the_others_unless_its_secret_would_replace_theirs() {
+    let home = with("windsurf");
+    move_in(&home, "windsurf");
+    let file = home.read(file_of("windsurf"));
+    let later = r#""mcpServers": {"late": {"command": "late", "env": {"LATE_TOKEN": "SECRET"}},
+        "other": {"command": "other", "env": {"HUB_TOKEN": "ghp_another0123456789abcdefABCDEF012345"}},"#;
+    let later = file.replacen("\"mcpServers\": {", &later.replace("SECRET", SECRET), 1);
+    home.write(file_of("windsurf"), &later);
+    let moved = home.json(&["install", "--client", "windsurf", "--move", "--json"]);
+    assert_eq!(
+        (&moved["moved"][0]["id"], &moved["left"][0]["name"]),
+        (&"late".into(), &"other".into()),
+        "{moved}"
+    );
+    let file = home.read(file_of("windsurf"));
+    assert!(
+        file.contains("HUB_TOKEN") && file.contains("LATE_TOKEN") && file.contains("ghp_another"),
+        "{file}"
+    );
+    take_back(&home, "windsurf");
+    let file = home.read(file_of("windsurf"));
+    for words in ["server-hub", "files.example", "\"late\"", "\"other\""] {
+        assert!(file.contains(words), "{words} in {file}");
+    }
+    assert!(!file.contains("serve\""), "{file}");
+}
+
+#[test]
+fn over_http_no_secret_is_taken_out_of_a_file() {
+    let home = with("windsurf");
+    let refused = home.run(&["install", "--client", "windsurf", "--move", "--http"]);
+    assert_eq!(refused.code, Some(1), "{refused:?}");
+    assert!(
+        refused.stderr.contains("HUB_TOKEN") && !refused.stderr.contains(SECRET),
+        "{refused:?}"
+    );
+    assert_eq!(home.read(file_of("windsurf")), before("windsurf"));
 }
 
 #[test]
