@@ -27,6 +27,7 @@ pub mod uri;
 
 mod scan;
 
+pub mod papers;
 pub mod programs;
 pub mod source;
 

@@ -25,6 +25,8 @@ fn main() -> ExitCode {
         }
         #[cfg(feature = "code")]
         Some(commands::CODE_WORKER) => return trove_code::work(),
+        #[cfg(feature = "documents")]
+        Some(commands::DOCUMENT_WORKER) => return trove_papers::work(),
         _ => {}
     }
     // A shell that asks for completions gets them, and nothing else happens.

@@ -6,13 +6,14 @@
 use super::tree::TextFile;
 
 /// The crates that are shipped.
-const SHIPPED: [&str; 6] = [
+const SHIPPED: [&str; 7] = [
     "crates/trove/src/",
     "crates/trove-core/src/",
     "crates/trove-mcp/src/",
     "crates/trove-code/src/",
     "crates/trove-folders/src/",
     "crates/trove-pages/src/",
+    "crates/trove-papers/src/",
 ];
 
 /// Those who may: the place itself, and the guide, which looks names up below its root.

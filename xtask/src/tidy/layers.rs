@@ -33,7 +33,7 @@ const LAYERS: [(Layer, &[&str]); 5] = [
             "metrics",
         ],
     ),
-    (Layer::Seam, &["programs", "source"]),
+    (Layer::Seam, &["papers", "programs", "source"]),
     (Layer::Parts, &["catalogue", "about", "search", "cache", "knowledge", "access", "flags"]),
     (Layer::Gateway, &["gateway"]),
     (Layer::Tools, &["tools"]),

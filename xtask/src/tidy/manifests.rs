@@ -13,7 +13,7 @@ const RESERVED: [(&str, &[&str]); 4] = [
 ];
 
 /// How many packages the lock file may hold. Raising it is a decision of its own.
-const MAX_PACKAGES: usize = 491;
+const MAX_PACKAGES: usize = 505;
 
 pub(super) fn check(file: &TextFile, breaches: &mut Vec<String>) {
     let path = &file.path;

@@ -32,13 +32,14 @@ use self::{
     demand::{LOOK, YIELD},
     reading::Reading,
 };
-use super::{AskError, Gateway, Named, Purpose, Read};
+use super::{AskError, Gateway, Named, Purpose, Read, Texts, Wanted, papers::TEXT_TYPE};
 use crate::{
     access::Standing,
     aside::aside,
     caller::{Caller, Door, Via},
     catalogue::{Change, Member, ResourceEntry, Snapshot},
     content::{self, Payload},
+    papers::PaperForm,
     resource::{Freshness, Listing, Scope},
     search::{
         Believed, Content, Depth, Doubt, Entry, Key, MIN_INTERVAL, Pending, Reason, Search, Skip,
@@ -47,6 +48,8 @@ use crate::{
     source::{Ask, Indexing, Reply, SourceError, SourceId, meaning::Meaning},
 };
 
+/// The longest paper that text is made of for the index; its text is much shorter.
+const MAX_PAPER_BYTES: usize = 32 * 1024 * 1024;
 /// How long reading one content may take.
 const MAX_READING: Duration = Duration::from_secs(30);
 /// How long the background waits for a pause between requests to read a content: where
@@ -308,10 +311,15 @@ impl Gateway {
     /// Reads one content for the index, as nobody in particular.
     async fn read_for_index(&self, search: &Search, pending: &Pending) -> Outcome {
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);
-        if pending.size.is_some_and(|size| size > max as u64) {
+        let Key { source, local } = &pending.key;
+        let most = match self.form_for_index(pending.mime.as_deref(), local.as_str()) {
+            // Most of a picture is no text.
+            None | Some(PaperForm::Picture) => max,
+            Some(_) => MAX_PAPER_BYTES.max(max),
+        };
+        if pending.size.is_some_and(|size| size > most as u64) {
             return Outcome::Skip(Skip::TooLarge);
         }
-        let Key { source, local } = &pending.key;
         // The index is for everybody, so it reads what a caller without a name may read.
         let nobody = Caller { via: Via::Search, ..Caller::behind(Door::Http) };
         let (standing, _) = self.rules().standing(&nobody, Named::listed(source, local.as_str()));
@@ -334,10 +342,35 @@ impl Gateway {
                     if reading.hit { milliseconds(reading.fetched_at) } else { asked_at };
                 let believed = self.believed(source, reading.reply.freshness);
                 let when = When { asked_at, believed };
-                text_for_index(&reading.reply, pending, max, &nobody.scope(), when)
+                let reply = &reading.reply;
+                let text = self.with_texts(&reply.body, &Wanted::for_index()).await;
+                // All parts are wanted, so none is missing.
+                match text.unwrap_or_default() {
+                    None => text_for_index(reply, pending, max, &nobody.scope(), when),
+                    Some(text) => paper_for_index(reply, text, pending, &nobody.scope(), when),
+                }
             }
         }
     }
+}
+
+/// The text of an answer in which text was made of papers.
+fn paper_for_index(
+    reply: &Reply,
+    text: Texts,
+    pending: &Pending,
+    scope: &Arc<str>,
+    when: When,
+) -> Outcome {
+    if text.is_passing {
+        return Outcome::Failed;
+    }
+    if text.count == 0 {
+        return Outcome::Skip(Skip::Unreadable);
+    }
+    let pending = Pending { mime: Some(TEXT_TYPE.to_owned()), ..pending.clone() };
+    let reply = Reply { body: text.body, ..reply.clone() };
+    text_for_index(&reply, &pending, MAX_PAPER_BYTES, scope, when)
 }
 
 /// What becomes of a content that was not given.

@@ -18,6 +18,7 @@ mod hearers;
 mod index;
 mod limits;
 mod live;
+mod papers;
 mod progress;
 mod rights;
 mod road;
@@ -51,6 +52,7 @@ pub use find::{FindError, Found};
 pub use index::{Index, Opening};
 pub use limits::Limits;
 pub use live::{LIVE_WAIT, MAX_LIVE_WAIT};
+pub use papers::{NoPart, Texts, Wanted};
 pub use road::{Answer, Call, Purpose, Read};
 pub use rules::{Named, Rules};
 pub use views::View;
@@ -66,6 +68,7 @@ use crate::{
     flags::Flags,
     knowledge::Knowledge,
     metrics::Metrics,
+    papers::Papers,
     programs::Programs,
     source::Source,
     status::StatusBoard,
@@ -105,6 +108,7 @@ pub struct Gateway {
     /// How many questions servers may still be asked.
     live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
+    papers: Option<Arc<dyn Papers>>,
     /// What the background is told by the settings.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
@@ -135,6 +139,8 @@ pub struct Parts {
     pub index: Index,
     /// The runner of programs.
     pub programs: Option<Arc<dyn Programs>>,
+    /// The reader of papers.
+    pub papers: Option<Arc<dyn Papers>>,
 }
 
 impl Parts {
@@ -149,6 +155,7 @@ impl Parts {
             knowledge: None,
             index: Index::default(),
             programs: None,
+            papers: None,
         }
     }
 }
@@ -156,7 +163,8 @@ impl Parts {
 impl Gateway {
     /// A gateway made of these parts, at work.
     pub async fn new(parts: Parts) -> Arc<Gateway> {
-        let Parts { version, limits, shelf, flags, audit, knowledge, index, programs } = parts;
+        let Parts { version, limits, shelf, flags, audit, knowledge, index, programs, papers } =
+            parts;
         let board = Arc::new(StatusBoard::default());
         let stop = CancellationToken::new();
         let changes = Arc::new(Changes::default());
@@ -184,6 +192,7 @@ impl Gateway {
             index,
             live: live::Budget::default(),
             programs,
+            papers,
             crawl_settings: CrawlSettings::default(),
             demand: crawl::Demand::new(),
             passing: crawl::Passing::new(),

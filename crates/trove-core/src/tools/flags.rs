@@ -82,7 +82,7 @@ pub(super) struct SetProjectFlag {
     project: Option<String>,
 }
 
-/// Get a flag as it holds for a project.
+/// Get a flag of a project.
 ///
 /// # Details
 ///
@@ -100,7 +100,7 @@ pub(super) struct GetProjectFlag {
     project: Option<String>,
 }
 
-/// List the flags that hold for a project.
+/// List the flags of a project.
 ///
 /// # Details
 ///

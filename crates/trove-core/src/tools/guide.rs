@@ -12,7 +12,7 @@ use crate::{
     project::ProjectName,
 };
 
-/// Get documents of the guide by an expression.
+/// Get guide documents by an expression.
 ///
 /// # Details
 ///
@@ -33,17 +33,17 @@ pub(super) struct GetContent {
     pattern: Option<String>,
 }
 
-/// List the categories of the guide.
+/// List the guide's categories.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CategoryList {}
 
-/// List the collections of the guide.
+/// List the guide's collections.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CollectionList {}
 
-/// List the documents of one category.
+/// List the documents of a category.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct CategoryListFiles {

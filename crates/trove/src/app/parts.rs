@@ -22,6 +22,7 @@ use trove_core::{
     flags::{Flags, SqliteStore, Written, defs::KNOWN},
     gateway::{IndexRule, IndexRules, Parts},
     knowledge::{self, Givens, Knowledge},
+    papers::Papers,
     programs::Programs,
     source::SourceEvent,
     tools::Settings,
@@ -88,6 +89,7 @@ pub(super) fn parts_of(config: &Config) -> Parts {
         limits: config.bounds.gateway,
         audit: open_audit(config),
         programs: programs(),
+        papers: papers(),
         ..Parts::new(env!("CARGO_PKG_VERSION"))
     }
 }
@@ -109,6 +111,26 @@ fn programs() -> Option<Arc<dyn Programs>> {
 
 #[cfg(not(feature = "code"))]
 fn programs() -> Option<Arc<dyn Programs>> {
+    None
+}
+
+/// Makes text of documents, by workers that are this same program.
+#[cfg(feature = "documents")]
+fn papers() -> Option<Arc<dyn Papers>> {
+    match std::env::current_exe() {
+        Ok(program) => {
+            let args = vec![crate::commands::DOCUMENT_WORKER.to_owned()];
+            Some(Arc::new(trove_papers::Reader::new(program, args)))
+        }
+        Err(error) => {
+            tracing::warn!(%error, "no document can be read: our program cannot be found");
+            None
+        }
+    }
+}
+
+#[cfg(not(feature = "documents"))]
+fn papers() -> Option<Arc<dyn Papers>> {
     None
 }
 

@@ -60,6 +60,9 @@ pub const GUARDIAN: &str = "__guardian";
 /// The hidden command under which this program runs one program of a client.
 pub const CODE_WORKER: &str = "__code-worker";
 
+/// The hidden command under which this program takes one document apart.
+pub const DOCUMENT_WORKER: &str = "__document-worker";
+
 /// The most threads that answer requests.
 const MAX_THREADS: usize = 8;
 

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use trove_core::{
     Json, PublicUri,
     content::{self, Content, Form, Kind, Payload, escape_line, sniff, summarise},
-    gateway::Reading,
+    gateway::{Reading, Wanted},
     source::Ask,
 };
 
@@ -126,11 +126,27 @@ pub(super) async fn contents(State(web): State<Arc<Web>>, request: Request) -> A
         return Err(refuse(StatusCode::CONFLICT, message, &next));
     }
     let took = began.elapsed().as_secs_f64() * 1000.0;
-    Ok(json_of(&described(&web, &reading, took)))
+    let parts = with_texts(&web, &reading.reply.body).await;
+    Ok(json_of(&described(&web, &reading, parts, took)))
 }
 
-fn described(web: &Web, reading: &Reading, took_ms: f64) -> Value {
-    let (ticket, parts) = web.held.keep(parts(&reading.reply.body));
+/// The contents of a read, with the text of each document before its bytes.
+async fn with_texts(web: &Web, body: &Json) -> Vec<Part> {
+    let own = parts(body);
+    let wanted = Wanted { written: false, ..Wanted::for_caller() };
+    let Ok(Some(texts)) = web.gateway.with_texts(body, &wanted).await else { return own };
+    let mut all = Vec::with_capacity(own.len());
+    for (bytes, text) in own.into_iter().zip(parts(&texts.body)) {
+        if text.is_text && !bytes.is_text {
+            all.push(text);
+        }
+        all.push(bytes);
+    }
+    all
+}
+
+fn described(web: &Web, reading: &Reading, parts: Vec<Part>, took_ms: f64) -> Value {
+    let (ticket, parts) = web.held.keep(parts);
     let fetched = reading.fetched_at.duration_since(UNIX_EPOCH).unwrap_or_default();
     let shown: Vec<Value> = parts.iter().map(described_part).collect();
     json!({

@@ -16,6 +16,7 @@ mod folders;
 mod guide;
 mod guide_tools;
 mod lists;
+mod papers;
 mod recipes;
 
 // What happens while a client is there: changes, progress, a new configuration.

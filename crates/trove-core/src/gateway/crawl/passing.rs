@@ -181,6 +181,10 @@ impl Gateway {
         if standing != Standing::Open {
             return Outcome::Failed;
         }
+        // Text of papers is made by the crawler alone.
+        if self.form_for_index(pending.mime.as_deref(), local.as_str()).is_some() {
+            return Outcome::Failed;
+        }
         let body = self.readable(&nobody, &snapshot, source, &reply.body);
         let believed = self.believed(source, reply.freshness);
         let max = self.crawl_settings.max_content_bytes.load(Ordering::Relaxed);

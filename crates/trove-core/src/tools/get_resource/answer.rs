@@ -30,16 +30,19 @@ pub(super) fn give(
     asked: &GetResource,
     uri: &PublicUri,
     reading: &Reading,
+    texts: &[String],
 ) -> Result<Outcome, Failure> {
     let contents = content::contents(&reading.reply.body);
     let listed = Listed::of(call, reading);
     let mut shown = show::show(call, asked, &contents, listed.mime.as_deref())?;
+    for said in texts {
+        shown.add_note(said);
+    }
     if asked.server.is_some()
         && let view = call.gateway.view_of(reading.snapshot.clone(), call.caller)
         && let Some(hint) = asked.hint(call, &view)
     {
-        let note = shown.note.map_or(String::new(), |note| format!("{note}; "));
-        shown.note = Some(format!("{note}{hint}").into());
+        shown.add_note(&hint);
     }
     let nonce = frame::nonce();
     let mut out = Writer::with_capacity(ENVELOPE + uri.as_str().len());

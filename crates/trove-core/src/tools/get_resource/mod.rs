@@ -13,6 +13,7 @@ mod faults;
 mod images;
 mod misfits;
 mod nearest;
+mod papers;
 mod remedy;
 mod show;
 mod turns;
@@ -39,6 +40,8 @@ use crate::{
 const DEFAULT_SIZE: usize = 32 * 1024;
 /// The most that may be asked for; the settings may allow less.
 const MAX_SIZE: usize = 64 * 1024 * 1024;
+/// More pages than any document has.
+const MAX_PAGE: usize = 1_000_000;
 /// Beyond the end of anything.
 const MAX_OFFSET: usize = 1 << 30;
 
@@ -52,7 +55,7 @@ const MAX_OFFSET: usize = 1 << 30;
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct GetResource {
-    /// As listed, template variables filled in; default: list all
+    /// As listed, variables filled in; default: list all
     ///
     /// `server+uri` names one server.
     #[serde(default)]
@@ -79,7 +82,7 @@ pub(super) struct GetResource {
     #[serde(default)]
     #[schemars(range(min = 0, max = MAX_OFFSET))]
     offset: usize,
-    /// Regex; default all lines
+    /// Regex; default all
     ///
     /// Only lines that match this regular expression are given.
     #[serde(default)]
@@ -89,6 +92,12 @@ pub(super) struct GetResource {
     /// The cursor of the part of a list before.
     #[serde(default)]
     cursor: Option<String>,
+    /// Default all
+    ///
+    /// Only this page of a PDF, or this sheet, slide, chapter or section of another document.
+    #[serde(default)]
+    #[schemars(range(min = 1, max = MAX_PAGE))]
+    page: Option<usize>,
 }
 
 /// The form of the data.
@@ -149,10 +158,7 @@ impl Tool for GetResource {
             (uri, reading) if reading.reply.needs_input => {
                 Err(failures::asks(&uri, &reading.source))
             }
-            (uri, reading) if self.grep.is_some() => {
-                call.tools.turns.take(|| answer::give(call, &self, &uri, &reading)).await
-            }
-            (uri, reading) => answer::give(call, &self, &uri, &reading),
+            (uri, reading) => self.give(call, &uri, reading).await,
         }
     }
 }
@@ -236,6 +242,7 @@ impl GetResource {
         let field = match self {
             GetResource { grep: Some(_), .. } => "grep",
             GetResource { offset: 1.., .. } => "offset",
+            GetResource { page: Some(_), .. } => "page",
             _ => return Ok(()),
         };
         let message = format!("`{field}` needs a `uri`: it is about the text of one resource");

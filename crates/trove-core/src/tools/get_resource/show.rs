@@ -54,6 +54,15 @@ pub(super) struct Shown<'a> {
 }
 
 impl Shown<'_> {
+    /// Says one thing more of the data.
+    pub(super) fn add_note(&mut self, said: &str) {
+        let note = match self.note.take() {
+            Some(note) => format!("{note}; {said}"),
+            None => said.to_owned(),
+        };
+        self.note = Some(note.into());
+    }
+
     /// Whether there is more than is shown.
     pub(super) fn is_cut(&self) -> bool {
         let leaves_out_lines = self.matched.is_some_and(|(all, given)| given < all);

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::{Format, GetResource, contents::Form};
 use crate::{
     content::contents,
+    gateway::Wanted,
     json::Json,
     tools::{Call, Class, Failure},
 };
@@ -34,6 +35,7 @@ pub(in crate::tools) async fn whole(
         offset: 0,
         grep: None,
         cursor: None,
+        page: None,
     };
     let (_, reading) = asked.ask(call).await?;
     if reading.reply.needs_input {
@@ -44,7 +46,11 @@ pub(in crate::tools) async fn whole(
             action,
         ));
     }
-    let body = reading.reply.body;
+    let wanted = Wanted { written: false, ..Wanted::for_caller() };
+    let body = match call.gateway.with_texts(&reading.reply.body, &wanted).await {
+        Ok(Some(texts)) => texts.body,
+        Ok(None) | Err(_) => reading.reply.body,
+    };
     // What is large takes a while, in which others want to be served.
     if body.as_bytes().len() <= LARGE {
         return Ok(contents_of(&body));
