@@ -199,6 +199,14 @@ fn shared_memory(upstreams: &Upstreams, home: &Home) -> Memory {
     }
 }
 
+/// The state folder, made if it is not there.
+fn home_in(state: &Path) -> Home {
+    if let Err(error) = make_state(state) {
+        warn!(%error, "the state folder cannot be made; nothing will be remembered");
+    }
+    Home::at(state)
+}
+
 /// The index of a configuration, to be opened beside everything else.
 fn index_of(loaded: &Loaded, place: Opening, is_semantic: bool) -> Opened {
     let config = &loaded.config;
@@ -213,10 +221,7 @@ impl App {
     pub async fn start(loaded: &Loaded, is_waived: bool) -> App {
         let config = &loaded.config;
         let state = config.state_dir.value.clone();
-        if let Err(error) = make_state(&state) {
-            warn!(%error, "the state folder cannot be made; nothing will be remembered");
-        }
-        let home = Home::at(&state);
+        let home = home_in(&state);
         let shelf = FileShelf::new(home.clone(), state.join("catalogue").join(memory_of(loaded)));
         let workspace = std::env::current_dir().unwrap_or_default();
         let stop = CancellationToken::new();

@@ -50,7 +50,7 @@ enum Coding {
     /// Two bytes each are a unit of UTF-16.
     Unicode,
     /// As a table in the file says.
-    Table(CMap),
+    Table(Box<CMap>),
 }
 
 impl Font {
@@ -79,7 +79,7 @@ impl Font {
 
     fn composite(dict: &Dict<'_>, told: Option<CMap>) -> Font {
         let coding = match unpacked(dict, "Encoding").and_then(|it| CMap::parse(&it, |_| None)) {
-            Some(table) => Coding::Table(table),
+            Some(table) => Coding::Table(Box::new(table)),
             None => {
                 let name = dict.get::<Name<'_>>("Encoding");
                 let name = name.map_or(String::new(), |name| name.as_str().to_owned());

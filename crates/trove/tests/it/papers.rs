@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::kit::client::Client;
 use crate::kit::{Folder, Trove, until};
+use crate::web::api;
 
 /// Each document, one of its places, and a phrase that stands there.
 const DOCUMENTS: [(&str, u64, &str, &str); 13] = [
@@ -212,4 +213,9 @@ async fn a_document_that_a_server_gives_as_bytes_is_read_like_one_of_a_folder() 
     }
     let report = native(&client.read("store://1").await.expect("it can be read"));
     assert_eq!(report, document("report.pdf"));
+    // A person at the page sees the text, and behind it the bytes.
+    let page = api(&trove, "contents?uri=store://1").await;
+    assert_eq!(page["parts"][0]["text"], true, "{page}");
+    assert_eq!(page["parts"][1]["type"], "application/pdf", "{page}");
+    assert_eq!(page["parts"][1]["size"], report.len(), "{page}");
 }
