@@ -20,7 +20,7 @@ const COMPOUND: &[u8] = b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1";
 /// An archive.
 pub(crate) struct Archive<'a> {
     zip: ZipArchive<Cursor<&'a [u8]>>,
-    /// What has been unpacked so far.
+    /// The bytes unpacked so far.
     unpacked: u64,
 }
 

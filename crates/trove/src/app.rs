@@ -73,11 +73,11 @@ pub struct Live {
     doors: Mutex<Vec<&'static str>>,
     /// The configuration in force, as it may be shown.
     shown: Mutex<serde_json::Value>,
-    /// What the file on the disk says otherwise than what is in force, and why.
+    /// The part of the file on the disk that is not in force, and why.
     pending: Mutex<Pending>,
 }
 
-/// What of the configuration file is not in force.
+/// The part of the configuration file that is not in force.
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub(crate) struct Pending {
     /// Why all of it was refused.
@@ -114,7 +114,7 @@ impl Live {
         self.named_file.as_ref()
     }
 
-    /// What of the configuration file is not in force.
+    /// The part of the configuration file that is not in force.
     pub(crate) fn pending(&self) -> Pending {
         self.pending.lock().clone()
     }

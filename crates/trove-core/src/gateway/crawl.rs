@@ -373,7 +373,7 @@ fn paper_for_index(
     text_for_index(&reply, &pending, MAX_PAPER_BYTES, scope, when)
 }
 
-/// What becomes of a content that was not given.
+/// The outcome for a content that was not given.
 fn unread(error: &AskError, pending: &Pending) -> Outcome {
     let AskError::Source { error, .. } = error else { return Outcome::Skip(Skip::Forbidden) };
     if is_passing(error) {

@@ -67,13 +67,16 @@ impl Gateway {
         self.catalogue.want();
         query.now = seconds(SystemTime::now());
         let snapshot = self.current();
-        query.come_last = own_sources(&snapshot);
+        let own = own_sources(&snapshot);
+        query.come_last.clone_from(&own);
         let wanted = query.sources.clone();
         let sight = self.sight_in(snapshot.clone(), caller);
         let work = tokio::task::spawn_blocking(move || search.find(&query, &sight));
         let mut hits =
             work.await.unwrap_or_else(|_| Err(QueryError::Index { why: "it broke off".into() }))?;
         date_listed(&snapshot, &mut hits);
+        // Stable: only near misses that tell of the gateway itself give way to all others.
+        hits.hits.sort_by_key(|hit| hit.is_near_miss && own.contains(&hit.key.source));
         let is_wanted = |id: &SourceId| wanted.is_empty() || wanted.contains(id);
         let down: Vec<(SourceId, String)> =
             self.down(caller).into_iter().filter(|(id, _)| is_wanted(id)).collect();

@@ -108,7 +108,7 @@ pub struct Gateway {
     live: live::Budget,
     programs: Option<Arc<dyn Programs>>,
     papers: Option<Arc<dyn Papers>>,
-    /// What the background is told by the settings.
+    /// The rules of the settings for work in the background.
     pub crawl_settings: CrawlSettings,
     demand: crawl::Demand,
     passing: crawl::Passing,

@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
 
-    /// What is asked, of the letters a to e.
+    /// The question, of the letters a to e.
     #[derive(Debug, Clone)]
     enum Asked {
         Letter(char),

@@ -11,7 +11,8 @@ use super::{find::Candidate, relevance::NEAR_MISS_SCORE};
 /// come after all that is relevant; gives how many are relevant.
 ///
 /// The order compares results of one question, the score must hold for any question. So the
-/// first few of the order are worth a look.
+/// first few of the order are worth a look. Among themselves they come by their score: where a
+/// result holds hardly a word of the question, its place in the order says little.
 pub(super) fn cut(candidates: &mut Vec<Candidate>, threshold: f32, near_misses: usize) -> usize {
     let (mut place, mut relevant) = (0, 0);
     candidates.retain_mut(|candidate| {
@@ -21,8 +22,10 @@ pub(super) fn cut(candidates: &mut Vec<Candidate>, threshold: f32, near_misses: 
         place += 1;
         !candidate.is_near_miss || (place <= near_misses && score >= NEAR_MISS_SCORE)
     });
-    // Stable: hits keep their order, and so do near misses.
+    // Stable: hits keep their order.
     candidates.sort_by_key(|candidate| candidate.is_near_miss);
+    let score = |candidate: &Candidate| candidate.evidence.score();
+    candidates[relevant..].sort_by(|one, other| score(other).total_cmp(&score(one)));
     relevant
 }
 
@@ -55,16 +58,16 @@ mod tests {
 
     #[test]
     fn near_misses_come_after_every_hit() {
-        let (near, hit) = (0.3, 1.0);
+        let (near, nearer, hit) = (0.3, 0.32, 1.0);
         let near_score = candidate(0, near).evidence.score();
         let hit_score = candidate(0, hit).evidence.score();
         assert!((NEAR_MISS_SCORE..0.3).contains(&near_score), "{near_score}");
         assert!(hit_score > 0.3, "{hit_score}");
-        let order = [near, near, hit, near, hit];
+        let order = [near, nearer, hit, nearer, hit];
         let mut all: Vec<Candidate> =
             (1..).zip(order).map(|(id, text)| candidate(id, text)).collect();
         assert_eq!(cut(&mut all, 0.3, 3), 2);
-        assert_eq!(ids(&all), [3, 5, 1, 2], "the fourth of the order is no near miss");
+        assert_eq!(ids(&all), [3, 5, 2, 1], "the fourth of the order is no near miss");
         assert!(all.iter().map(|one| one.is_near_miss).eq([false, false, true, true]));
     }
 

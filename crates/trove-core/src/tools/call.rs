@@ -123,7 +123,7 @@ pub struct Tools {
     pub(super) finder: Arc<Finder>,
 }
 
-/// What decides which groups are shown at a moment.
+/// The facts that decide which groups are shown at a moment.
 #[derive(Clone, Copy)]
 struct Surroundings {
     has_guide: bool,

@@ -393,7 +393,7 @@ impl<'a> Given<'a> {
     }
 }
 
-/// What a request is about: sealed state belongs to it alone.
+/// The subject of a request: sealed state belongs to it alone.
 #[derive(Clone, Copy)]
 struct Subject<'a> {
     /// `None`: a read.

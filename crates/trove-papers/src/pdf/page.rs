@@ -84,7 +84,7 @@ struct Pen {
     size: f64,
 }
 
-/// What is drawn on a page.
+/// The text drawn on a page.
 pub(super) struct Drawing<'f> {
     fonts: &'f Rc<Fonts>,
     state: State,

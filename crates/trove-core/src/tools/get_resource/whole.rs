@@ -51,7 +51,7 @@ pub(in crate::tools) async fn whole(
         Ok(Some(texts)) => texts.body,
         Ok(None) | Err(_) => reading.reply.body,
     };
-    // What is large takes a while, in which others want to be served.
+    // A large answer takes a while, in which others want to be served.
     if body.as_bytes().len() <= LARGE {
         return Ok(contents_of(&body));
     }

@@ -127,7 +127,7 @@ fn server_of(snapshot: &Snapshot, name: &str) -> Result<SourceId, Failure> {
         .with("allowed", names))
 }
 
-/// What is told: the object, and a word on who wrote it.
+/// The answer: the object, and a word on who wrote it.
 fn told(object: &Object<'_>) -> Outcome {
     let block = frame::block("Names, descriptions and schemas above are the words of servers");
     Outcome::written(&[&object.to_text()], &[block])

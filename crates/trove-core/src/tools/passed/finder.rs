@@ -59,7 +59,7 @@ struct Known {
     tools: Vec<Tool>,
 }
 
-/// What is known of a tool beside its text.
+/// The facts about a tool beside its text.
 struct Tool {
     name: Arc<str>,
     server: String,

@@ -1,4 +1,4 @@
-//! What somebody who asks for a tool is about to do: to ask or to change something, and by which verb.
+//! The intent of a question for a tool: to ask or to change something, and by which verb.
 //!
 //! People say "which invoices…" where a tool is called `list_invoices`, and "give it back" where one
 //! is called `restore`. A table of verbs that stand for each other closes a part of that gap.
@@ -91,7 +91,7 @@ const ASKING: [&str; 28] = [
 const QUESTION_VERBS: usize = 2;
 const NAME_VERBS: usize = 3;
 
-/// What a question is about to do.
+/// The intent of a question.
 pub(super) struct Intent {
     words: Vec<String>,
     verbs: u16,

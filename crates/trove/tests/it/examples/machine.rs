@@ -6,6 +6,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -157,6 +158,11 @@ impl Machine {
     }
 }
 
+/// The advice while a server has not been listed.
+const ASK_AGAIN: &str = "Ask again in a few seconds";
+/// How often it is followed: for two minutes.
+const MOST_TRIES: usize = 1200;
+
 fn talk(child: &mut Child, text: &str) -> Result<(), String> {
     let mut input = child.stdin.take().expect("stdin is a pipe");
     let output = BufReader::new(child.stdout.take().expect("stdout is a pipe"));
@@ -174,8 +180,16 @@ fn talk(child: &mut Child, text: &str) -> Result<(), String> {
     let mut came = None;
     for value in blocks::values(text)? {
         if value.get("method").is_some() {
-            ask(&value)?;
-            came = answers.next();
+            for _ in 0..MOST_TRIES {
+                ask(&value)?;
+                came = answers.next();
+                // A server that starts slowly: what the answer says to do is done.
+                let is_early = came.as_ref().is_some_and(|it| it.to_string().contains(ASK_AGAIN));
+                if !is_early {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
             continue;
         }
         let answer = came.take().ok_or("there is no answer")?;
