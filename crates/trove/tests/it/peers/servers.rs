@@ -215,8 +215,9 @@ impl Server {
 
     /// Trove's configuration with this server alone, its tools included.
     pub(crate) fn trove_toml(&self) -> String {
-        // Only the server's own resources are compared.
-        let mut lines = vec![format!("[servers.{SERVER_ID}]"), "recipe = \"off\"".to_owned()];
+        // Only the server's own resources and tools are compared.
+        let mut lines = vec!["[tools]".to_owned(), "search = \"off\"".to_owned()];
+        lines.extend([format!("[servers.{SERVER_ID}]"), "recipe = \"off\"".to_owned()]);
         match &self.reach {
             Reach::Stdio { argv, variables } => {
                 lines.push(format!("command = {}", quoted(&argv[0])));
