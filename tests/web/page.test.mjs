@@ -321,9 +321,9 @@ test('a document is edited with what becomes of it beside, and nothing of anothe
   assert.match(readFileSync(file, 'utf8'), /Clone \*\*never/);
   await isSound(page);
 
-  // Somebody else was faster.
-  writeFileSync(file, '# Rust\n\nBy another hand.\n');
+  // Somebody else was faster. A page without changes of its own would take over the other text.
   await page.fill('.desk textarea', '# Rust\n\nMine.\n');
+  writeFileSync(file, '# Rust\n\nBy another hand.\n');
   await page.click('.desk button[type=submit]');
   await page.waitForFunction(() => document.querySelector('.desk [role=status]').textContent.includes('somebody else changed it'));
   assert.match(readFileSync(file, 'utf8'), /another hand/);
