@@ -50,6 +50,8 @@ pub enum Answers {
     Summary,
     /// A resource, or a list of what there is.
     Resource,
+    /// The answer of another tool, as it came: no schema is promised for it.
+    Passed,
 }
 
 /// The members that every answer may have.
@@ -304,7 +306,7 @@ impl Answers {
     pub(super) fn schema(self) -> Value {
         match self {
             Answers::Value => of::<InValue>(),
-            Answers::Members => of::<Common>(),
+            Answers::Members | Answers::Passed => of::<Common>(),
             Answers::Found => of::<Found>(),
             Answers::Summary => of::<Summary>(),
             Answers::Resource => of::<Resource>(),

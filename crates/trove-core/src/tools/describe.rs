@@ -53,16 +53,20 @@ pub(super) fn entry(
         Descriptions::Full => schema::whole(schema),
         Descriptions::Short => schema::short(schema),
     };
-    Json::of(&json!({
+    let mut entry = json!({
         "name": name,
         "description": words_listed(spec, schema, descriptions),
         "inputSchema": input,
-        "outputSchema": match descriptions {
+        "annotations": annotations(spec, descriptions),
+    });
+    // Clients refuse an answer of text alone where a schema is promised.
+    if spec.answers != Answers::Passed {
+        entry["outputSchema"] = match descriptions {
             Descriptions::Short => Answers::short(),
             Descriptions::Full => spec.answers.schema(),
-        },
-        "annotations": annotations(spec, descriptions),
-    }))
+        };
+    }
+    Json::of(&entry)
 }
 
 /// The hints about a tool. A short list leaves out those that are as the protocol takes them to

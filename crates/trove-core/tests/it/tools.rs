@@ -381,6 +381,10 @@ async fn answers_and_failures_fit_the_schemas_that_are_offered() {
     for entry in &whole {
         let entry = value(entry);
         let name = entry["name"].as_str().unwrap();
+        if ["call_tool", "call_read_only_tool"].contains(&name) {
+            assert!(entry.get("outputSchema").is_none(), "{name} gives what another tool answers");
+            continue;
+        }
         let schema = &entry["outputSchema"];
         assert_eq!(schema["type"], "object", "{name} has no schema of its answers");
         let spec = TOOLS.iter().find(|spec| name.ends_with(spec.name));
@@ -447,7 +451,8 @@ async fn the_tools_of_each_server_say_what_they_answer_too() {
     let tools = Tools::new(gateway.gateway.clone(), every_toolset());
     for entry in tools.list(&Caller::local()) {
         let entry = value(&entry);
-        assert_eq!(entry["outputSchema"]["type"], "object", "{entry}");
+        let passes_on = entry["name"].as_str().is_some_and(|name| name.starts_with("call_"));
+        assert!(passes_on || entry["outputSchema"]["type"] == "object", "{entry}");
     }
     assert!(tools.has("notes_read_resource"));
 }
@@ -455,7 +460,11 @@ async fn the_tools_of_each_server_say_what_they_answer_too() {
 #[test]
 fn the_short_list_says_of_answers_that_they_are_objects() {
     for (spec, entry) in entries() {
-        assert_eq!(entry["outputSchema"], serde_json::json!({ "type": "object" }), "{}", spec.name);
+        let promised = match spec.answers {
+            Answers::Passed => serde_json::Value::Null,
+            _ => serde_json::json!({ "type": "object" }),
+        };
+        assert_eq!(entry["outputSchema"], promised, "{}", spec.name);
         assert!(document(spec).contains("\n## Answer\n"), "{}", spec.name);
     }
 }

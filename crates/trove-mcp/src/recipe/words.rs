@@ -196,7 +196,13 @@ pub(crate) fn fill(argument: &Value, values: &Values<'_>) -> Option<Value> {
 pub(crate) fn expand(template: &UriTemplate, values: &Values<'_>) -> Option<String> {
     let mut bindings = Bindings::new();
     for name in template.variables() {
-        if let Some(text) = values.text(name) {
+        let Some(text) = values.text(name) else { continue };
+        // Values are no URIs: `a%41.txt` is the name of a file, and not that of `aA.txt`.
+        let is_reserved = template.as_str().contains(&format!("{{+{name}"));
+        if is_reserved {
+            let literal = text.replace('%', "%25").replace('#', "%23").replace('?', "%3F");
+            bindings.bind(name, literal);
+        } else {
             bindings.bind(name, text);
         }
     }

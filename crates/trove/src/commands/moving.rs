@@ -20,7 +20,7 @@ use crate::{
     cli::EntryOf,
     clients::{
         ClientError, Dressed, FileChange, Found, Host, Kept, Launch, LeftOut, Original, Record,
-        Wish, config_with, find_movable, kept, relied_on, replace, word,
+        Scope, Wish, config_with, find_movable, kept, relied_on, replace, word,
     },
     config::{
         HostScope, Loaded, Overrides, ProcessEnv, Request, Severity, env::config_folder, load,
@@ -50,6 +50,10 @@ pub(super) fn target(loaded: &Loaded, host: &Host<'_>) -> Result<Loaded, Failed>
     Ok(own)
 }
 
+/// The commands of a project must not come into a person's own file unseen.
+const OF_A_PROJECT: &str = "the servers of a project's file are not moved: \
+     serve the file as it is with --config, once `trove approve --config FILE` has shown it to you";
+
 /// Moves the servers of a client into a configuration.
 pub(super) fn move_in(
     host: &Host<'_>,
@@ -57,6 +61,9 @@ pub(super) fn move_in(
     target: &Loaded,
 ) -> Result<(), Failed> {
     let Installing { wish, launch, entry } = installing;
+    if wish.scope == Scope::Project {
+        return Err(Failed::new(Class::Config, OF_A_PROJECT.to_owned()));
+    }
     let Some(path) = target.origin.clone() else { return Err(Failed::from(ClientError::NoHome)) };
     let own_url = format!("http://{}/mcp", target.config.http.addr.value);
     let found = find_movable(host, wish, (&target.config.upstreams, own_url))?;

@@ -268,16 +268,44 @@ fn masked_values(values: &BTreeMap<String, Text>) -> Value {
 /// `X-Api-Key: VALUE`, and what a URL may hide.
 pub(crate) fn masked_args(args: &[Text]) -> Vec<String> {
     let mut shown = Vec::new();
-    let mut follows_secret = false;
+    let (mut follows_secret, mut is_script, mut follows_e) = (false, false, false);
     for arg in args {
         let written = arg.written();
         let is_flag = written.starts_with('-');
-        shown.push(if follows_secret && !is_flag {
+        // To `docker run` this flag gives a variable, to `node` and `perl` a script.
+        let is_program = follows_e && written.contains([';', '(', ' ', '\n']);
+        shown.push(if is_script || is_program {
+            masked_script(written)
+        } else if follows_secret && !is_flag {
             arg.masked().into()
         } else {
             masked_arg(written)
         });
+        is_script = SCRIPT_FLAGS.contains(&written) || is_shell_flag(written);
+        follows_e = written == "-e";
         follows_secret = is_flag && !written.contains(['=', ':']) && is_secretive(written);
+    }
+    shown
+}
+
+/// Flags whose value is run as a program, beside those of shells.
+const SCRIPT_FLAGS: [&str; 5] = ["--eval", "--print", "/c", "/C", "-Command"];
+
+/// Whether a flag of a shell says that a script follows, e.g. `-c` or `-lc`.
+fn is_shell_flag(written: &str) -> bool {
+    let letters = written.strip_prefix('-').and_then(|rest| rest.strip_suffix('c'));
+    letters.is_some_and(|letters| letters.bytes().all(|letter| letter.is_ascii_lowercase()))
+}
+
+/// A script with its secrets masked word by word: nothing that would run is hidden behind one.
+fn masked_script(script: &str) -> String {
+    let ends_word = |c: char| c.is_whitespace() || ";|&<>()`$\"'\\".contains(c);
+    let pieces = script.split_inclusive(ends_word);
+    let mut shown = String::new();
+    for piece in pieces {
+        let word = piece.trim_end_matches(ends_word);
+        shown.push_str(&masked_arg(word));
+        shown.push_str(&piece[word.len()..]);
     }
     shown
 }
@@ -362,5 +390,16 @@ mod tests {
              Authorization: *** https://***@example.com/mcp?*** https://example.com/#*** \
              -e GITHUB_TOKEN=*** --env=API_KEY=*** -H X-Api-Key: *** LOG=info docs ***"
         );
+    }
+
+    #[test]
+    fn a_secret_hides_nothing_else_of_a_script() {
+        let script = "API_TOKEN=hunter2; : https://docs.example/#readme; touch PWNED; exec cat";
+        for flag in ["-c", "-lc", "/c", "--eval", "-e"] {
+            let args = [flag, script].map(|arg| Text::new(arg, Dialect::Trove));
+            let shown = masked_args(&args).pop().unwrap();
+            assert!(!shown.contains("hunter2"), "{shown}");
+            assert!(shown.ends_with("; touch PWNED; exec cat"), "{shown}");
+        }
     }
 }

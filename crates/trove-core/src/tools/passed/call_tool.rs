@@ -69,7 +69,7 @@ impl Tool for CallReadOnlyTool {
     const TOOLSET: Toolset = Toolset::ToolSearch;
     const EFFECT: Effect = Effect::Reads;
     const PREFIX: Prefix = Prefix::None;
-    const ANSWERS: Answers = Answers::Members;
+    const ANSWERS: Answers = Answers::Passed;
     const EXAMPLES: &'static [Example] = EXAMPLES;
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
@@ -89,7 +89,7 @@ impl Tool for CallTool {
     const TOOLSET: Toolset = Toolset::ToolSearch;
     const EFFECT: Effect = Effect::PassesOn;
     const PREFIX: Prefix = Prefix::None;
-    const ANSWERS: Answers = Answers::Members;
+    const ANSWERS: Answers = Answers::Passed;
     const EXAMPLES: &'static [Example] = EXAMPLES;
 
     async fn run(self, call: &Call<'_>) -> Result<Outcome, Failure> {
