@@ -336,9 +336,12 @@ impl Answers {
             Answers::Resource => {
                 "An object. All members but `success` may be absent; a failure has `success: false`.\n"
             }
+            Answers::Passed => {
+                "The answer of the tool, as it came. A failure of Trove's own has `success: false`.\n"
+            }
         };
         out.push_str(words);
-        if !matches!(self, Answers::Value | Answers::Members) {
+        if !matches!(self, Answers::Value | Answers::Members | Answers::Passed) {
             let _ = write!(out, "\n{}", self.table());
         }
         if self == Answers::Resource {

@@ -302,9 +302,12 @@ fn masked_script(script: &str) -> String {
     let ends_word = |c: char| c.is_whitespace() || ";|&<>()`$\"'\\".contains(c);
     let pieces = script.split_inclusive(ends_word);
     let mut shown = String::new();
+    let mut follows_scheme = false;
     for piece in pieces {
         let word = piece.trim_end_matches(ends_word);
-        shown.push_str(&masked_arg(word));
+        let is_token = follows_scheme && !word.is_empty();
+        shown.push_str(&if is_token { MASK.to_owned() } else { masked_arg(word) });
+        follows_scheme = ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str());
         shown.push_str(&piece[word.len()..]);
     }
     shown
@@ -396,7 +399,8 @@ mod tests {
     fn a_secret_hides_nothing_else_of_a_script() {
         let script = "API_TOKEN=hunter2; : https://docs.example/#readme; touch PWNED; exec cat";
         for flag in ["-c", "-lc", "/c", "--eval", "-e"] {
-            let args = [flag, script].map(|arg| Text::new(arg, Dialect::Trove));
+            let args =
+                [flag, script].map(|arg| Text::new(arg, trove_mcp::upstream::Dialect::Trove));
             let shown = masked_args(&args).pop().unwrap();
             assert!(!shown.contains("hunter2"), "{shown}");
             assert!(shown.ends_with("; touch PWNED; exec cat"), "{shown}");
