@@ -57,7 +57,6 @@ pub(super) fn entry(
         "name": name,
         "description": words_listed(spec, schema, descriptions),
         "inputSchema": input,
-        "annotations": annotations(spec, descriptions),
     });
     // Clients refuse an answer of text alone where a schema is promised.
     if spec.answers != Answers::Passed {
@@ -66,6 +65,7 @@ pub(super) fn entry(
             Descriptions::Full => spec.answers.schema(),
         };
     }
+    entry["annotations"] = annotations(spec, descriptions);
     Json::of(&entry)
 }
 
