@@ -29,6 +29,16 @@ export function prefetch(path) {
   early[path].catch(() => {});
 }
 
+/** The body of an answer; one that was broken off is none. */
+async function bodyOf(answer, signal) {
+  try {
+    return await answer.json();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return {};
+  }
+}
+
 /** Asks; values that are lists are repeated, those that are nothing are left out. */
 export async function ask(path, params = {}, signal) {
   if (early[path] && !Object.keys(params).length) {
@@ -47,7 +57,7 @@ export async function ask(path, params = {}, signal) {
     if (signal?.aborted) throw error;
     throw silent();
   }
-  const body = await answer.json().catch(() => ({}));
+  const body = await bodyOf(answer, signal);
   if (!answer.ok) throw new Refused(answer.status, body);
   return body;
 }
@@ -63,7 +73,7 @@ export async function send(path, body, signal) {
     if (signal?.aborted) throw error;
     throw silent();
   }
-  const said = await answer.json().catch(() => ({}));
+  const said = await bodyOf(answer, signal);
   if (!answer.ok) throw new Refused(answer.status, said);
   return said;
 }
@@ -73,7 +83,7 @@ export async function enter(token) {
   const answer = await fetch('/api/session', {
     method: 'POST', credentials: 'same-origin', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ token }),
   });
-  const body = await answer.json().catch(() => ({}));
+  const body = await bodyOf(answer);
   if (!answer.ok) throw new Refused(answer.status, body);
   localStorage.setItem(KEY, body.key);
 }
