@@ -14,9 +14,8 @@ use crate::{boxed::Bounds, wire::Locks};
 /// bound and the mappings of the start.
 const SPARE_SPACE: u64 = 256 * 1024 * 1024;
 
-/// How far a worker stands back when the processor is wanted.
-///
-/// With eight busy programs on two cores it still gets a twelfth of one.
+/// How far a worker stands back when the processor is wanted: not so far that a busy machine
+/// leaves it nothing.
 const NICENESS: i32 = 5;
 
 /// Gives up all that computing does not need.

@@ -24,7 +24,7 @@ pub(crate) struct Archive<'a> {
     unpacked: u64,
 }
 
-/// The text of an office file or an e-book, whatever its name says it is.
+/// The text of an office file or an e-book, recognised by its bytes and not by its name.
 pub(crate) fn parts(bytes: &[u8]) -> Result<Parts, String> {
     if bytes.starts_with(COMPOUND) {
         return Err("it is locked with a password, or a file of Office 97 to 2003; save it as \

@@ -125,7 +125,7 @@ impl FakeSource {
         self
     }
 
-    /// The same, searching by itself.
+    /// This Source, searching by itself.
     pub fn searching(self, search: FakeSearch) -> FakeSource {
         self.state().search = Some(search);
         self

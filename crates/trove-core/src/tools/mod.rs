@@ -226,7 +226,7 @@ pub enum Effect {
     Writes,
     /// Takes away.
     Destroys,
-    /// Whatever the tool of a server does that it calls.
+    /// The effect of the tool of a server that it calls.
     PassesOn,
 }
 

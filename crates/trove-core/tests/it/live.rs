@@ -50,7 +50,7 @@ impl Finder {
         answer["structuredContent"].clone()
     }
 
-    /// What the audit log says of live searches, once everything is written.
+    /// The lines of the audit log about live searches, once all are written.
     async fn settled(&self) -> Vec<(String, String)> {
         self.gateway.gateway.shutdown().await;
         let log = std::fs::read_to_string(file_in(self.folder.path())).expect("the log");

@@ -1,4 +1,4 @@
-//! What was moved out of a client, written down before it is done, so that it can be taken back.
+//! The record of a move out of a client, written before the move, so that it can be taken back.
 //!
 //! A file that is as Trove left it gets its old bytes back. One that was changed since, by its client
 //! or a person, keeps those changes: the servers are put in again entry by entry.
@@ -177,7 +177,7 @@ fn hash(bytes: &[u8]) -> String {
 }
 
 impl Kept {
-    /// The changes that take it back, from whatever state it was left in.
+    /// The changes that take the move back, from any state it was left in.
     pub(crate) fn undo(
         &self,
         wish: &Wish<'_>,

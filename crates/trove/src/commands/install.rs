@@ -219,7 +219,7 @@ fn next_step(plan: &Plan) -> Option<String> {
     }
 }
 
-/// What makes a client see that its file changed.
+/// The step that makes a client see that its file changed.
 pub(super) fn next_of(row: &Row) -> String {
     row.restart.to_owned()
 }

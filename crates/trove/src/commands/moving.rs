@@ -1,7 +1,6 @@
 //! `trove install --move`: Trove in the place of a client's servers, and the way back.
 //!
-//! What is to be done is written down first. Nothing that is printed was read from a value: of
-//! variables and headers only the names are shown.
+//! The plan is written down first. Of variables and headers only the names are printed.
 
 use std::{fmt::Write as _, path::PathBuf};
 

@@ -31,8 +31,8 @@ const MAX_MEANT: usize = 600;
 const MAX_WORDS: usize = 8 * 1024;
 /// The most tools that are found by meaning.
 const MAX_VECTORS: usize = 10_000;
-/// What it counts that a question names the server of a tool, that both only read or both may
-/// change something, and that their verbs stand for each other. Ranks go from 0 to 1.
+/// The weights of a named server, of an equal intent to read or to change, and of verbs that
+/// stand for each other. Ranks go from 0 to 1.
 const SERVER_WEIGHT: f32 = 0.15;
 const EFFECT_WEIGHT: f32 = 0.08;
 const VERB_WEIGHT: f32 = 0.15;

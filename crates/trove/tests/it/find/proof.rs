@@ -141,7 +141,7 @@ fn figures(all: &[Asked]) -> [Figure; 3] {
     let few = format!("right resource among the first {FEW}");
     [
         of_share("right resource first".to_owned(), 1, "≥ 80 %", 0.8, 0.45),
-        of_share(few, FEW, "≥ 95 %", 0.95, 0.65),
+        of_share(few, FEW, "≥ 95 %", 0.95, 0.75),
         Figure {
             what: "calls until its text is there, on average".to_owned(),
             promised: "≤ 2.2",
